@@ -10,9 +10,32 @@ import { CALLERS } from "../../tools/tool.ts";
 import { FACT_APPROVALS, FACT_EFFECTS } from "../../tools/tool-facts.ts";
 import { LIST_ROW } from "../views/list/list.ts";
 
-/** What is answered, for the OpenAPI document: the shapes of the library, in the answers of each route. A test holds real answers to it. */
+/*
+ * What is answered, for the OpenAPI document: the shapes of the library, in the answers of each route. A test holds real answers to it.
+ */
 
-export const PROBLEM = z.object({
+/** Names of the schemas in the document, of which generators make the names of types. */
+export const ANSWER_NAMES = z.registry<{ id: string }>();
+
+function named<Schema extends z.ZodType>(id: string, schema: Schema): Schema {
+  ANSWER_NAMES.add(schema, { id });
+  return schema;
+}
+
+function object<Shape extends z.ZodRawShape>(id: string, shape: Shape) {
+  return named(id, z.object(shape));
+}
+
+named("Outcome", CLIENT_OUTCOME);
+named("Fault", FAULT);
+named("Waiting", WAITING);
+named("Usage", USAGE);
+named("Call", CALL_LINE);
+named("Conversation", CONVERSATION);
+named("Listed", LIST_ROW);
+named("Event", HTTP_EVENT);
+
+object("Problem", {
   error: z.object({
     code: z.enum(PROBLEM_CODES).meta({ description: "stable, for code to act on" }),
     message: z.string().meta({ description: "a sentence for people" }),
@@ -20,20 +43,20 @@ export const PROBLEM = z.object({
 });
 
 /** The report of a program that has ended or waits. */
-export const REPORT_ANSWER = ABOUT.pick({ execution: true, kind: true, state: true }).extend(REPORT.shape);
+export const REPORT_ANSWER = named(
+  "Report",
+  ABOUT.pick({ execution: true, kind: true, state: true }).extend(REPORT.shape),
+);
 
-export const STATUS = z
-  .union([ABOUT.extend(REPORT.shape), ABOUT.extend({ conversation: CONVERSATION }), ABOUT])
-  .meta({ description: "what the journal tells: with the report of a program that has ended or waits" });
+export const CONVERSATION_STATUS = named("ConversationStatus", ABOUT.extend({ conversation: CONVERSATION }));
 
-export const CONVERSATION_STATUS = ABOUT.extend({ conversation: CONVERSATION }).meta({
-  description: "what the journal tells of a conversation",
-});
+/** With the report of a program that has ended or waits. */
+export const STATUS = named("Status", z.union([ABOUT.extend(REPORT.shape), CONVERSATION_STATUS, ABOUT]));
 
 /** A tool as a model is given it. */
 const GIVEN_TOOL = z.object({ name: z.string(), description: z.string(), inputSchema: z.looseObject({}) });
 
-export const LISTED_TOOL = z.object({
+export const LISTED_TOOL = object("Tool", {
   name: z.string(),
   description: z.string(),
   callers: z.array(z.enum(CALLERS)).meta({ description: "who may call it, of the callers of this key" }),
@@ -46,7 +69,7 @@ export const LISTED_TOOL = z.object({
   client: z.literal(true).optional().meta({ description: "its calls wait for a client's result" }),
 });
 
-export const TOOLS = z.object({
+export const TOOLS = object("Tools", {
   run_program: GIVEN_TOOL.meta({ description: "give it to a model, and run its `code` by POST /v1/executions" }),
   search_tools: GIVEN_TOOL.optional().meta({
     description: "give it to a model too: the tools are too many to be described in run_program",
@@ -57,7 +80,7 @@ export const TOOLS = z.object({
   cursor: z.string().optional().meta({ description: "for the next page; missing on the last one" }),
 });
 
-export const FOUND_TOOLS = z.object({
+export const FOUND_TOOLS = object("FoundTools", {
   tools: z.array(
     z.object({
       name: z.string(),
@@ -68,7 +91,7 @@ export const FOUND_TOOLS = z.object({
   ),
 });
 
-export const MODELS = z.object({
+export const MODELS = object("Models", {
   models: z.array(z.string()).meta({ description: "names of models, the default first; none if there are none" }),
   maxTurns: z.number(),
   maxTokens: z.number(),
@@ -91,43 +114,18 @@ export const MODELS = z.object({
   last_id: z.string().nullable(),
 });
 
-export const ACCEPTED = ABOUT.pick({ execution: true, state: true });
+export const ACCEPTED = named("Accepted", ABOUT.pick({ execution: true, state: true }));
 
-export const LIST = z.object({
+export const LIST = object("List", {
   executions: z.array(LIST_ROW),
   cursor: z.string().optional().meta({ description: "for the next page; missing on the last one" }),
 });
 
-export const HEALTH = z.object({ status: z.literal("ok") });
-export const READY = z.object({
+export const HEALTH = object("Health", { status: z.literal("ok") });
+export const READY = object("Ready", {
   status: z.literal("ready"),
   /** What was found out about a journal in a database; `weak` holds a promise only in part. */
   journal: z.array(z.object({ what: z.string(), state: z.enum(["good", "weak"]) })).optional(),
 });
 
-export const ARTIFACT = z.unknown().meta({ description: "the value, as JSON" });
-
-/** Names of the schemas in the document, of which generators make the names of types. */
-export const ANSWER_NAMES: ReadonlyMap<z.ZodType, string> = new Map<z.ZodType, string>([
-  [PROBLEM, "Problem"],
-  [CLIENT_OUTCOME, "Outcome"],
-  [FAULT, "Fault"],
-  [WAITING, "Waiting"],
-  [USAGE, "Usage"],
-  [CALL_LINE, "Call"],
-  [REPORT_ANSWER, "Report"],
-  [STATUS, "Status"],
-  [CONVERSATION, "Conversation"],
-  [CONVERSATION_STATUS, "ConversationStatus"],
-  [LISTED_TOOL, "Tool"],
-  [TOOLS, "Tools"],
-  [FOUND_TOOLS, "FoundTools"],
-  [MODELS, "Models"],
-  [ACCEPTED, "Accepted"],
-  [LIST_ROW, "Listed"],
-  [LIST, "List"],
-  [HEALTH, "Health"],
-  [READY, "Ready"],
-  [ARTIFACT, "Artifact"],
-  [HTTP_EVENT, "Event"],
-]);
+export const ARTIFACT = named("Artifact", z.unknown());

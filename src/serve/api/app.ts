@@ -1,5 +1,5 @@
 import { Hono } from "hono";
-import { given, monotonic, now, packageVersion, untilAborted } from "../../base/index.ts";
+import { monotonic, now, packageVersion, untilAborted } from "../../base/index.ts";
 import type { AnsweredRequest } from "../server-options.ts";
 import { withTraceparent } from "../../gate/telemetry/index.ts";
 import type { MountedMcp } from "../mcp/http/mounted-mcp.ts";
@@ -50,7 +50,7 @@ interface Asked {
   /** Aborted once its key holds no more; missing until the key is known, and for a route that needs none. */
   held?: AbortSignal;
   /** Counts it no more among the requests of its key; missing as long as it is not counted. */
-  over?: () => void;
+  over?: (() => void) | undefined;
   /** The execution that it is about, as its client writes it. */
   execution?: string | undefined;
   readonly refuse?: OtherRoute["refuse"];
@@ -139,7 +139,7 @@ function othersOf(parts: AppParts): readonly Served[] {
   const more = which === "mcp" ? [] : [...apiExtras(document), ...gatewayRoutes(new Gateway(parts))];
   return [...more, mcpRoute(mcp)].map(({ refuse: own, keyHeader, handle, ...route }) => ({
     ...route,
-    form: () => given({ refuse: own, keyHeader }),
+    form: () => ({ refuse: own, keyHeader }),
     handle: ({ request }, key) => handle(request, key),
   }));
 }
@@ -169,22 +169,19 @@ async function answered(
     const response = await work();
     return asked.key && !isStream(response) ? countedAnswer(response, { open, key: asked.key }) : response;
   };
-  const { response: answer, code } = await toResponse(counted, onError, asked.refuse);
+  let code: string | undefined;
+  const answer = await counted().catch((error: unknown) => {
+    const problem = problemOf(error);
+    if (isOperators(problem)) onError(error);
+    code = problem.code;
+    return (asked.refuse ?? problemResponse)(problem);
+  });
   const response = untilOver(asked, answer);
   const { status } = response;
   const ms = monotonic() - since;
   metrics.request(path, method, status, ms);
-  const { key, execution } = asked;
-  onRequest({
-    at,
-    method,
-    path: pathOf(path),
-    status,
-    ms,
-    ...(code && { code }),
-    ...(key && { key: key.id, tenant: key.tenant }),
-    ...(execution !== undefined && { execution: execution.slice(0, ID_LENGTH) }),
-  });
+  const about = { key: asked.key?.id, tenant: asked.key?.tenant, execution: asked.execution?.slice(0, ID_LENGTH) };
+  onRequest({ at, method, path: pathOf(path), status, code, ms, ...about });
   return response;
 }
 
@@ -195,43 +192,22 @@ function untilOver({ over = () => {} }: Asked, response: Response): Response {
   return response;
 }
 
-/** `code` is that of a refusal. */
-async function toResponse(
-  work: () => Response | Promise<Response>,
-  onError: (error: unknown) => void,
-  refuse: OtherRoute["refuse"],
-) {
-  try {
-    return { response: await work() };
-  } catch (error) {
-    const problem = problemOf(error);
-    if (isOperators(problem)) onError(error);
-    return { response: (refuse ?? problemResponse)(problem), code: problem.code };
-  }
-}
-
 /** The key of a request that is let in. It is noted as soon as it is known, also for a request that is refused. */
 function keyOf({ admitted, keys, requests }: AppParts, scope: RouteScope, asked: Asked): Key {
-  const onKey = (known: Key) => {
-    asked.key = known;
-  };
+  const onKey = (known: Key) => void (asked.key = known);
   const key = admit(admitted, asked.request, { scope, keyHeader: asked.keyHeader }, onKey);
   if (scope === "none") return key;
-  asked.over = beginRequest(requests, key);
+  // A request that only waits holds a connection and memory too, so that one key could take all that there are.
+  asked.over = requests.begin(key, 0);
+  if (!asked.over)
+    throw new RequestProblem(
+      "too_many_at_once",
+      "This key has too many open requests: wait for their answers or end some, then try again.",
+      // Otherwise the connection would be kept for the next request.
+      { connection: "close" },
+    );
   asked.held = keys.signalOf(key);
   return key;
-}
-
-/** A request that only waits holds a connection and memory too, so that one key could take all that there are. */
-function beginRequest(requests: BytesByKey, key: Key): () => void {
-  const over = requests.begin(key, 0);
-  if (over) return over;
-  throw new RequestProblem(
-    "too_many_at_once",
-    "This key has too many open requests: wait for their answers or end some, then try again.",
-    // Otherwise the connection would be kept for the next request.
-    { connection: "close" },
-  );
 }
 
 /** The answer, or the reason for which its key holds no more: an answer that comes later is dropped. */
@@ -260,15 +236,11 @@ async function serve(
   const query = check(line.query ?? NO_QUERY, "query", queryOf(request)) as never;
   const { headers } = request;
   const signal = held ? AbortSignal.any([request.signal, held]) : request.signal;
-  const about = (execution: string) => {
-    asked.execution = execution;
-  };
+  const about = (execution: string) => void (asked.execution = execution);
   const uses: Promise<unknown>[] = [];
-  const holdBody = (until: Promise<unknown>) => {
-    uses.push(until);
-  };
+  const holdBody = (until: Promise<unknown>) => void uses.push(until);
   const given = { key, id, call, name, headers, signal, query, about, holdBody };
-  if (line.body === undefined) return line.handle(parts, { ...given, body: undefined });
+  if (line.body === undefined) return line.handle(parts, { ...given, body: undefined as never });
   const hold = (bytes: number) => parts.open.hold(key, bytes, "wait for their answers");
   const reader = { tenant: key.tenant, signal, hold };
   const { value, bytes } = await readJson(request, { most: parts.maxBodyBytes, reader });
@@ -286,10 +258,8 @@ async function serve(
 
 /** A parameter that is given twice is refused with its name, as an unknown parameter is. */
 function queryOf(request: Request): Readonly<Record<string, string>> {
-  const query: Record<string, string> = Object.create(null) as Record<string, string>;
-  for (const [name, value] of new URL(request.url).searchParams) {
-    if (name in query) throw new RequestProblem("request_invalid", "query: a parameter is given twice.");
-    query[name] = value;
-  }
-  return query;
+  const given = [...new URL(request.url).searchParams];
+  if (new Set(given.map(([name]) => name)).size < given.length)
+    throw new RequestProblem("request_invalid", "query: a parameter is given twice.");
+  return Object.fromEntries(given);
 }

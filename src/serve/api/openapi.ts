@@ -19,28 +19,22 @@ export function openApiDocument(version: string): object {
       schemas: components(),
     },
     security: [{ key: [] }],
-    paths: Object.fromEntries(
-      [...paths].map(([path, routes]) => [
-        path,
-        Object.fromEntries(routes.map((line) => [line.method.toLowerCase(), operationOf(line)])),
-      ]),
+    paths: mapped(Object.fromEntries(paths), (routes) =>
+      Object.fromEntries(routes.map((line) => [line.method.toLowerCase(), operationOf(line)])),
     ),
   };
 }
 
 function operationOf(line: Route): object {
   const { summary, path, query, body, scope, answers, method } = line;
-  const good = Object.entries(answers).map(([status, answer]) => [status, answerOf(answer)]);
   return {
     operationId: `${method.toLowerCase()}${path.replaceAll(/[/:](\w)/g, (_, letter: string) => letter.toUpperCase()).replaceAll(/\W/g, "")}`,
     summary,
-    ...(scope === "none" ? { security: [] } : {}),
-    ...(scope === "none" || scope === "any" ? {} : { description: `Needs a key with the scope \`${scope}\`.` }),
+    security: scope === "none" ? [] : undefined,
+    description: scope === "none" || scope === "any" ? undefined : `Needs a key with the scope \`${scope}\`.`,
     parameters: [...pathParameters(path), ...queryParameters(query)],
-    ...(body === undefined
-      ? {}
-      : { requestBody: { required: true, content: { "application/json": { schema: schemaOf(body) } } } }),
-    responses: { ...Object.fromEntries(good), default: REFUSED },
+    requestBody: body && { required: true, content: { "application/json": { schema: schemaOf(body) } } },
+    responses: { ...mapped(answers, answerOf), default: REFUSED },
   };
 }
 
@@ -98,14 +92,16 @@ function queryParameters(query: z.ZodType = NO_QUERY): readonly object[] {
 
 /** The schemas of all answers. A schema that is a part of another schema is referred to. */
 function components(): object {
-  const registry = z.registry<{ id: string }>();
-  for (const [schema, id] of ANSWER_NAMES) registry.add(schema, { id });
-  const { schemas } = z.toJSONSchema(registry, { ...AS_WRITTEN, io: "output", uri: refOf });
-  return Object.fromEntries(Object.entries(schemas).map(([name, schema]) => [name, bare(schema)]));
+  const { schemas } = z.toJSONSchema(ANSWER_NAMES, { ...AS_WRITTEN, io: "output", uri: refOf });
+  return mapped(schemas, bare);
+}
+
+function mapped<Value>(fields: Readonly<Record<string, Value>>, of: (value: Value) => object): object {
+  return Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, of(value)]));
 }
 
 function nameOf(answer: z.ZodType): string {
-  const name = ANSWER_NAMES.get(answer);
+  const name = ANSWER_NAMES.get(answer)?.id;
   if (name === undefined) throw new Error("An answer has no name in ANSWER_NAMES.");
   return name;
 }

@@ -34,64 +34,39 @@ export function parseEventId(id: string): EventPlace | undefined {
 
 /** The events of an execution's records as a stream of server-sent events. It holds no more than one chunk. */
 export function eventStream(parts: EventStreamParts): ReadableStream<Uint8Array> {
-  return liveStream(parts, new EventChunks(parts));
+  return liveStream(parts, eventReader(parts));
 }
 
 /** Reads the journal in steps, each of which is over before the next begins: a client that is slow keeps nothing open. */
-class EventChunks implements LiveReader {
-  readonly #parts: EventStreamParts;
-  readonly #events = new JournalEvents();
-  isAtEnd = false;
-  isOver = false;
-  readonly restMs = 0;
-
-  constructor(parts: EventStreamParts) {
-    this.#parts = parts;
-  }
-
-  get heldBytes(): number {
-    return this.#events.heldBytes;
-  }
-
-  get positions(): ReadonlyMap<ExecutionId, number> {
-    return new Map([[this.#parts.execution, this.#events.position]]);
-  }
-
-  readonly next = async (): Promise<string> => {
-    const { journal, execution, tenant } = this.#parts;
-    let chunk = "";
-    let records = 0;
-    this.isAtEnd = true;
-    const from = this.#events.position;
-    let length = 0;
+function eventReader({ journal, execution, tenant, shown, after }: EventStreamParts): LiveReader {
+  const events = new JournalEvents();
+  const isNew = ({ id }: JournalEvent) => {
+    const { record, place } = parseEventId(id) ?? { record: 0, place: 0 };
+    return after === undefined || record > after.record || (record === after.record && place > after.place);
+  };
+  const textOf = ({ id, type, data }: JournalEvent) => {
+    const told = { ...withShownIds(data, shown), execution: shown(execution) };
+    return `id: ${id}\nevent: ${type}\ndata: ${JSON.stringify(told)}\n\n`;
+  };
+  return async () => {
+    let [text, records, length, isAtEnd, isOver] = ["", 0, 0, true, false];
     const onLength = (more: number) => {
       length += more;
     };
+    const from = events.position;
     const read = readRecords(journal, execution, { tenant, from, count: RECORDS_AT_ONCE, onLength, ...NO_ITEMS });
     for await (const record of read) {
-      for (const event of await read.lane.work(this.#events.take(record))) {
-        if (this.#isNew(event)) chunk += this.#textOf(event);
-        if (LAST_EVENTS.has(event.type)) this.isOver = true;
-      }
+      const told = await read.lane.work(events.take(record));
+      text += told.filter(isNew).map(textOf).join("");
+      isOver ||= told.some(({ type }) => LAST_EVENTS.has(type));
       records += 1;
-      if (chunk.length < CHUNK_LENGTH && records < RECORDS_AT_ONCE && length < LENGTH_AT_ONCE) continue;
-      this.isAtEnd = false;
+      if (text.length < CHUNK_LENGTH && records < RECORDS_AT_ONCE && length < LENGTH_AT_ONCE) continue;
+      isAtEnd = false;
       break;
     }
-    return chunk;
+    const positions = new Map([[execution, events.position]]);
+    return { text, heldBytes: events.heldBytes, positions, isAtEnd, isOver };
   };
-
-  #isNew({ id }: JournalEvent): boolean {
-    const { after } = this.#parts;
-    const { record, place } = parseEventId(id) ?? { record: 0, place: 0 };
-    return after === undefined || record > after.record || (record === after.record && place > after.place);
-  }
-
-  #textOf({ id, type, data }: JournalEvent): string {
-    const { shown, execution } = this.#parts;
-    const told = { ...withShownIds(data, shown), execution: shown(execution) };
-    return `id: ${id}\nevent: ${type}\ndata: ${JSON.stringify(told)}\n\n`;
-  }
 }
 
 /** What an event tells, with the ids of other executions as their tenant writes them. */

@@ -1,21 +1,21 @@
 import type { CallLine } from "../../gate/call-line.ts";
 import { type Streamed, StreamNews } from "../../gate/streams/stream-news.ts";
-import type { ModelUsage } from "../../models/model.ts";
 import type { BARE_WAITING } from "../../executions/outcome.ts";
 import {
   cutMiddle,
   type Fields,
-  given,
   isFields,
   memoryOf,
   parsedJson,
-  quickKey,
   type SchemaType,
   type SlicedWork,
 } from "../../base/index.ts";
-import { type MessageHead, messageHead } from "./message-head.ts";
+import type { ModelTurn } from "../../models/model.ts";
 import type { HttpEvent } from "../api/event-shapes.ts";
 import { clientEnding } from "../../conversations/index.ts";
+import { readContent } from "../../conversations/from-journal/index.ts";
+import { messageText } from "../../conversations/prompt/said-message.ts";
+import { RUN_PROGRAM } from "../../tools/tool-name.ts";
 import type { GuestFrame, HostFrame } from "../../../bridge/frames.ts";
 import type {
   CallRecord,
@@ -24,7 +24,6 @@ import type {
   JournalRecord,
   MessageRecord,
   OutcomeRecord,
-  RestRecord,
 } from "../../journal/record.ts";
 import {
   applyRecord,
@@ -69,7 +68,7 @@ export interface JournalEvent {
   readonly data: Told;
 }
 
-type EventOfType<Type extends HttpEvent["type"]> = Extract<HttpEvent, { readonly type: Type }>;
+type Content = ReturnType<typeof readContent> extends SlicedWork<infer Read> ? Read : never;
 
 type Unnamed<Event> = Event extends unknown ? Omit<Event, "execution"> : never;
 
@@ -82,7 +81,6 @@ type Told = Unnamed<HttpEvent>;
  */
 export class JournalEvents {
   #index = 0;
-  #kind: Header["kind"] = "program";
   #turns = 0;
   /** The state without texts, which may be large. */
   readonly #state = new ExecutionState();
@@ -99,6 +97,10 @@ export class JournalEvents {
   /** Number of records so far. */
   get position(): number {
     return this.#index;
+  }
+
+  get #isConversation(): boolean {
+    return this.#state.header?.kind === "conversation";
   }
 
   /** Memory of the open calls and timers that it holds, in bytes. */
@@ -119,9 +121,11 @@ export class JournalEvents {
     if (record.type === "header" || record.type === "tools") this.#places = placesOf(record.tools);
     applyRecord(this.#state, bare, open.type === "turn" ? withoutBodies(open.turn) : undefined);
     const call = this.#calls.note(bare);
-    if (this.#kind === "conversation") this.#asked.take(open, bare);
+    if (this.#isConversation) this.#asked.take(open, bare);
     const left = bare.type === "outcome" ? this.#calls.all.flatMap((one) => this.#endCall(bare.at, one)) : [];
-    const told = [...left, ...this.#tell(open, call), ...(endsCall(bare) ? this.#endCall(bare.at, call) : [])];
+    // The calls that no record ends end with their execution.
+    const ended = bare.type === "call" || bare.type === "answered" ? this.#endCall(bare.at, call) : [];
+    const told = [...left, ...this.#tell(open, call), ...ended];
     const waits = this.#wait(timeOf(open));
     if (call?.end) this.#calls.forget(call);
     const index = this.#index;
@@ -153,8 +157,10 @@ export class JournalEvents {
         return this.#message(record);
       case "outcome":
         return this.#end(record);
-      case "rest":
-        return [this.#rest(record)];
+      case "rest": {
+        const ending = endingOf(parsedJson(record.ending ?? "null"));
+        return [{ type: "conversation_resting", ending, at: record.at }];
+      }
       case "model":
         return [{ type: "model_changed", model: word(record.model), at: record.at }];
       case "claim":
@@ -169,13 +175,7 @@ export class JournalEvents {
         const { host, port, outcome, bytesUp, bytesDown, ms, at } = record;
         return [{ type: "connection_ended", host: word(host), port, outcome, bytesUp, bytesDown, ms, at }];
       }
-      case "answered":
-      case "earlier":
-      case "hand":
-      case "alive":
-      case "tools":
-      case "compact":
-      case "violation":
+      default:
         return [];
     }
   }
@@ -211,51 +211,45 @@ export class JournalEvents {
   }
 
   #begin(header: Header): readonly Told[] {
-    const { kind, startedAt: at } = header;
-    this.#kind = kind;
+    const { startedAt: at } = header;
     if (header.kind === "conversation")
       return [{ type: "conversation_started", model: word(header.model), task: text(header.task), at }];
     const corrects = header.kind === "program" ? header.corrects?.execution : undefined;
-    return [{ type: "execution_started", ...given({ corrects }), at }];
+    return [{ type: "execution_started", corrects, at }];
   }
 
   /** Tells that the execution begins to wait. If its driver alone can go on with it, `held` says that the wait ends with that driver. */
-  #wait(now: number): readonly Told[] {
-    if (this.#kind === "conversation") return this.#waitOfConversation(now);
-    const standing = standingOf(this.#state, true, now);
+  #wait(at: number): readonly Told[] {
     const waited = this.#waits;
+    if (this.#isConversation) {
+      const calls = this.#asked.waiting(this.#state, at);
+      this.#waits = calls.length > 0;
+      return this.#waits && !waited ? [{ type: "conversation_waiting", waiting: waitingOf(calls), at }] : [];
+    }
+    const standing = standingOf(this.#state, true, at);
     this.#waits = standing.state === "waiting";
     if (standing.state !== "waiting" || waited) return [];
-    const { calls, held } = standing;
-    return [{ type: "execution_waiting", waiting: waitingOf(calls), ...given({ held }), at: now }];
+    return [{ type: "execution_waiting", waiting: waitingOf(standing.calls), held: standing.held, at }];
   }
 
-  #waitOfConversation(now: number): readonly Told[] {
-    const calls = this.#asked.waiting(this.#state, now);
-    const waited = this.#waits;
-    this.#waits = calls.length > 0;
-    return this.#waits && !waited ? [{ type: "conversation_waiting", waiting: waitingOf(calls), at: now }] : [];
-  }
-
-  #message({ from, head, at }: OpenMessage): readonly Told[] {
-    if (from === "host") return [];
-    const spoken = { text: text(head.text ?? ""), at };
-    if (from === "user") return head.text === undefined ? [] : [{ type: "user_said", ...spoken }];
+  #message({ content, at }: OpenMessage): readonly Told[] {
+    if (content && "said" in content) {
+      const said = content.said.filter(({ by }) => by === "user");
+      const whole = said.map(({ message }) => messageText(message)).filter((one) => one !== "");
+      return said.length === 0 ? [] : [{ type: "user_said", text: text(whole.join("\n")), at }];
+    }
+    if (!content || !("turn" in content)) return [];
     this.#turns += 1;
-    const calls = head.calls.slice(0, LISTED_CALLS).map(({ id, tool }) => ({ callId: word(id), tool: word(tool) }));
-    const usage = short(head.usage, 1) as ModelUsage;
-    return [{ type: "turn_ended", turn: this.#turns, calls, usage, ...spoken }];
-  }
-
-  #rest({ ending = "null", at }: RestRecord): Told {
-    const told = endingOf(parsedJson(ending)) as EventOfType<"conversation_resting">["ending"];
-    return { type: "conversation_resting", ending: told, at };
+    const calls = askedIn(content.turn).slice(0, LISTED_CALLS);
+    const told = calls.map(({ id, tool }) => ({ callId: word(id), tool: word(tool) }));
+    const { usage, text: said } = content.turn;
+    return [{ type: "turn_ended", turn: this.#turns, calls: told, usage, text: text(said), at }];
   }
 
   #end({ ending, at }: OpenOutcome): readonly Told[] {
-    return this.#kind === "conversation"
-      ? [{ type: "conversation_ended", ending: endingOf(ending) as EventOfType<"conversation_ended">["ending"], at }]
-      : [{ type: "execution_ended", outcome: endingOf(ending) as EventOfType<"execution_ended">["outcome"], at }];
+    return this.#isConversation
+      ? [{ type: "conversation_ended", ending: endingOf(ending), at }]
+      : [{ type: "execution_ended", outcome: endingOf(ending), at }];
   }
 }
 
@@ -264,8 +258,7 @@ export class JournalEvents {
  * whose program waits is not said to wait.
  */
 class AskedCalls {
-  /** By `quickKey` of their ids. */
-  readonly #open = new Map<unknown, UnansweredCall>();
+  readonly #open = new Map<string, UnansweredCall>();
 
   #heldBytes = 0;
 
@@ -276,7 +269,7 @@ class AskedCalls {
 
   take(open: OpenRecord, record: JournalRecord): void {
     if (open.type === "message") this.#takeMessage(open);
-    if (isOfCall(record)) applyToCall(this.#open.get(quickKey(record.call)), record);
+    if (isOfCall(record)) applyToCall(this.#open.get(record.call), record);
   }
 
   /** All of them, if they all wait for a person or a client. The gate has none of a turn whose calls the host is to answer. */
@@ -286,14 +279,20 @@ class AskedCalls {
     return calls.every((call) => isWaiting(call) && !isExpired(header, call, now)) ? calls : [];
   }
 
-  #takeMessage({ from, head }: OpenMessage): void {
-    if (from === "model") this.#open.clear();
-    for (const { id, tool } of head.calls) this.#open.set(quickKey(id), { id, tool, inputText: "" });
-    for (const id of head.answered) this.#open.delete(quickKey(id));
+  #takeMessage({ content }: OpenMessage): void {
+    if (content && "turn" in content) {
+      this.#open.clear();
+      for (const { id, tool } of askedIn(content.turn)) this.#open.set(id, { id, tool, inputText: "" });
+    }
+    if (content && "results" in content) for (const { callId } of content.results) this.#open.delete(callId);
     this.#heldBytes = 0;
     for (const { id, tool } of this.#open.values())
       this.#heldBytes += CALL_BYTES + memoryOf(String(id)) + memoryOf(tool);
   }
+}
+
+function askedIn({ calls }: ModelTurn): readonly { readonly id: string; readonly tool: string }[] {
+  return calls.map((call) => ({ id: call.id, tool: call.type === "tool_call" ? call.tool : RUN_PROGRAM }));
 }
 
 function printed({ event, commands }: PastTurn): readonly Told[] {
@@ -316,7 +315,7 @@ function called({ decision, at }: CallRecord, call: KnownCall, place?: string): 
   const about = aboutOf(call);
   switch (decision) {
     case "allowed":
-      return [{ type: "call_started", ...about, ...given({ place: place && word(place) }), at }];
+      return [{ type: "call_started", ...about, place: place && word(place), at }];
     case "held":
     case "client":
       return [{ type: "call_waiting", ...about, for: decision === "held" ? "decision" : "result", at }];
@@ -325,11 +324,6 @@ function called({ decision, at }: CallRecord, call: KnownCall, place?: string): 
     case "dropped":
       return [];
   }
-}
-
-/** Whether a record may be the last of a call. The calls that have none end with their execution. */
-function endsCall(record: JournalRecord): record is Extract<JournalRecord, { readonly type: "call" | "answered" }> {
-  return record.type === "call" || record.type === "answered";
 }
 
 /** With the fields of the call's line in a report, but for what its handler has said to people. */
@@ -342,11 +336,7 @@ function ended(at: number, call: KnownCall | undefined): readonly Told[] {
 }
 
 function decided({ call: callId, allow, by, note, done, at }: DecisionRecord): Told {
-  const said = given({
-    done: done === undefined ? undefined : (true as const),
-    by: by && word(by),
-    note: note && word(note),
-  });
+  const said = { done: done === undefined ? undefined : (true as const), by: by && word(by), note: note && word(note) };
   return { type: "call_decided", callId, allow, ...said, at };
 }
 
@@ -354,21 +344,21 @@ function waitingOf(calls: readonly UnansweredCall[]): SchemaType<typeof BARE_WAI
   const listed = calls.slice(0, LISTED_WAITING);
   const of = (decision: CallRecord["decision"]) => listed.filter(({ decided }) => decided?.decision === decision);
   const approvals = of("held").map((call) => ({ ...waitingCall(call), why: whyOf(call), hold: holdOf(call) }));
-  const more = calls.length - listed.length;
-  return { type: "waiting", approvals, calls: of("client").map(waitingCall), ...(more === 0 ? {} : { more }) };
+  const more = calls.length - listed.length || undefined;
+  return { type: "waiting", approvals, calls: of("client").map(waitingCall), more };
 }
 
 function waitingCall({ id, tool, decided }: UnansweredCall) {
   const { inputDigest, at: since = 0 } = decided ?? {};
-  return { callId: String(id), tool: word(tool), since, ...(inputDigest === undefined ? {} : { inputDigest }) };
+  return { callId: String(id), tool: word(tool), since, inputDigest };
 }
 
 function whyOf({ decided }: UnansweredCall): "approval" | "outcome_unknown" {
   return decided?.code === "outcome_unknown" ? "outcome_unknown" : "approval";
 }
 
-interface OpenMessage extends Pick<MessageRecord, "type" | "from" | "at"> {
-  readonly head: MessageHead;
+interface OpenMessage extends Pick<MessageRecord, "type" | "at"> {
+  readonly content: Content;
 }
 
 interface OpenOutcome extends Pick<OutcomeRecord, "type" | "at"> {
@@ -388,7 +378,7 @@ function* opened(record: JournalRecord): SlicedWork<OpenRecord> {
     case "turn":
       return { type, turn: yield* readTurnSliced(record) };
     case "message":
-      return { type, from: record.from, head: yield* messageHead(record), at: record.at };
+      return { type, content: yield* readContent(record), at: record.at };
     case "outcome":
       return { type, ending: yield* endingHead(record.outcome), at: record.at };
     default:
@@ -401,36 +391,23 @@ function timeOf(record: OpenRecord): number {
   return "at" in record ? record.at : 0;
 }
 
+/** Fields that may be large, of which neither the state of a stream nor an event needs more than whether they are there. */
+const LARGE: ReadonlySet<string> = new Set(
+  (
+    "source program resultSchema task instructions settings versions tools shown input value error done note display named " +
+    "outcome notes"
+  ).split(" "),
+);
+
 /** A record without what the state of a stream would hold of it. */
 function withoutTexts(record: JournalRecord): JournalRecord {
-  switch (record.type) {
-    case "header":
-      return bareHeader(record);
-    case "result":
-      return { ...record, ...(record.error === undefined ? { value: "" } : { error: "" }) };
-    case "decision":
-      return { ...record, ...(record.done === undefined ? {} : { done: "" }), note: "" };
-    case "answered": {
-      const { display: _, named: _named, ...bare } = record;
-      return bare;
-    }
-    case "outcome":
-      return { type: "outcome", outcome: "", at: record.at };
-    default:
-      return record;
-  }
+  const fields = Object.entries(record).map(([name, value]) => [name, LARGE.has(name) ? emptied(value) : value]);
+  return Object.fromEntries(fields);
 }
 
-function bareHeader(header: Header): Header {
-  const bare = { ...header, tools: [], versions: {} };
-  switch (bare.kind) {
-    case "program":
-      return { ...bare, source: "", program: "", resultSchema: "" };
-    case "conversation":
-      return { ...bare, task: "", instructions: "", settings: "", shown: [] };
-    case "call":
-      return { ...bare, input: "" };
-  }
+function emptied(value: unknown): unknown {
+  if (Array.isArray(value)) return [];
+  return typeof value === "string" ? "" : isFields(value) ? {} : value;
 }
 
 function withoutBodies({ event, commands }: PastTurn): PastTurn {
@@ -449,8 +426,8 @@ function word(whole: string): string {
 }
 
 /** The fields of an ending without its value, which `GET /v1/executions/:id` gives. A later version may have endings of other types. */
-function endingOf(ending: unknown): unknown {
-  return short(isFields(ending) ? clientEnding(ending) : ending, 0);
+function endingOf(ending: unknown): never {
+  return short(isFields(ending) ? clientEnding(ending) : ending, 0) as never;
 }
 
 const LEFT_OUT: ReadonlySet<string> = new Set(["value", "answer"]);

@@ -24,11 +24,11 @@ export interface LiveStreamParts {
   readonly heartbeatMs?: number;
 }
 
-/** Makes the events of a stream from the journal, in steps. */
-export interface LiveReader {
+/** What a step of reading the journal gives. */
+export interface LiveStep {
   /** The next events as they are sent; empty if there are none. */
-  readonly next: () => Promise<string>;
-  /** Bytes that it holds between two steps. */
+  readonly text: string;
+  /** Bytes that the reader holds until the next step. */
   readonly heldBytes: number;
   /** Of each execution that it reads: number of records that were read. */
   readonly positions: ReadonlyMap<ExecutionId, number>;
@@ -36,9 +36,12 @@ export interface LiveReader {
   readonly isAtEnd: boolean;
   /** The last event was given. */
   readonly isOver: boolean;
-  /** Shortest time from the end of this step to the next step, in milliseconds. */
-  readonly restMs: number;
+  /** Shortest time to the next step, in milliseconds; none by default. */
+  readonly restMs?: number;
 }
+
+/** Reads on, and makes the events of what it has read. */
+export type LiveReader = () => Promise<LiveStep>;
 
 /**
  * A stream of server-sent events, from the records that exist and of each record that is appended, to the end of the
@@ -75,25 +78,26 @@ async function* chunksOf(parts: LiveStreamParts, reader: LiveReader, signal: Abo
   try {
     yield ": portcullis\n\n";
     let saidAt = monotonic();
-    for (let isLast = false; !isLast && !reader.isOver;) {
+    for (let isOver = false; !isOver;) {
       allowed.throwIfAborted();
       // What was appended before the server closes is read, also if an earlier step was under way then.
-      isLast = signal.aborted;
-      const chunk = await parts.inTurn(reader.next);
-      hold(reader.heldBytes);
+      const isLast = signal.aborted;
+      const step = await parts.inTurn(reader);
+      hold(step.heldBytes);
+      isOver = isLast || step.isOver;
       // There are records that are no events, and records that the client has.
       const isQuiet = monotonic() - saidAt >= heartbeatMs;
-      if (chunk !== "" || isQuiet) {
-        yield chunk === "" ? ": still here\n\n" : chunk;
+      if (step.text !== "" || isQuiet) {
+        yield step.text || ": still here\n\n";
         saidAt = monotonic();
       }
-      if (!reader.isAtEnd || reader.isOver) continue;
-      if (reader.restMs > 0) {
-        await pause(reader.restMs, { signal: either });
+      if (!step.isAtEnd || step.isOver) continue;
+      if (step.restMs) {
+        await pause(step.restMs, { signal: either });
         if (signal.aborted) return;
         if (allowed.aborted) continue;
       }
-      await watching.wait(reader.positions, Math.max(1, saidAt + heartbeatMs - monotonic()));
+      await watching.wait(step.positions, Math.max(1, saidAt + heartbeatMs - monotonic()));
     }
   } catch (error) {
     const problem = problemOf(error);

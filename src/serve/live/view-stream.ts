@@ -24,60 +24,37 @@ export interface ViewStreamParts extends LiveStreamParts {
  * execution. Records that come while the client reads, or shortly one after the other, are one change.
  */
 export function viewStream(parts: ViewStreamParts): ReadableStream<Uint8Array> {
-  return liveStream(parts, new ViewChanges(parts));
+  return liveStream(parts, viewReader(parts));
 }
 
-class ViewChanges implements LiveReader {
-  readonly #parts: ViewStreamParts;
-  readonly #lane: Lane;
-  readonly #live: LiveView;
-  #last: ExecutionView | undefined;
-  readonly isAtEnd = true;
-  isOver = false;
-  restMs = 0;
-  positions: ReadonlyMap<ExecutionId, number>;
-
-  constructor(parts: ViewStreamParts) {
-    const { journal, execution, bounds, tenant } = parts;
-    this.#parts = parts;
-    this.#lane = new Lane(tenant);
-    this.#live = new LiveView(journal, execution, bounds);
-    this.positions = new Map([[execution, 0]]);
-  }
-
-  get heldBytes(): number {
-    return this.#live.heldBytes;
-  }
-
-  readonly next = async (): Promise<string> => {
+function viewReader({ journal, execution, tenant, bounds, shown }: ViewStreamParts): LiveReader {
+  const lane = new Lane(tenant);
+  const live = new LiveView(journal, execution, bounds);
+  let last: ExecutionView | undefined;
+  const changeTo = async (view: ExecutionView) => {
+    const change = last ? await lane.work(patchOf(last, view)) : view;
+    return change && `event: ${last ? "patch" : "view"}\ndata: ${await lane.work(jsonInParts(change))}\n\n`;
+  };
+  return async () => {
     const began = monotonic();
-    const programs = await this.#positionsOfPrograms();
-    const view = await this.#live.next();
-    const text = await this.#change(this.#parts.shown(view));
+    const programs = await positionsOf(journal, openPrograms(last));
+    const view = await live.next();
+    const own = shown(view);
+    const text = (await changeTo(own)) ?? "";
+    last = own;
     // A program that was not looked at before the view was read may have more records since.
     const begun = openPrograms(view).map((id) => [id, programs.get(id) ?? 0] as const);
-    this.positions = new Map([...begun, [this.#parts.execution, view.records]]);
-    this.isOver = view.state === "ended";
-    this.restMs = Math.max(REST_MS, (monotonic() - began) * REST_SHARE);
-    return text;
+    const positions = new Map([...begun, [execution, view.records]]);
+    const restMs = Math.max(REST_MS, (monotonic() - began) * REST_SHARE);
+    return { text, heldBytes: live.heldBytes, positions, isAtEnd: true, isOver: view.state === "ended", restMs };
   };
+}
 
-  async #change(view: ExecutionView): Promise<string> {
-    const last = this.#last;
-    this.#last = view;
-    const change = last ? await this.#lane.work(patchOf(last, view)) : view;
-    if (!change) return "";
-    const data = await this.#lane.work(jsonInParts(change));
-    return `event: ${last ? "patch" : "view"}\ndata: ${data}\n\n`;
-  }
-
-  /** What the programs of a conversation do changes its view, and is in their own records. */
-  async #positionsOfPrograms(): Promise<ReadonlyMap<ExecutionId, number>> {
-    const positions = new Map<ExecutionId, number>();
-    for (const id of openPrograms(this.#last))
-      positions.set(id, (await findIfKnown(this.#parts.journal, id))?.records ?? Number.POSITIVE_INFINITY);
-    return positions;
-  }
+/** What the programs of a conversation do changes its view, and is in their own records. */
+async function positionsOf(journal: Journal, ids: readonly ExecutionId[]): Promise<ReadonlyMap<ExecutionId, number>> {
+  const positions = new Map<ExecutionId, number>();
+  for (const id of ids) positions.set(id, (await findIfKnown(journal, id))?.records ?? Number.POSITIVE_INFINITY);
+  return positions;
 }
 
 function openPrograms(view: ExecutionView | undefined): readonly ExecutionId[] {

@@ -268,12 +268,18 @@ test("long ids and names of a model's calls count as held until their results co
   const events = new JournalEvents();
   takeRecords([{ ...conversation, kind: "conversation", model: "m", task: "t" } as unknown as JournalRecord], events);
   const empty = events.heldBytes;
-  const [id, tool] = ["i".repeat(1_000_000), "t".repeat(1_000_000)];
+  const [id, tool] = ["i".repeat(10_000), "t".repeat(10_000)];
   const message = (from: string, value: unknown) =>
     ({ type: "message", from, message: JSON.stringify(value), at: 1 }) as JournalRecord;
-  takeRecords([message("model", { calls: [{ type: "tool_call", id, tool, inputText: "{}" }] })], events);
-  expect(events.heldBytes - empty).toBeGreaterThan(2_000_000);
-  takeRecords([message("host", [{ callId: id }])], events);
+  const usage = { inputTokens: 1, cachedInputTokens: 0, outputTokens: 1 };
+  const calls = [{ type: "tool_call", id, tool, caller: "direct", inputText: "{}" }];
+  takeRecords(
+    [message("model", { type: "turn", text: "", calls, hosted: [], end: { type: "called" }, usage })],
+    events,
+  );
+  expect(events.heldBytes - empty).toBeGreaterThan(20_000);
+  const provenance = { tool, bytes: 1 };
+  takeRecords([message("host", [{ callId: id, text: "1", isJson: true, isError: false, provenance }])], events);
   expect(events.heldBytes).toBe(empty);
 });
 

@@ -9,19 +9,11 @@ function open(texts: readonly string[], restMs: number) {
   const asked = { count: 0 };
   const watch = new JournalWatch(createMemoryJournal());
   const closing = new AbortController();
-  const reader: LiveReader = {
-    next: async () => {
-      asked.count += 1;
-      watch.wake("e");
-      return left.shift() ?? "";
-    },
-    heldBytes: 0,
-    positions: new Map([["e", 0]]),
-    isAtEnd: true,
-    get isOver() {
-      return left.length === 0;
-    },
-    restMs,
+  const reader: LiveReader = async () => {
+    asked.count += 1;
+    watch.wake("e");
+    const text = left.shift() ?? "";
+    return { text, heldBytes: 0, positions: new Map([["e", 0]]), isAtEnd: true, isOver: left.length === 0, restMs };
   };
   const stream = liveStream(
     {

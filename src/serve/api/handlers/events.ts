@@ -1,7 +1,6 @@
 import type { ExecutionId } from "../../../base/index.ts";
 import { readHeader } from "../../../journal/reading/index.ts";
 import type { ExecutionView } from "../../views/view.ts";
-import type { BytesByKey } from "../../http/bytes-by-key.ts";
 import type { Key } from "../../http/keys.ts";
 import { RequestProblem } from "../../http/problems.ts";
 import { whenOver } from "../../http/when-over.ts";
@@ -58,8 +57,9 @@ async function streamed(
     if (header) seen = await refuseOfAnother(parts, key, header, seen);
     return value;
   };
-  const held = growingBytes(parts.open, key);
-  held.become(STREAM_BYTES);
+  // Counts what the stream holds, until it is over.
+  let release = parts.open.hold(key, STREAM_BYTES, ADVICE);
+  let isOver = false;
   const stream = open({
     journal: runtime.journal,
     watch,
@@ -67,36 +67,21 @@ async function streamed(
     tenant: key.tenant,
     allowed: keys.signalOf(key),
     inTurn: (read) => readings.run(key.id, undefined, () => checked(read)),
-    hold: (bytes) => held.become(STREAM_BYTES + bytes),
+    hold: (bytes) => {
+      release();
+      if (!isOver) release = parts.open.hold(key, STREAM_BYTES + bytes, ADVICE);
+    },
     signal: closing,
     onError,
   });
   parts.metrics.addStreams(1);
-  const done = () => {
-    held.end();
+  const headers = { "content-type": "text/event-stream", "x-accel-buffering": "no" };
+  return whenOver(new Response(stream, { headers }), () => {
+    isOver = true;
+    release();
     parts.metrics.addStreams(-1);
-  };
-  return whenOver(
-    new Response(stream, { headers: { "content-type": "text/event-stream", "x-accel-buffering": "no" } }),
-    done,
-  );
+  });
 }
 
-/** Bytes of a key that grow and shrink, until their end. `become` throws a `RequestProblem` if the key holds too much. */
-function growingBytes(open: BytesByKey, key: Key) {
-  let held = 0;
-  let isOver = false;
-  let release = () => {};
-  return {
-    become(bytes: number): void {
-      if (isOver || bytes === held) return;
-      release();
-      release = open.hold(key, bytes, "end streams");
-      held = bytes;
-    },
-    end(): void {
-      isOver = true;
-      release();
-    },
-  };
-}
+/** How a client makes room for another stream. */
+const ADVICE = "end streams";
