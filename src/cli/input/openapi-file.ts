@@ -1,7 +1,6 @@
 import { basename, dirname, resolve } from "node:path";
 import {
   checkOptions,
-  describeSecret,
   errorAt,
   fieldsOf,
   flag,
@@ -13,7 +12,7 @@ import {
   secret,
   words,
 } from "../../base/index.ts";
-import { expandVariables } from "../../sources/mcp/config/expand-variables.ts";
+import { expandWithin } from "../../sources/mcp/config/expand-variables.ts";
 import {
   fromOpenApi,
   type OpenApiOptions,
@@ -60,7 +59,9 @@ export async function readOpenApiFile(
       `${path}: this is the document itself. Write a file beside it that names it, and the address of the API, and give that one: ${JSON.stringify({ name: "api", spec: basename(path), baseUrl: "https://api.example.com/v1" })}`,
     );
   const { portcullis = {}, $schema: _, spec, ...given } = checkOptions(place, file, OPENAPI_FILE_RULES);
-  const options = expanded(place, path, given) as Omit<OpenApiOptions, "spec">;
+  const variables = { env: process.env, folder: dirname(resolve(path)) };
+  const expanded = Object.entries(given).map(([name, one]) => [name, expandWithin(place.at(name), one, variables)]);
+  const options = Object.fromEntries(expanded) as Omit<OpenApiOptions, "spec">;
   const inside = `${options.name}.`;
   const filePolicies = new FilePolicies(
     {
@@ -88,22 +89,4 @@ const DOCUMENT_BYTES = 256 * 1024 * 1024;
 function readDocumentFile(place: string, path: string, written: string): Promise<string> {
   if (/^https?:/i.test(written)) throw invalid(place, "it is an address: save the document in a file, and name that");
   return readFileText(place, path, DOCUMENT_BYTES);
-}
-
-/** The value with the variables in its texts. A message names the variable and its place, and no value. */
-function expanded(place: OptionPlace, path: string, value: unknown, at = ""): unknown {
-  if (typeof value === "string")
-    try {
-      return expandVariables(value, { env: process.env, folder: dirname(resolve(path)) });
-    } catch (error) {
-      throw invalid(place.at(at), (error as Error).message);
-    }
-  if (typeof value !== "object" || value === null) return value;
-  if (Array.isArray(value)) throw invalid(place.at(at), `it is ${describeSecret(value)}, not an object`);
-  return Object.fromEntries(
-    Object.entries(value).map(([name, field]) => [
-      name,
-      expanded(place, path, field, at === "" ? name : `${at}.${name}`),
-    ]),
-  );
 }

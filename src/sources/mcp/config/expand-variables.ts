@@ -1,4 +1,6 @@
 import { homedir } from "node:os";
+import { isFields } from "../../../base/index.ts";
+import { invalid } from "../../json-file.ts";
 
 /** What the places of variables in a configuration file stand for. */
 export interface Variables {
@@ -20,6 +22,20 @@ export function expandVariables(text: string, variables: Variables): string {
       "${ begins a variable that has no end, more than 256 characters, or braces within it: variables are not nested",
     );
   return text.replaceAll(PLACE, (whole, inner: string) => valueOf(whole, inner, variables));
+}
+
+/** A value with the variables in all its texts. Throws `option_invalid`, with the place of the text and no value. */
+export function expandWithin(place: string, value: unknown, variables: Variables): unknown {
+  if (typeof value === "string")
+    try {
+      return expandVariables(value, variables);
+    } catch (error) {
+      throw invalid(place, (error as Error).message);
+    }
+  if (Array.isArray(value)) return value.map((one, index) => expandWithin(`${place}[${index}]`, one, variables));
+  if (!isFields(value)) return value;
+  const fields = Object.entries(value).map(([name, one]) => [name, expandWithin(`${place}.${name}`, one, variables)]);
+  return Object.fromEntries(fields) as object;
 }
 
 function valueOf(whole: string, inner: string, { env, folder }: Variables): string {

@@ -12,12 +12,11 @@ import {
 } from "../../../base/index.ts";
 import { FILE_RULES, FilePolicies } from "../../file-policies.ts";
 import { MCP_RULES, type McpServer } from "../mcp-options.ts";
-import { realpath } from "node:fs/promises";
-import { basename, dirname, join, resolve } from "node:path";
+import { basename, dirname, resolve } from "node:path";
 import type { Tool } from "../../../tools/tool.ts";
 import type { ToolPolicy } from "../../tool-policy.ts";
-import { invalid, readFileText, readJsonFile } from "../../json-file.ts";
-import { expandVariables, type Variables } from "./expand-variables.ts";
+import { invalid, readJsonFile } from "../../json-file.ts";
+import { expandWithin, type Variables } from "./expand-variables.ts";
 import { fromMcp, type McpSource } from "../from-mcp.ts";
 import type { McpAnnotations } from "../read-listed-tool.ts";
 import { type UnassignedTool, cleanPath, toolPath } from "../make-tools.ts";
@@ -110,11 +109,9 @@ async function readConfig(path: string): Promise<readonly ConfiguredServer[]> {
     throw invalid(path, `expected an object "mcpServers" (or "servers", as VS Code has it) with servers by name`);
   const folder = dirname(resolve(path));
   const variables = { env: process.env, folder: basename(folder) === ".vscode" ? dirname(folder) : folder };
-  const servers: [name: string, entry: unknown][] = [];
-  for (const [name, entry] of Object.entries(config[key])) {
-    const isLeftOut = isFields(entry) && (entry.disabled === true || (await isOwn(entry, variables.folder)));
-    if (!isLeftOut) servers.push([name, entry]);
-  }
+  const servers = Object.entries(config[key]).filter(
+    ([, entry]) => !(isFields(entry) && (entry.disabled === true || isOwn(entry))),
+  );
   if (servers.length > MOST_SERVERS)
     throw invalid(
       path,
@@ -135,47 +132,17 @@ async function readConfig(path: string): Promise<readonly ConfiguredServer[]> {
   return read;
 }
 
+/** This package's command line, as npx, a folder of commands or a folder of packages has it. */
+const OWN = /^(?:.*[\\/])?portcullis(?:@[^\\/]*|\.(?:cmd|exe|ps1|bat))?$|portcullis[\\/]dist[\\/]src[\\/]cli\.js$/i;
+
 /** Whether an entry starts this package's own server: it would front itself. */
-async function isOwn({ command, args, cwd }: Message, folder: string): Promise<boolean> {
-  const given = [command, ...(Array.isArray(args) ? (args as unknown[]) : [])].filter(
-    (word) => typeof word === "string",
-  );
-  // A shell has the command in one of its arguments.
-  const words = SHELLS.has(nameOf(given[0] ?? "")) ? given.flatMap((word) => word.split(/[\s"'`;&|()]/)) : given;
-  if (!words.includes("mcp")) return false;
-  const isNamed = (word: string) =>
-    nameOf(word) === "portcullis" ||
-    nameOf(word).startsWith("portcullis@") ||
-    /portcullis[\\/]dist[\\/]src[\\/]cli\.js$/.test(word);
-  if (words.some(isNamed)) return true;
-  const start = resolve(folder, typeof cwd === "string" ? cwd : "");
-  for (const word of words) if (await isOwnScript(resolve(start, word))) return true;
-  return false;
+function isOwn({ command, args }: Message): boolean {
+  const words = [command, ...(Array.isArray(args) ? (args as unknown[]) : [])];
+  return words.includes("mcp") && words.some((word) => typeof word === "string" && OWN.test(word));
 }
 
-const PACKAGE_BYTES = 64 * 1024;
-
-/** Whether a path leads, also by links, to the command line of any copy of this package. */
-async function isOwnScript(path: string): Promise<boolean> {
-  const real = await realpath(path).catch(() => path);
-  const [, root] = /^(.*?)[\\/](?:dist[\\/])?src[\\/]cli\.[jt]s$/s.exec(real) ?? [];
-  if (root === undefined) return false;
-  const file = join(root, "package.json");
-  try {
-    const described: unknown = JSON.parse(await readFileText(file, file, PACKAGE_BYTES));
-    return fieldOf(described, "name") === "portcullis";
-  } catch {
-    return false;
-  }
-}
-
-const SHELLS: ReadonlySet<string> = new Set(["sh", "bash", "zsh", "dash", "fish", "cmd", "powershell", "pwsh", "env"]);
-
-/** Name of a command, of any system. */
-function nameOf(word: string): string {
-  const name = word.slice(Math.max(word.lastIndexOf("/"), word.lastIndexOf("\\")) + 1).toLowerCase();
-  return name.replace(/\.(?:cmd|exe|ps1|bat)$/, "");
-}
+/** What an entry says of the server itself, in the words of `fromMcp`. */
+const ENTRY_RULES = pick(MCP_RULES, "command", "args", "env", "cwd", "url", "headers");
 
 function readEntry(
   place: string,
@@ -196,30 +163,9 @@ function readEntry(
     fieldsOf(`${place}: portcullis`),
     portcullis ?? (Object.hasOwn(beside, name) ? beside[name] : undefined),
   );
-  const text = (field: string, value: unknown): string => {
-    if (typeof value !== "string") throw invalid(place, `${field} is ${describeSecret(value)}, not text`);
-    try {
-      return expandVariables(value, variables);
-    } catch (error) {
-      throw invalid(place, `${field}: ${(error as Error).message}`);
-    }
-  };
-  const texts = (field: string, value: unknown): Readonly<Record<string, string>> => {
-    if (!isFields(value)) throw invalid(place, `${field} is ${describeSecret(value)}, not an object`);
-    return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, text(`${field}.${key}`, one)]));
-  };
-  const list = (value: unknown): readonly string[] => {
-    if (!Array.isArray(value)) throw invalid(place, `args is ${describeSecret(value)}, not a list`);
-    return value.map((one, index) => text(`args[${index}]`, one));
-  };
-  const own =
-    url === undefined
-      ? {
-          command: text("command", command),
-          cwd: resolve(variables.folder, cwd === undefined ? "" : text("cwd", cwd)),
-          ...(args === undefined ? {} : { args: list(args) }),
-          ...(env === undefined ? {} : { env: texts("env", env) }),
-        }
-      : { url: text("url", url), ...(headers === undefined ? {} : { headers: texts("headers", headers) }) };
-  return { server: { ...own, ...settings, name: cleanPath(name) }, policies };
+  const given = Object.entries(url === undefined ? { command, args, env, cwd } : { url, headers });
+  const expanded = given.map(([field, value]) => [field, expandWithin(`${place}: ${field}`, value, variables)]);
+  const own = checkOptions(fieldsOf(place), Object.fromEntries(expanded), ENTRY_RULES);
+  const folder = own.command === undefined ? undefined : resolve(variables.folder, own.cwd ?? "");
+  return { server: { ...own, ...(folder && { cwd: folder }), ...settings, name: cleanPath(name) }, policies };
 }

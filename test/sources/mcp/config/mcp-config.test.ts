@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
@@ -106,8 +106,6 @@ describe("the formats of clients", () => {
           bin: { command: "/usr/local/bin/portcullis", args: ["mcp"] },
           dist: { command: "node", args: ["./node_modules/portcullis/dist/src/cli.js", "mcp"] },
           windows: { command: String.raw`C:\Users\me\node_modules\.bin\portcullis.cmd`, args: ["mcp"] },
-          shell: { command: "/bin/sh", args: ["-c", "cd /srv && exec portcullis mcp --mcp '.mcp.json'"] },
-          quoted: { command: "cmd.exe", args: ["/c", 'npx "portcullis@1.0.0" mcp'] },
           off: { command: "no-such-command", disabled: true },
         },
       }),
@@ -141,30 +139,6 @@ describe("the formats of clients", () => {
       new RegExp(`It wrote: .*${basename(project)} .*${basename(project)}`),
     );
   });
-});
-
-test("an entry that starts the package's own server by a path is skipped, whatever the folder or the link is called", async () => {
-  const root = join(folder, "srv-gate");
-  mkdirSync(join(root, "dist/src"), { recursive: true });
-  mkdirSync(join(folder, "bin"), { recursive: true });
-  writeFileSync(join(root, "package.json"), '{"name":"portcullis"}');
-  // One that was started would end at once, and the configuration with it.
-  writeFileSync(join(root, "dist/src/cli.js"), "process.exit(9)");
-  symlinkSync(join(root, "dist/src/cli.js"), join(folder, "bin/gate"));
-  const own = (command: string, args: readonly string[], cwd?: string) => ({ command, args, ...(cwd ? { cwd } : {}) });
-  await using config = await fromMcpConfig(
-    configFile({
-      mcpServers: {
-        absolute: own(process.execPath, [join(root, "dist/src/cli.js"), "mcp"]),
-        relative: own("node", ["dist/src/cli.js", "mcp", "--mcp", "x.json"], "srv-gate"),
-        flags: own("node", ["--max-old-space-size=512", "srv-gate/dist/src/cli.js", "mcp"]),
-        link: own("bin/gate", ["mcp"]),
-        shell: own("sh", ["-c", `exec node '${root}/dist/src/cli.js' mcp`]),
-        raw: { url: (await servedRaw("plain")).url, portcullis: POLICY },
-      },
-    }),
-  );
-  expect(config.sources.map(({ name }) => name)).toEqual(["raw"]);
 });
 
 describe("who may call", () => {
@@ -285,7 +259,7 @@ describe("a file that is invalid is one sentence", () => {
       "another server is named a_b in programs too",
     ],
     ['{ "mcpServers": { "a": 7 } }', 'server "a": it is a number, not an object'],
-    ['{ "mcpServers": { "a": { "command": 7 } } }', "command is a number, not text"],
+    ['{ "mcpServers": { "a": { "command": 7 } } }', 'server "a".command: expected the command that starts the server, got 7'],
     ['{ "mcpServers": { "a": { "command": "x", "envFile": ".env" } } }', "envFile is not read"],
     ['{ "mcpServers": { "a": { "type": "sse", "url": "http://x" } } }', 'the transport "sse" is not supported'],
     ['{ "mcpServers": {}, "portcullis": { "a": {} } }', 'portcullis speaks of "a", and there is no such server'],
