@@ -398,16 +398,9 @@ describe("OAuth", () => {
     ["a token", { token: { scope: null, id_token: null, refresh_token: "", expires_in: null } }],
     ["a registration", { client: { client_uri: "", logo_uri: null, client_secret: null, jwks_uri: "" } }],
     ["metadata", { metadata: { revocation_endpoint: null, scopes_supported: null, service_documentation: "" } }],
-    [
-      "a token without its type",
-      { token: { token_type: undefined, scope: ["a", "b"], id_token: 5, expires_in: "60" } },
-    ],
-    ["a registration that gives the id alone", { client: { redirect_uris: undefined, client_secret_expires_at: "0" } }],
-    [
-      "metadata with texts for lists",
-      { metadata: { response_types_supported: "code", scopes_supported: [null, "a"] } },
-    ],
-  ])("null, empty texts and other forms in %s cost nothing but the field", async (_what, how) => {
+    ["a token without its type", { token: { token_type: undefined, expires_in: "60" } }],
+    ["a registration that gives the id alone", { client: { redirect_uris: undefined } }],
+  ])("null, empty texts and what is left out in %s cost nothing but the field", async (_what, how) => {
     const { server } = await authorized(how);
     await using _ = server;
     await using source = await sourceOf(server, { store: newStore(), onAddress: person().onAddress });

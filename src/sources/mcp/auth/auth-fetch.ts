@@ -10,11 +10,13 @@ import {
   isFields,
   isOtherAddress,
   isPublicAddress,
-  isTexts,
+  parsedJson,
   publicLookup,
 } from "../../../base/index.ts";
 import { MalformedMessage, MessageTooLarge } from "../wire/wire.ts";
 
+/** Statuses of answers without a body. */
+const EMPTY = new Set([204, 205, 304]);
 /** Maximum bytes of an answer. Metadata and tokens have some kilobytes. */
 const ANSWER_BYTES = 256 * 1024;
 const ANSWER_MS = 30_000;
@@ -68,8 +70,10 @@ async function fetchPublic(url: URL, init: RequestInit): Promise<Response> {
     for (const [name, values = []] of Object.entries(answer.headersDistinct))
       for (const value of values) given.append(name, value);
     const { statusCode: status = 0 } = answer;
-    const hasBody = status !== 204 && status !== 205 && status !== 304;
-    return new Response(hasBody ? (Readable.toWeb(answer) as ReadableStream) : null, { status, headers: given });
+    return new Response(EMPTY.has(status) ? null : (Readable.toWeb(answer) as ReadableStream), {
+      status,
+      headers: given,
+    });
   } catch (cause) {
     if (cause instanceof MalformedMessage) throw cause;
     signal.throwIfAborted();
@@ -84,40 +88,21 @@ async function wholeAnswer(response: Response, url: URL): Promise<Response> {
     if (read.bytes > ANSWER_BYTES) throw new MessageTooLarge(ANSWER_BYTES, "bytes");
   }
   const { status, statusText, headers } = response;
-  const hasBody = status !== 204 && status !== 205 && status !== 304;
-  const whole = new Response(hasBody ? withForms(read.take().toString()) : null, { status, statusText, headers });
+  const body = EMPTY.has(status) ? null : withForms(read.take().toString());
+  const whole = new Response(body, { status, statusText, headers });
   Object.defineProperty(whole, "url", { value: url.href });
   return whole;
 }
 
-/** Many servers write null, or an empty text, for a field that an answer does not have, or write it in a form of their own. */
+/** Many servers write null, or an empty text, for a field that an answer does not have, and some leave out what the standards require. */
 function withForms(body: string): string {
-  try {
-    const value: unknown = JSON.parse(body);
-    if (!isFields(value)) return body;
-    const fields = Object.entries(value).map(([name, field]) => [name, formOf(name, field)] as const);
-    const given = Object.fromEntries(fields.filter(([, one]) => one !== null && one !== "" && one !== undefined));
-    const { access_token, client_id, token_type = "Bearer", redirect_uris = [] } = given;
-    return JSON.stringify({
-      ...given,
-      ...(access_token !== undefined && { token_type }),
-      ...(client_id !== undefined && { redirect_uris }),
-    });
-  } catch {
-    return body;
-  }
-}
-
-/** Fields that are lists of texts, texts and times, by their names. */
-const LISTS = /_supported$|^(?:redirect_uris|grant_types|response_types|contacts|authorization_servers)$/;
-const TEXTS = /^(?:token_type|scope|(?:id|refresh)_token|client_secret|token_endpoint_auth_method)$/;
-const TIMES = /_at$/;
-
-/** A field in the form that the standards have for it; undefined if it has no such form. */
-function formOf(name: string, value: unknown): unknown {
-  if (LISTS.test(name) && typeof value === "string") return value.split(" ");
-  if (LISTS.test(name) && Array.isArray(value)) return value.filter((one) => typeof one === "string");
-  if (TIMES.test(name)) return Number.isFinite(Number(value)) ? Number(value) : undefined;
-  if (!TEXTS.test(name) || value === null) return value;
-  return isTexts(value) ? value.join(" ") : typeof value === "string" ? value : undefined;
+  const value = parsedJson(body);
+  if (!isFields(value)) return body;
+  const given = Object.fromEntries(Object.entries(value).filter(([, one]) => one !== null && one !== ""));
+  const { access_token, client_id, token_type = "Bearer", redirect_uris = [] } = given;
+  return JSON.stringify({
+    ...given,
+    token_type: access_token && token_type,
+    redirect_uris: client_id && redirect_uris,
+  });
 }
