@@ -1,8 +1,7 @@
 import { createMcpHandler, McpServer } from "@modelcontextprotocol/server";
 import type { ServerResponse } from "node:http";
-import { describe, expect, test } from "vitest";
+import { expect, test } from "vitest";
 import { fromMcp } from "../../../src/index.ts";
-import { Exchange } from "../../../src/sources/mcp/wire/exchange.ts";
 import type { SourceProgress } from "../../../src/sources/mcp/mcp-options.ts";
 import { type AnswerCall, type HttpServer, serveByHand, serveFetch } from "./http-servers.ts";
 import { call, READ, run, WRITE } from "./servers.ts";
@@ -256,23 +255,4 @@ testOfAll("a rest that is too large is not read, and not asked for again", async
   });
   expect(outcome).toMatchObject({ value: "result_too_large" });
   expect(server.counts).toEqual({ calls: 1, resumes: 1 });
-});
-
-describe("an exchange", () => {
-  test("is resumed 1,000 times in all, whatever news it has", () => {
-    const exchange = new Exchange("call-1");
-    const may = Array.from({ length: 1001 }, () => {
-      exchange.news += 1;
-      return exchange.mayResume(0);
-    });
-    expect(may.lastIndexOf(true)).toBe(999);
-    expect(may[1000]).toBe(false);
-  });
-
-  test("keeps the first reason for its end", () => {
-    const exchange = new Exchange("call-1");
-    const first = new Error("first");
-    exchange.end(first);
-    expect([exchange.mayResume(1e9), exchange.lost]).toEqual([false, first]);
-  });
 });

@@ -2,8 +2,8 @@ import { ConnectionLost, type MessageId } from "./wire.ts";
 
 /** Wait before a broken stream is asked for again, in milliseconds. A call does not wait for a server that wants more. */
 export const RESUME_MS = { least: 100, ofNotifications: 1000, most: 60_000 } as const;
-/** How often the stream of one call is resumed: in all, and one time after the other without any event. */
-const RESUMES = { most: 1000, quiet: 5 } as const;
+/** How often the stream of one call is resumed without any event. */
+const QUIET_RESUMES = 5;
 
 /** What a response with an error's status says of itself. */
 export interface Refusal {
@@ -21,42 +21,31 @@ export class Exchange {
   isDocument = false;
   /** Of its latest request, if that was refused. */
   refusal: Refusal | undefined;
-  /** Events of its streams so far. */
-  news = 0;
   /** Id of the event after which its stream was resumed last. */
   lastEvent = "";
-  #newsBefore = 0;
-  #resumes = 0;
-  #quiet = 0;
-  #ended: Error | undefined;
+  /** How often its stream was resumed since it last had an event. */
+  quiet = 0;
+  /** Why there will be no answer, if that is known. */
+  ended: Error | undefined;
 
   constructor(id: MessageId | undefined) {
     this.id = id;
   }
 
-  /** Why there will be no answer, if that is known. */
-  get ended(): Error | undefined {
-    return this.#ended;
-  }
-
   get lost(): Error {
-    return this.#ended ?? new ConnectionLost("The reply ended without an answer.");
+    return this.ended ?? new ConnectionLost("The reply ended without an answer.");
   }
 
   /** Notes why there will be no answer: the first reason holds. */
   end(why: Error): Error {
-    this.#ended ??= why;
-    return this.#ended;
+    return (this.ended ??= why);
   }
 
   /** Counts one more request for the rest of its stream, after `delayMs`. False if that is not asked for. */
   mayResume(delayMs: number): boolean {
-    this.#resumes += 1;
-    this.#quiet = this.news > this.#newsBefore ? 1 : this.#quiet + 1;
-    this.#newsBefore = this.news;
+    this.quiet += 1;
     if (delayMs > RESUME_MS.most) this.end(new ConnectionLost("The server wants its stream resumed too late."));
-    else if (this.#resumes > RESUMES.most || this.#quiet > RESUMES.quiet)
-      this.end(new ConnectionLost("The reply broke off again and again."));
-    return this.#ended === undefined;
+    else if (this.quiet > QUIET_RESUMES) this.end(new ConnectionLost("The reply broke off again and again."));
+    return this.ended === undefined;
   }
 }

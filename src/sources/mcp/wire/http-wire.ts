@@ -241,7 +241,7 @@ export class HttpWire implements Wire {
       async transform(chunk, output) {
         // Events and documents are passed on as wholes: what is bounded is a message, and not how many parts it came in.
         const whole = isStream ? events.push(chunk) : [];
-        if (exchange) exchange.news += whole.length;
+        if (exchange && whole.length > 0) exchange.quiet = 0;
         if (!isStream) document.add(chunk);
         const { bytes } = allowed();
         if (!response.ok && document.bytes > ERROR_BODY_BYTES) {
