@@ -36,20 +36,10 @@ export function headerBase(
     tools: tools.map(recordedTool),
     limits,
     ...(named.length > 0 ? { policies: named } : {}),
-    versions: { node: process.versions.node, ...versions, ...answering(tools) },
+    versions: { node: process.versions.node, ...versions },
     ...(above ? { parent: { execution: above.execution, call: above.callId } } : {}),
     ...(trace === undefined ? {} : { trace }),
   };
-}
-
-/** Sources whose words a header has, at most. */
-const MOST_SOURCES = 32;
-
-/** What those say of themselves whose tools these are, by their places. */
-function answering(tools: readonly Tool[]): Readonly<Record<string, string>> {
-  const sources = new Map(tools.map(({ place = "", answeredBy }) => [place, answeredBy]));
-  const told = [...sources].flatMap(([place, answeredBy]) => (answeredBy ? [[place, answeredBy()] as const] : []));
-  return Object.fromEntries(told.slice(0, MOST_SOURCES));
 }
 
 /** Whether tools are recorded as these are, in the same order. */

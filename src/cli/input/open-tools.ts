@@ -1,7 +1,7 @@
 import { fromMcpConfig, type McpConfig } from "../../sources/mcp/config/mcp-config.ts";
 import { effectOf, type OpenApiSource } from "../../sources/openapi/from-openapi.ts";
 import type { UnassignedTool } from "../../sources/mcp/make-tools.ts";
-import type { ServerIdentity } from "../../sources/mcp/server-identity.ts";
+import type { ServerIdentity } from "../../sources/mcp/from-mcp.ts";
 import { EFFECTS, type Tool } from "../../tools/tool.ts";
 import type { ToolsOptions } from "../command-options.ts";
 import { EXIT } from "../exit-code.ts";

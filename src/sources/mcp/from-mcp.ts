@@ -8,6 +8,7 @@ import {
   tooManyValues,
   untilAborted,
 } from "../../base/index.ts";
+import { oneLine } from "../../tools/declarations/one-line.ts";
 import type { CallContext, Effect, Tool } from "../../tools/tool.ts";
 import { ProtocolFailure } from "./wire/channel.ts";
 import { credentialsOf, secretsOf, ServerText } from "./clean-credentials.ts";
@@ -26,7 +27,6 @@ import {
 } from "./wire/wire.ts";
 import { type McpServer, type ReadServer, readServer } from "./mcp-options.ts";
 import { headersOf } from "./wire/param-headers.ts";
-import { type ServerIdentity, serverIdentity, shownIdentity } from "./server-identity.ts";
 import { Session } from "./session.ts";
 import { ListAgain } from "./list-again.ts";
 import { SourceTools } from "./pinned-tools.ts";
@@ -39,11 +39,23 @@ const LOG_BYTES = 8 * 1024;
 const QUOTED_LOG_BYTES = 1024;
 /** Bytes of a server's words that an error quotes. */
 const QUOTED_BYTES = 512;
+/** Characters of a server's name, and of its version; and how many are read. */
+const [IDENTITY_LENGTH, IDENTITY_READ] = [128, 1024];
 /** Characters of what a server says of the progress of a call. */
 const PROGRESS_LENGTH = 1024;
 
 export async function fromMcp(server: McpServer, policies?: McpPolicies): Promise<McpSource> {
   return McpSource.open(readServer(server), policies);
+}
+
+/** Who answers at a server's end. Its name and version are its own words, and prove nothing. */
+export interface ServerIdentity {
+  /** Version of the protocol that both sides have agreed on. */
+  readonly protocol?: string;
+  /** One line of at most 128 characters, without credentials that the server was given. */
+  readonly name?: string;
+  /** Like `name`. */
+  readonly version?: string;
 }
 
 class Connects {
@@ -79,10 +91,7 @@ export class McpSource implements AsyncDisposable {
   private constructor(mcp: McpPackage, server: ReadServer, policies: McpPolicies | undefined) {
     this.#mcp = mcp;
     this.#server = server;
-    this.#tools = new SourceTools(server, policies, {
-      answeredBy: () => shownIdentity(this.server),
-      call: (...call) => this.#call(...call),
-    });
+    this.#tools = new SourceTools(server, policies, (...call) => this.#call(...call));
     this.#text = new ServerText(credentialsOf(server), secretsOf(server));
   }
 
@@ -114,7 +123,10 @@ export class McpSource implements AsyncDisposable {
 
   /** The version of the protocol, and what the server calls itself, by the latest handshake. */
   get server(): ServerIdentity {
-    return this.#session ? serverIdentity(this.#session.peer, this.#text) : {};
+    const peer = Object.entries(this.#session?.peer ?? {});
+    const clean = (text: string) => oneLine(this.#text.head(text, IDENTITY_READ).toWellFormed(), IDENTITY_LENGTH);
+    const told = peer.map(([name, text = ""]) => [name, clean(text)] as const);
+    return Object.fromEntries(told.filter(([, text]) => text !== ""));
   }
 
   /** The tools that a caller may call, by the latest list of the server. A runtime keeps the tools that it was given. */

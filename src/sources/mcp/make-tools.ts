@@ -64,8 +64,6 @@ export interface ListReader {
   readonly timeoutMs: number;
   /** Whether the resources that results name may be read. */
   readonly resources?: boolean;
-  /** What the server calls itself now. */
-  readonly answeredBy: () => string;
   readonly call: (tool: ServerTool, name: string, input: unknown, context: CallContext) => Promise<unknown>;
   /** The tools of the list before. A tool that has not changed stays the same object. */
   readonly known?: ToolList["known"];
@@ -179,7 +177,7 @@ function toolOf(
 ): MadeTool | string {
   const known = reader.known?.get(keyOf(name, listed));
   if (known) return known;
-  const { source, timeoutMs, call, answeredBy } = reader;
+  const { source, timeoutMs, call } = reader;
   try {
     refuseUnnamedFields(name, inputSchema);
     const unchecked = outputFault === undefined ? [] : [`its outputSchema ${outputFault}`];
@@ -205,7 +203,7 @@ function toolOf(
       inputSchema: input ?? ANY_FIELDS,
       ...(whole ? {} : { unknownFields: "allow" as const }),
     });
-    return { tool: runsAt(`mcp ${source}`, tool, { answeredBy }), unchecked };
+    return { tool: runsAt(`mcp ${source}`, tool), unchecked };
   } catch (error) {
     if (!PortcullisError.is(error)) throw error;
     return error.message;

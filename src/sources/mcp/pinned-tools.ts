@@ -9,7 +9,7 @@ const NO_RESOURCES = "The server says that it has no resources, so no tool reads
 export class SourceTools {
   readonly #server: ReadServer;
   readonly #policies: McpPolicies | undefined;
-  readonly #source: Pick<ListReader, "answeredBy" | "call">;
+  readonly #call: ListReader["call"];
   #list: ToolList = {
     tools: [],
     unassigned: [],
@@ -25,10 +25,10 @@ export class SourceTools {
   /** Readings of the list so far. If two are under way, the later reading counts. */
   #readings = 0;
 
-  constructor(server: ReadServer, policies: McpPolicies | undefined, source: Pick<ListReader, "answeredBy" | "call">) {
+  constructor(server: ReadServer, policies: McpPolicies | undefined, call: ListReader["call"]) {
     this.#server = server;
     this.#policies = policies;
-    this.#source = source;
+    this.#call = call;
   }
 
   get list(): ToolList {
@@ -49,7 +49,7 @@ export class SourceTools {
       timeoutMs,
       resources,
       known: this.#list.known,
-      ...this.#source,
+      call: this.#call,
     });
     const problem = await session.listTools(signal, (entries) => builder.add(entries));
     if (resources && session.hasResources) builder.addReader();

@@ -28,7 +28,7 @@ test("whatever a server lists, the rest of the list stands, and every entry is a
       const all = [{ ...good, name: "surely.good" }, ...(JSON.parse(JSON.stringify(entries)) as unknown[])];
       const call = async () => {};
       const { tools, problems, unassigned } = await listOf(
-        { source: "s", policies: READ, timeoutMs: 1000, answeredBy: () => "", call, known: new Map() },
+        { source: "s", policies: READ, timeoutMs: 1000, call, known: new Map() },
         all,
       );
       expect(tools.map(({ name }) => name)).toContain("s.surely.good");
@@ -60,10 +60,7 @@ testOfAll("other work has the thread between the entries of a list, however few 
     if (!isDone) setImmediate(count);
   };
   setImmediate(count);
-  const { tools } = await listOf(
-    { source: "s", policies: READ, timeoutMs: 1000, answeredBy: () => "", call: async () => 1 },
-    entries,
-  );
+  const { tools } = await listOf({ source: "s", policies: READ, timeoutMs: 1000, call: async () => 1 }, entries);
   isDone = true;
   expect(tools).toHaveLength(40);
   expect(turns).toBeGreaterThanOrEqual(40);

@@ -259,7 +259,10 @@ describe("a file that is invalid is one sentence", () => {
       "another server is named a_b in programs too",
     ],
     ['{ "mcpServers": { "a": 7 } }', 'server "a": it is a number, not an object'],
-    ['{ "mcpServers": { "a": { "command": 7 } } }', 'server "a".command: expected the command that starts the server, got 7'],
+    [
+      '{ "mcpServers": { "a": { "command": 7 } } }',
+      'server "a".command: expected the command that starts the server, got 7',
+    ],
     ['{ "mcpServers": { "a": { "command": "x", "envFile": ".env" } } }', "envFile is not read"],
     ['{ "mcpServers": { "a": { "type": "sse", "url": "http://x" } } }', 'the transport "sse" is not supported'],
     ['{ "mcpServers": {}, "portcullis": { "a": {} } }', 'portcullis speaks of "a", and there is no such server'],
