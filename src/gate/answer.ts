@@ -1,4 +1,5 @@
 import type { ContentPart } from "../tools/content.ts";
+import type { Overdraft } from "./admit/budget.ts";
 
 /** The gate refused the call, and no handler ran. */
 export const REFUSAL_CODES = [
@@ -64,6 +65,16 @@ export type Refusal = NoValue<RefusalCode>;
 export type Failure = NoValue<FailureCode>;
 
 export type Answer = Value | Refusal | Failure;
+
+export interface Failed {
+  readonly answer: Failure;
+  /** The cause, for the operator. */
+  readonly error?: unknown;
+  readonly overdraft?: Overdraft;
+}
+
+/** What came of a handler, before it counts as the call's answer. `shape` is the kind of the result, like `array of 200`. */
+export type Handled = { readonly answer: Value; readonly shape: string } | Failed;
 
 /** Whether the sentence of a failure says more than its value, which is JSON text. A long sentence has been cut in its middle. */
 export function saysMore({ message }: { readonly message: string }, value: string): boolean {

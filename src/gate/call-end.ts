@@ -42,37 +42,18 @@ export class CallEnd {
     this.#onLate?.();
   }
 
-  /** The handler's result, or OVER as soon as the handler or the call is ended, as `read` and `failed` read them. */
-  orLate<Value, Read = Value | typeof OVER>(
-    handler: () => Value | Promise<Value>,
-    read?: (value: Value | typeof OVER) => Read,
-    failed?: (error: unknown) => Read,
-  ): Promise<Read> {
-    return this.#race(handler, read, failed, (end) => {
-      this.#onLate = end;
-    });
-  }
-
-  /** The task's result, or OVER as soon as the call has ended. Then the task is not awaited, and its error is ignored. */
-  or<Value, Read = Value | typeof OVER>(
-    task: () => Value | Promise<Value>,
-    read?: (value: Value | typeof OVER) => Read | Promise<Read>,
-    failed?: (error: unknown) => Read,
-  ): Promise<Read> {
-    return this.#race(task, read, failed);
-  }
-
   /**
-   * One promise for both outcomes and what is read of them, because this runs twice for every call. What the task throws
-   * rejects the promise, unless `failed` reads it.
+   * The task's result, or OVER as soon as the call has ended; with `endsLate` also as soon as its handler has taken too long.
+   * Then the task is not awaited, and its error is ignored. One promise for both outcomes and what is read of them, because
+   * this runs twice for every call. What the task throws rejects the promise, unless `failed` reads it.
    */
-  #race<Value, Read>(
+  or<Value, Read = Value | typeof OVER>(
     task: () => Value | Promise<Value>,
     read: (value: Value | typeof OVER) => Read | Promise<Read> = (value) => value as Read,
     failed: (error: unknown) => Read = (error) => {
       throw error;
     },
-    onLate?: (end: () => void) => void,
+    endsLate = false,
   ): Promise<Read> {
     return new Promise((resolve, reject) => {
       let isSettled = false;
@@ -90,7 +71,7 @@ export class CallEnd {
       const settle = once(read);
       const fail = once(failed);
       const end = () => settle(OVER);
-      onLate?.(end);
+      if (endsLate) this.#onLate = end;
       if (this.#reason !== undefined) return end();
       const outer = this.#onEnd;
       this.#onEnd = () => {

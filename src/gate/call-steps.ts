@@ -28,6 +28,8 @@ const NEEDS_APPROVAL = Symbol("needs approval");
 const EFFECT_READ = Symbol("effect read");
 /** Code of the record by which a call is held whose driver died while its handler ran. */
 const OUTCOME_UNKNOWN = "outcome_unknown";
+/** The client would be given another input than the caller has sent. */
+const REDACTED = "secrets are taken out of what its client is given. Call it without them";
 /** Decisions about a call whose input was read. */
 const SHOWN: ReadonlySet<string> = new Set(["held", "client", "allowed"]);
 
@@ -184,7 +186,14 @@ export class CallSteps {
     const isKnown =
       remembered.of(tool, inputDigest) !== undefined || remembered.grants.fits(tool, identity.callId, call.shownText);
     if (!isKnown && !scope.approve)
-      return calls.refuse(call, sentences.approvalUnavailable(tool.name), sentences.approveMissing(tool.name));
+      return calls.refuse(
+        call,
+        sentences.approvalUnavailable(tool.name),
+        new PortcullisError(
+          "option_invalid",
+          `${tool.name} needs approval for this call, and there is no \`approve\`: pass one to createRuntime, or to execute, agent, call or asTool; or define the tool with approval: "never".`,
+        ),
+      );
     call.decided.approval = { type: "held" };
     calls.waits.hold(identity.callId);
     const facts = {
@@ -334,10 +343,11 @@ export class CallSteps {
     // which holds a model's call as text within a text.
     const isToldByDriver = isOfSurface(scope) && identity.caller === "programmatic";
     for (const text of scope.redactor && !isToldByDriver ? [shownText, JSON.stringify(shownText)] : [])
-      if (await scope.redactor?.changes(text)) return calls.refuse(call, sentences.inputRedacted(tool));
+      if (await scope.redactor?.changes(text))
+        return calls.refuse(call, sentences.inputInvalid(tool.name, tool, REDACTED));
     if (calls.isGone(call)) return undefined;
     earlier?.noteMade(call.decided.effect);
-    if (!canWait) return calls.fail(call, sentences.clientFailed(tool.name, ""), sentences.cannotWait(tool.name));
+    if (!canWait) return calls.fail(call, sentences.handlerFailed(tool.name, "", ""), sentences.cannotWait(tool.name));
     call.decided.isRecorded = true;
     calls.waits.hold(identity.callId);
     await ledger.decided(identity, { decision: "client" }, call);
@@ -368,7 +378,7 @@ export class CallSteps {
     calls.waits.release(call.identity.callId);
     if (record.type === "result") {
       return record.value === undefined
-        ? calls.fail(call, sentences.clientFailed(call.tool.name, record.error ?? ""))
+        ? calls.fail(call, sentences.handlerFailed(call.tool.name, "", record.error ?? ""))
         : runner.deliver(call, record.value, record.redacted);
     }
     if (record.allow) call.decided.approval = { type: "approved", ...detailsOf(record) };
@@ -390,7 +400,7 @@ export class CallSteps {
     if (code === OUTCOME_UNKNOWN) return this.#failUnknown(call);
     return call.decided.approval?.type === "held"
       ? calls.refuse(call, sentences.approvalExpired(tool.name, waitMs))
-      : calls.fail(call, sentences.resultExpired(tool, call.decided, waitMs));
+      : calls.fail(call, sentences.resultExpired(tool.name, call.decided.effect, waitMs));
   }
 
   // ---- the driver died while the handler may have run ----------------------------------------------------------

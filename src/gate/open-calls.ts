@@ -1,11 +1,10 @@
 import { memoryOf, monotonic, type Share } from "../base/index.ts";
 import type { TenantResults } from "../tools/observed/tenant-results.ts";
 import { type Admission, heldOfFailure } from "./admit/admission.ts";
-import type { Answer, Failure, Refusal } from "./answer.ts";
+import type { Answer, Failure, Handled, Refusal } from "./answer.ts";
 import type { CallLedger } from "./call-ledger.ts";
 import { CallWaits } from "./approve/call-waits.ts";
 import { type CallIdentity, OpenCall } from "./open-call.ts";
-import type { Handled } from "./run/handled.ts";
 import { OpenStreams } from "./streams/open-streams.ts";
 import type { UnreadAnswers } from "./run/unread-answers.ts";
 

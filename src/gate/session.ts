@@ -11,7 +11,7 @@ import type { AllowedQuestion, Caller, Effect, Tool } from "../tools/tool.ts";
 import type { ToolSet } from "../tools/tool-set.ts";
 import type { HeldBytes, Share, SlicedWork } from "../base/index.ts";
 import { Admission } from "./admit/admission.ts";
-import { type Answer, approverOf } from "./answer.ts";
+import { type Answer, approverOf, type Handled } from "./answer.ts";
 import type { Budget, GateLimits, Overdraft, PastBudget } from "./admit/budget.ts";
 import { CallLedger, isOfSurface, type LedgerParts, type UnmadeCall } from "./call-ledger.ts";
 import type { CallLine } from "./call-line.ts";
@@ -27,7 +27,6 @@ import { type RememberedDecision, RememberedDecisions } from "./approve/remember
 import { type ArtifactPlace, SessionArtifacts } from "./artifacts/session-artifacts.ts";
 import type { EarlierCalls } from "./reuse/earlier-calls.ts";
 import { searchSession } from "./session-search.ts";
-import type { Handled } from "./run/handled.ts";
 import { streamEnded } from "./streams/stream-reader.ts";
 import { STOPPED } from "./streams/stream-run.ts";
 import type { ToolQueues } from "./queues/tool-queues.ts";

@@ -146,19 +146,10 @@ test("a policy or an approver that changes what it is shown changes nothing that
 });
 
 const numbered = z.object({ to: z.string(), n: z.number().default(next) });
-const dated = z.object({
-  at: z
-    .string()
-    .optional()
-    .transform(() => new Date(next())),
-  rows: z.array(z.string().transform((text) => new Date(text))),
-  to: z.string(),
-});
 const late = z.object({ to: z.string().transform(async (to) => `${to} ${next()}`) });
 
 test.each([
   ["a number", numbered, { to: "eve" }],
-  ["a date", dated, { to: "eve", rows: ["2026-01-01"] }],
   ["a text, and asynchronously", late, { to: "eve" }],
 ] as const)(
   "a schema that makes %s anew each time makes what was shown, also in another runtime, and a call is made with that",
@@ -184,7 +175,6 @@ test.each([
     expect(outcome).toMatchObject({ value: ["paid"] });
     expect(seen).toHaveLength(2);
     for (const shown of seen) expect(JSON.parse(JSON.stringify(given[0]))).toEqual(shown);
-    if (input === dated) expect(given[0]).toMatchObject({ at: expect.any(Date), rows: [new Date("2026-01-01")] });
   },
 );
 
@@ -226,15 +216,18 @@ test("what has no JSON form is shown as that, so that no rule takes it for a tex
   expect(given).toMatchObject([{ path: { path: "/etc", size: 5n } }]);
 });
 
-test("a call whose shown input cannot be made again is refused, and no handler runs", async () => {
-  const { tool, given } = takes(z.object({ to: z.string().transform(() => ({ [`n${next()}`]: 5n })) }));
+test.each<[string, () => unknown]>([
+  ["a number without a form", () => ({ [`n${next()}`]: 5n })],
+  ["a date", () => new Date(next())],
+])("a call whose shown input, %s, cannot be made again is refused, and no handler runs", async (_, made) => {
+  const { tool, given } = takes(z.object({ to: z.string().transform(made) }));
   await using runtime = await createRuntime({ tools: [tool], sandbox, approve: () => true });
   const { outcome } = await runtime.execute(pays({ to: "eve" }));
   expect(outcome).toMatchObject({ value: [expect.stringMatching(/^input_invalid: .*makes another value/)] });
   expect(given).toEqual([]);
 });
 
-test("a remembered decision holds for inputs that become the same, and for no other", async () => {
+test("a remembered decision holds for the same input, and for no other, also if that becomes the same", async () => {
   const { tool, given } = takes(trimmed);
   const asked: unknown[] = [];
   const approve: Approve = ({ input }) => {
@@ -242,9 +235,9 @@ test("a remembered decision holds for inputs that become the same, and for no ot
     return { allow: true, remember: "execution" };
   };
   await using runtime = await createRuntime({ tools: [tool], sandbox, approve });
-  await runtime.execute(pays({ to: "eve" }, { to: " eve" }, { to: "bob" }));
-  expect(asked).toEqual([{ to: "eve" }, { to: "bob" }]);
-  expect(given).toEqual([{ to: "eve" }, { to: "eve" }, { to: "bob" }]);
+  await runtime.execute(pays({ to: " eve" }, { to: " eve" }, { to: "eve" }, { to: "bob" }));
+  expect(asked).toEqual([{ to: "eve" }, { to: "eve" }, { to: "bob" }]);
+  expect(given).toEqual([{ to: "eve" }, { to: "eve" }, { to: "eve" }, { to: "bob" }]);
 
   const other = takes(numbered);
   asked.length = 0;
@@ -254,30 +247,9 @@ test("a remembered decision holds for inputs that become the same, and for no ot
   expect(asked).toHaveLength(2);
 });
 
-const HIDDEN = Symbol("hidden");
-const masked = () => "****";
-class Card {
-  readonly last = "4444";
-  readonly #number: string;
-  constructor(number: string) {
-    this.#number = number;
-  }
-  get number() {
-    return this.#number;
-  }
-}
-
-test.each<[string, (to: string) => unknown]>([
-  ["has no JSON form", (to) => new RegExp(to)],
-  ["has a private field", (to) => new Card(to)],
-  ["masks itself", (to) => ({ to, toJSON: masked })],
-  ["has a field that is not listed", (to) => Object.defineProperty({ last: "4444" }, "to", { value: to })],
-  ["has a symbol", (to) => ({ last: "4444", [HIDDEN]: to })],
-  ["is a list with a name", (to) => Object.assign([1], { to })],
-  ["counts", (to) => new Map([[to, 1]])],
-  ["is a number or one with other words", (to) => (to === "ann" ? 1n : 1)],
-])("a remembered decision holds for no other input that becomes a value that %s", async (_, made) => {
+test("a remembered decision holds for no other input that becomes a value with the same JSON", async () => {
   for (const driven of ["at once", "from the journal"]) {
+    const made = (to: string) => ({ to, toJSON: () => "****" });
     const { tool, given } = takes(z.object({ to: z.string().transform(made) }));
     const journal = createMemoryJournal();
     const decision = { allow: true, remember: "execution" } as const;
@@ -290,7 +262,7 @@ test.each<[string, (to: string) => unknown]>([
         ? outcome
         : (await runtime.execution(execution).resume({ decisions: { "1": decision } })).outcome;
     expect(last).toMatchObject({ type: "waiting", approvals: [{ callId: "3", rawInput: { to: "eve" } }] });
-    expect(given).toEqual([{ to: made("ann") }, { to: made("ann") }]);
+    expect(given).toMatchObject([{ to: { to: "ann" } }, { to: { to: "ann" } }]);
   }
 });
 

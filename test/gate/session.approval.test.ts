@@ -164,7 +164,9 @@ test("the approver gets the input that the handler gets, and as it was sent, and
   const { call } = openSession({ tools: [tool], approve, context });
   expect(await call({ amount: 10 })).toMatchObject({ ok: true });
   expect(await call({ amount: 11 })).toMatchObject({ ok: true });
-  const inputDigest = createHash("sha256").update('{"amount":11,"to":"me"}').digest("hex");
+  const inputDigest = createHash("sha256")
+    .update(JSON.stringify(['{"amount":11,"to":"me"}', '{"amount":11}']))
+    .digest("hex");
   const who = { execution: "execution", callId: "2", tool: "t", caller: "programmatic", tenant: "acme", context };
   const about = { effect: "idempotent", source: undefined, description: tool.description, grantsLeft: 10 };
   const inputs = { input: { amount: 11, to: "me" }, rawInput: { amount: 11 }, inputDigest };

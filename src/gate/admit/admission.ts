@@ -60,7 +60,7 @@ export class Admission {
     const isCaller = callers.includes(caller);
     if (!tool || !isCaller || !(isHosts || isVisible(tool, visibleTo)))
       return sentences.toolUnknown(name, isCaller && this.#hints-- > 0 ? tools.nearestName(name, caller) : undefined);
-    return tool.allowedCallers.includes(caller) ? tool : sentences.callerNotAllowed(tool);
+    return tool.allowedCallers.includes(caller) ? tool : sentences.callerNotAllowed(name, tool);
   }
 
   /** Counts work that is not a call of a tool. Returns the refusal if the limit of calls is exceeded. */
@@ -207,9 +207,8 @@ export class Admission {
     if (!read || call.isOver) return undefined;
     if (read.ok === "no_room") return this.#overdrawn(call.tool.name, read.overdraft);
     const reason = read.ok ? this.#parts.artifacts?.faultOf(call.tool.name, read.value) : read.reason;
-    if (reason !== undefined || !read.ok) return sentences.inputInvalid(call.tool, reason ?? "");
-    const { converted, isWhole } = read;
-    return (call.shown ? undefined : this.show(call, { converted, isWhole })) ?? read;
+    if (reason !== undefined || !read.ok) return sentences.inputInvalid(call.tool.name, call.tool, reason ?? "");
+    return (call.shown ? undefined : this.show(call, { converted: read.converted })) ?? read;
   }
 
   #read(call: OpenCall): ReadInput | Promise<ReadInput> | undefined {

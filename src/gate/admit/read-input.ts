@@ -1,6 +1,5 @@
 import {
   type HeldOverdraft,
-  isFields,
   lossText,
   lostData,
   measure,
@@ -33,9 +32,7 @@ export type ReadInput =
       readonly ok: true;
       readonly value: unknown;
       /** JSON text of the value, if the schema has made another one than the text says. */
-      readonly converted?: string;
-      /** Whether that text says all of the value. */
-      readonly isWhole?: boolean;
+      readonly converted?: string | undefined;
     }
   | { readonly ok: false; readonly reason: string }
   | { readonly ok: "no_room"; readonly overdraft: Overdraft };
@@ -43,8 +40,6 @@ export type ReadInput =
 /** What was shown of an input that was read before: `converted`, or the input as it was sent. */
 export interface ShownInput {
   readonly converted: string | undefined;
-  /** Whether `converted` says all of the value; undefined if that is not known. */
-  readonly isWhole?: boolean | undefined;
   /** The digest that its journal has. */
   readonly digest?: string | undefined;
 }
@@ -118,10 +113,11 @@ function toRead(validated: Validated, unknown: readonly Issue[], { text, isAsSen
   if (!validated.ok || issues.length > 0) return { ok: false, reason: issuesText(issues) };
   const { value } = validated;
   const converted = isAsSent ? undefined : convertedText(text, value);
-  if (!shown || shown.converted === converted)
-    return { ok: true, value, ...(converted !== undefined && { converted, isWhole: isAllSaid(value) }) };
-  const alike = likeShown(value, JSON.parse(shown.converted ?? text));
-  return alike ? { ok: true, ...alike } : { ok: false, reason: CHANGES };
+  if (!shown || shown.converted === converted) return { ok: true, value, converted };
+  // The schema makes another value each time. What was shown is the input, if JSON says all of it.
+  const before = JSON.parse(shown.converted ?? text) as unknown;
+  if (isSameData(shownJson(value), value)) return { ok: true, value: before };
+  return isSameData(shownJson(value), before) ? { ok: true, value } : { ok: false, reason: CHANGES };
 }
 
 const CHANGES =
@@ -159,34 +155,12 @@ const NOT_JSON = "(not JSON)";
 const withoutForm = (thing: string) => ({ [NOT_JSON]: thing });
 
 /**
- * SHA-256 in hex of the JSON text that is shown of an input. Values that differ in what their JSON does not say are shown
- * alike: what was sent is then part of it.
+ * SHA-256 in hex of the JSON text of an input as it is shown, with what was sent if that differs: two values may differ in
+ * what their JSON does not say.
  */
-export function digestOfShown(sent: string, { converted, isWhole, digest }: Partial<ShownInput> = {}): string {
+export function digestOfShown(sent: string, { converted, digest }: Partial<ShownInput> = {}): string {
   if (converted === undefined) return hash("sha256", sent);
-  return digest ?? hash("sha256", isWhole === true ? converted : JSON.stringify([converted, sent]));
-}
-
-/** Whether the JSON of a value that a schema has made says all of it: an instance of a class may have private fields. */
-function isAllSaid(value: unknown): boolean {
-  try {
-    if (typeof value !== "object" || value === null)
-      return ["string", "boolean"].includes(typeof value) || value === null || Number.isFinite(value);
-    const prototype: unknown = Object.getPrototypeOf(value);
-    const own = Object.entries(Object.getOwnPropertyDescriptors(value));
-    if (prototype === Date.prototype) return own.length === 0 && Number.isFinite(Number(value));
-    const isList = Array.isArray(value) && prototype === Array.prototype && own.length === value.length + 1;
-    if (!isList && prototype !== Object.prototype && prototype !== null) return false;
-    if (Object.getOwnPropertySymbols(value).length > 0) return false;
-    return own.every(([name, field]) => {
-      if (isList && name === "length") return true;
-      const isField = field.enumerable === true && "value" in field;
-      return isField && ((field.value === undefined && !isList) || isAllSaid(field.value));
-    });
-  } catch {
-    // It contains itself, or its own code throws.
-    return false;
-  }
+  return digest ?? hash("sha256", JSON.stringify([converted, sent]));
 }
 
 /** JSON text of a value that a schema has made, as people and rules are shown it. Never throws. */
@@ -202,33 +176,4 @@ function shownJson(value: unknown): string {
 /** Whether a JSON text says the same as a value, whatever the order of fields. */
 function isSameData(json: string, value: unknown): boolean {
   return isDeepStrictEqual(JSON.parse(json), value);
-}
-
-/**
- * A value that was shown as this JSON, as its schema has made another one of the same input: a date where that has a date.
- * Undefined if it cannot be told what the shown text stands for.
- */
-function likeShown(made: unknown, shown: unknown): { readonly value: unknown } | undefined {
-  if (isSameData(shownJson(made), made)) return { value: shown };
-  if (made instanceof Date && typeof shown === "string") {
-    const value = new Date(shown);
-    return value.toJSON() === shown ? { value } : undefined;
-  }
-  const isRecord = isFields(made) && isFields(shown) && Object.getPrototypeOf(made) === Object.prototype;
-  if (!isRecord && !(Array.isArray(made) && Array.isArray(shown)))
-    return isSameData(shownJson(made), shown) ? { value: made } : undefined;
-  const names = Object.keys(made).filter((name) => fieldOf(made, name) !== undefined);
-  if (names.length !== Object.keys(shown).length || !names.every((name) => Object.hasOwn(shown, name)))
-    return undefined;
-  const fields: [string, unknown][] = [];
-  for (const name of names) {
-    const field = likeShown(fieldOf(made, name), fieldOf(shown, name));
-    if (!field) return undefined;
-    fields.push([name, field.value]);
-  }
-  return { value: Array.isArray(made) ? fields.map(([, field]) => field) : Object.fromEntries(fields) };
-}
-
-function fieldOf(container: object, name: string): unknown {
-  return container[name as keyof typeof container];
 }

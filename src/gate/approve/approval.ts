@@ -1,7 +1,6 @@
 import type { Caller, Effect, Tool } from "../../tools/tool.ts";
-import { isFields } from "../../base/index.ts";
+import { describe, isFields, PortcullisError } from "../../base/index.ts";
 import { type Grant, type GrantLeft, readGrant } from "./grant-terms.ts";
-import { approveUndecided } from "../sentences.ts";
 
 /** A call that waits for an approval decision. */
 export interface ApprovalRequest<Context = unknown> {
@@ -25,7 +24,7 @@ export interface ApprovalRequest<Context = unknown> {
   readonly input: unknown;
   /** The input as the caller sent it, if the tool's schema has made another one of it. */
   readonly rawInput?: unknown;
-  /** SHA-256 in hex of the JSON text of `input`, with what was sent where a part of `input` has no JSON form. */
+  /** SHA-256 in hex of the JSON text of `input`, with what was sent if that differs. */
   readonly inputDigest: string;
   readonly tenant: string;
   /** The `context` of the execution, conversation or call; undefined if none was given. */
@@ -114,7 +113,10 @@ export async function askApproval(
         return { approval: { type: "denied" }, error };
       }
     }
-    return { approval: "none", error: approveUndecided(request.tool, answer) };
+    throw new PortcullisError(
+      "callback_failed",
+      `\`approve\` gave no decision about ${request.tool}: expected true, false, { allow: true | false } or "later", got ${describe(answer)}.`,
+    );
   } catch (error) {
     return { approval: "none", error };
   }

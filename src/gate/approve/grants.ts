@@ -22,7 +22,8 @@ export interface RememberedDecision {
 interface OpenGrant {
   readonly origin: RememberedDecision;
   readonly terms: Grant;
-  readonly sums: ReadonlyMap<string, ExactSum>;
+  /** What is left of each sum, as `exact` has it, and of the calls. */
+  readonly sums: Map<string, bigint>;
   calls: number;
 }
 
@@ -65,8 +66,8 @@ export class Grants {
     const { call, grant, granted } = one.decision;
     if (grant && (this.left > 0 || this.#givers.has(call))) {
       this.#givers.add(call);
-      const sums = new Map(Object.keys(grant.sums ?? {}).map((pointer) => [pointer, new ExactSum()]));
-      this.#grants.push({ origin: one, terms: grant, sums, calls: 0 });
+      const sums = new Map(Object.entries(grant.sums ?? {}).map(([pointer, sum]) => [pointer, exact(sum)]));
+      this.#grants.push({ origin: one, terms: grant, sums, calls: grant.calls ?? Number.POSITIVE_INFINITY });
       this.#entries.push(one);
     }
     if (granted && !this.#taken.has(call)) {
@@ -147,76 +148,39 @@ function amountsOf(
   input: () => unknown,
   now: number,
 ): ReadonlyMap<string, number> | undefined {
-  if (terms.calls !== undefined && calls >= terms.calls) return undefined;
-  if (terms.untilMs !== undefined && terms.untilMs <= now) return undefined;
+  if (calls <= 0 || (terms.untilMs !== undefined && terms.untilMs <= now)) return undefined;
   const amounts = new Map<string, number>();
-  for (const [pointer, limit] of Object.entries(terms.sums ?? {})) {
+  for (const [pointer, left] of sums) {
     const amount = valueAt(input(), keysOf(pointer));
-    if (typeof amount !== "number" || !Number.isFinite(amount) || amount < 0) return undefined;
-    if (!sums.get(pointer)?.fits(amount, limit)) return undefined;
+    if (typeof amount !== "number" || !Number.isFinite(amount) || amount < 0 || exact(amount) > left) return undefined;
     amounts.set(pointer, amount);
   }
   return amounts;
 }
 
 function use(grant: OpenGrant, { sums = {} }: Pick<Granted, "sums">): void {
-  grant.calls += 1;
-  for (const [pointer, amount] of Object.entries(sums)) grant.sums.get(pointer)?.add(amount);
+  grant.calls -= 1;
+  for (const [pointer, amount] of Object.entries(sums))
+    grant.sums.set(pointer, (grant.sums.get(pointer) ?? 0n) - exact(amount));
 }
 
 function leftOf({ terms, sums, calls }: OpenGrant): Granted["left"] {
-  const left = Object.entries(terms.sums ?? {}).map(([pointer, limit]) => [
-    pointer,
-    Math.max(0, sums.get(pointer)?.leftOf(limit) ?? 0),
-  ]);
+  const left = [...sums].map(([pointer, sum]) => [pointer, sum > 0n ? Number(`${sum}e-${PLACES}`) : 0] as const);
   return {
-    ...(terms.calls === undefined ? {} : { calls: Math.max(0, terms.calls - calls) }),
-    ...(terms.sums && { sums: Object.fromEntries(left) as Readonly<Record<string, number>> }),
-    ...(terms.untilMs === undefined ? {} : { untilMs: terms.untilMs }),
+    ...(terms.calls !== undefined && { calls: Math.max(0, calls) }),
+    ...(terms.sums && { sums: Object.fromEntries(left) }),
+    ...(terms.untilMs !== undefined && { untilMs: terms.untilMs }),
   };
 }
 
-/** A sum of decimal numbers without rounding: 0.1 + 0.2 is 0.3, as people who allow sums of money expect. */
-export class ExactSum {
-  #digits = 0n;
-  /** The sum is `#digits` times ten to this power. */
-  #power = 0;
+/** Decimal places of amounts: no number has more. */
+const PLACES = 400;
 
-  /** `amount` is finite. It counts as the shortest decimal number that reads as it, as JSON writes it. */
-  add(amount: number): this {
-    const { digits, power } = decimalOf(amount);
-    const least = Math.min(power, this.#power);
-    this.#digits = this.#digits * scale(this.#power - least) + digits * scale(power - least);
-    this.#power = least;
-    return this;
-  }
-
-  /** Whether the sum with this amount is at most `limit`. */
-  fits(amount: number, limit: number): boolean {
-    return new ExactSum().#plus(this).add(amount).add(-limit).#digits <= 0n;
-  }
-
-  /** What is left up to `limit`. */
-  leftOf(limit: number): number {
-    const left = new ExactSum().#plus(this).add(-limit);
-    return 0 - Number(`${left.#digits}e${left.#power}`);
-  }
-
-  #plus(other: ExactSum): this {
-    this.#digits = other.#digits;
-    this.#power = other.#power;
-    return this;
-  }
-}
-
-function decimalOf(amount: number): { readonly digits: bigint; readonly power: number } {
-  const [, sign = "", whole = "0", fraction = "", exponent = "0"] =
-    /^(-?)(\d+)(?:\.(\d+))?(?:e([+-]\d+))?$/.exec(String(amount)) ?? [];
-  return { digits: BigInt(`${sign}${whole}${fraction}`), power: Number(exponent) - fraction.length };
-}
-
-function scale(power: number): bigint {
-  return 10n ** BigInt(power);
+/** A number as JSON writes it, in units that have no rounding: 0.1 + 0.2 is 0.3, as people who allow sums of money expect. */
+function exact(amount: number): bigint {
+  const [, digits = "0", fraction = "", exponent = "0"] =
+    /^(-?\d+)(?:\.(\d+))?(?:e([+-]\d+))?$/.exec(String(amount)) ?? [];
+  return BigInt(digits + fraction) * 10n ** BigInt(PLACES + Number(exponent) - fraction.length);
 }
 
 /** Lets calls take their part of a grant, and writes that to the journal. */

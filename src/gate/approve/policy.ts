@@ -1,6 +1,5 @@
-import { after } from "../../base/index.ts";
+import { after, describe, PortcullisError } from "../../base/index.ts";
 import type { Caller, Effect } from "../../tools/tool.ts";
-import { policyLate, policyUndecided } from "../sentences.ts";
 import { NOTE_LENGTH } from "./approval.ts";
 
 /** A call that a policy is asked about. */
@@ -84,9 +83,16 @@ const LATE = Symbol("late");
 function readAnswer(tool: string, answer: unknown): Ruled {
   if (answer === "allow") return ALLOWED;
   if (answer === "ask") return { type: "ask", reason: "The policy asks." };
-  if (answer === LATE) return { type: "none", error: policyLate(tool, POLICY_MS) };
+  const none = (why: string) => {
+    return {
+      type: "none",
+      error: new PortcullisError("callback_failed", `\`policy\` gave no answer about ${tool}${why}`),
+    } as const;
+  };
+  if (answer === LATE)
+    return none(` within ${POLICY_MS} ms, so the call was refused. For a decision that takes longer, answer "ask".`);
   const deny = typeof answer === "object" && answer !== null && Object.hasOwn(answer, "deny") && "deny" in answer;
   const reason = deny ? answer.deny : undefined;
   if (typeof reason === "string") return { type: "deny", reason: reason.slice(0, NOTE_LENGTH) };
-  return { type: "none", error: policyUndecided(tool, answer) };
+  return none(`, so the call was refused: expected "allow", "ask" or { deny: "reason" }, got ${describe(answer)}.`);
 }

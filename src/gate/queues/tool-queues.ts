@@ -14,7 +14,7 @@ interface Task extends InLine {
 }
 
 /** The waiting line as a queue of `p-queue`, which gives each task an id: tenants are served in turn, whatever they hold. */
-export class TenantsInTurn {
+class TenantsInTurn {
   readonly #line = new WaitingLine<Task>();
   readonly #byId = new Map<string, Task>();
 

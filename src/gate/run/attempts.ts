@@ -1,9 +1,9 @@
 import { after, monotonic, PortcullisError } from "../../base/index.ts";
 import type { CallContext, Retry } from "../../tools/tool.ts";
 import type { TakenInput } from "../admit/admission.ts";
+import type { Failed } from "../answer.ts";
 import type { CallLedger } from "../call-ledger.ts";
 import type { OpenCall } from "../open-call.ts";
-import type { Failed } from "./handled.ts";
 import { Returned, runHandler } from "./run-handler.ts";
 
 export interface Attempts {

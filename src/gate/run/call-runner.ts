@@ -7,14 +7,13 @@ import type { AsyncLocalStorage } from "node:async_hooks";
 import { Content, displayText, keptParts, keptSource, partsBytes } from "../../tools/content.ts";
 import type { CallContext } from "../../tools/tool.ts";
 import type { Redactor } from "../../journal/redaction/redactor.ts";
-import { isLarge, type ResultLimits, serialiseResult } from "../../base/index.ts";
+import { describe, isLarge, type ResultLimits, serialiseResult } from "../../base/index.ts";
 import type { TakenInput } from "../admit/admission.ts";
-import type { Answer, Failure } from "../answer.ts";
+import type { Answer, Failure, Handled } from "../answer.ts";
 import { runAttempts } from "./attempts.ts";
 import type { CallQueues } from "../queues/call-queues.ts";
 import type { OpenCall } from "../open-call.ts";
 import type { OpenCalls, OpenCallsParts } from "../open-calls.ts";
-import type { Handled } from "./handled.ts";
 import { handledText, readOutside, readResult, Returned, runHandler, thrownFailure, toText } from "./run-handler.ts";
 import { GatheredItems } from "../streams/gathered-items.ts";
 import { type StreamParts, StreamRun } from "../streams/stream-run.ts";
@@ -162,14 +161,11 @@ export class CallRunner {
     const stream = async () => {
       const ran = await handle();
       if (!(ran instanceof Returned)) return ran;
-      const failed = (error: unknown) => ({
-        answer: sentences.resultNotJson(tool.name, identity.callId),
-        error,
-      });
+      const failed = (error: unknown) => ({ answer: sentences.resultNotJson(tool.name, identity.callId), error });
       let items: ReturnType<typeof itemsOf>;
       try {
         items = itemsOf(ran.value);
-        if (!items) return failed(sentences.noItems(tool.name, ran.value));
+        if (!items) return failed(noItems(tool.name, ran.value));
       } catch (error) {
         // A revoked proxy, or a getter that throws.
         return failed(error);
@@ -272,7 +268,9 @@ export class CallRunner {
     const { resultBytes } = limits;
     const { name } = call.tool;
     const { bytes, shape } = stored;
-    if (bytes > resultBytes) return calls.fail(call, sentences.resultTooLarge(name, bytes, resultBytes));
+    const tooLarge = (size: number) =>
+      calls.fail(call, sentences.resultTooLarge(name, "resultBytes", size, resultBytes));
+    if (bytes > resultBytes) return tooLarge(bytes);
     const overdraft = share.hold(bytes);
     if (overdraft) return calls.finish(call, { answer: sentences.resultOverBudget(name, overdraft), overdraft });
     let text: string;
@@ -287,7 +285,7 @@ export class CallRunner {
     // count the bytes of many large texts would hold up the host's thread. If the characters are as many as the bytes
     // should be, they have at most three times as many bytes.
     const size = text.length === bytes ? bytes : Buffer.byteLength(text);
-    if (size > resultBytes) return calls.fail(call, sentences.resultTooLarge(name, size, resultBytes));
+    if (size > resultBytes) return tooLarge(size);
     return calls.finish(call, { answer: { ok: true, text, bytes: size }, shape });
   }
 }
@@ -300,6 +298,13 @@ function itemsOf(returned: unknown): AsyncIterable<unknown> | Iterable<unknown> 
   return typeof items[Symbol.asyncIterator] === "function" || typeof items[Symbol.iterator] === "function"
     ? (items as AsyncIterable<unknown>)
     : undefined;
+}
+
+function noItems(tool: string, value: unknown): Error {
+  const unusual = Content.is(value) ? "what content() makes" : isUint8Array(value) && "bytes";
+  return new Error(
+    `The handler of ${tool}, which has \`stream: true\`, returned ${unusual || describe(value)}: make it an async generator (async *handler), or return an iterable of items.`,
+  );
 }
 
 /**

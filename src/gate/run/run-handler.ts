@@ -17,8 +17,7 @@ import {
 } from "../../base/index.ts";
 import { issuesText, type Schema, type Validated, validate } from "../../tools/schema.ts";
 import type { CallContext } from "../../tools/tool.ts";
-import type { Failure } from "../answer.ts";
-import type { Failed, Handled } from "./handled.ts";
+import type { Failed, Failure, Handled } from "../answer.ts";
 import { OVER } from "../call-end.ts";
 import { handlerOf, valueOf } from "../../tools/text-results.ts";
 import { isThenable } from "./foreign-promise.ts";
@@ -77,7 +76,7 @@ function withinTime(
     else call.over.setLate(`The call took longer than ${call.tool.timeoutMs} ms.`);
   };
   let timer = after(allowedMs, onTime);
-  return call.over.orLate<unknown, Returned | Failed>(
+  return call.over.or<unknown, Returned | Failed>(
     () => promised,
     (value) => {
       cancel(timer);
@@ -87,11 +86,12 @@ function withinTime(
       cancel(timer);
       return failed(thrownFailure(call, error, context), reasonOf(error));
     },
+    true,
   );
 }
 
 function timedOut({ tool, decided }: OpenCall): Failed {
-  return failed(sentences.handlerTimedOut(tool, decided));
+  return failed(sentences.handlerTimedOut(tool.name, tool.timeoutMs, decided.effect));
 }
 
 /** What a handler threw, for the log. Nothing thrown is a reason too. */
@@ -110,9 +110,10 @@ export function thrownFailure(
     if (error.code === "source_unavailable") return sentences.sourceUnavailable(tool.name, error.message);
     if (error.code === "result_too_large" && error.cause instanceof TooManyValues)
       return sentences.moreThanRead(tool.name, error.cause.seen, resultValues);
-    if (error.code === "result_too_large") return sentences.resultTooLarge(tool.name, resultBytes + 1, resultBytes);
+    if (error.code === "result_too_large")
+      return sentences.resultTooLarge(tool.name, "resultBytes", resultBytes + 1, resultBytes);
   }
-  return sentences.handlerFailed(tool.name, identity.callId, undefined);
+  return sentences.handlerFailed(tool.name, identity.callId);
 }
 
 /** Checks a result that came from outside this process, as JSON text. Only for a schema it becomes a value. */
@@ -132,13 +133,13 @@ export async function readResult(call: OpenCall, text: string, limits: ResultLim
 export async function readOutside(
   call: OpenCall,
   text: string,
-  { resultBytes, resultValues }: ResultLimits,
+  limits: ResultLimits,
   share: Share,
 ): Promise<Returned | Failed> {
   const bytes = Buffer.byteLength(text);
-  if (bytes > resultBytes) return failed(sentences.resultTooLarge(call.tool.name, bytes, resultBytes));
+  if (bytes > limits.resultBytes) return noText(call, { type: "too_large", bytes }, limits);
   const values = await share.lane.run(() => measure(text).values);
-  if (values > resultValues) return failed(sentences.resultTooMany(call.tool.name, values, resultValues));
+  if (values > limits.resultValues) return noText(call, { type: "too_many", values }, limits);
   return new Returned(await share.lane.run(() => parseOutside(text, call)));
 }
 
@@ -181,28 +182,35 @@ async function validatedText(
   return handledText(call, validated.value, await serialiseResult(validated.value, limits, share), limits);
 }
 
-export function handledText(
-  { tool, identity }: OpenCall,
-  value: unknown,
-  encoded: ResultText,
-  { resultBytes, resultValues }: ResultLimits,
-): Handled {
+export function handledText(call: OpenCall, value: unknown, encoded: ResultText, limits: ResultLimits): Handled {
+  if (encoded.type !== "text") return noText(call, encoded, limits);
+  return { answer: { ok: true, text: encoded.text, bytes: encoded.bytes }, shape: resultType(value) };
+}
+
+/** Why a result, or an item of a stream with this index, has no text. */
+export function noText(
+  { tool: { name }, identity: { callId } }: OpenCall,
+  encoded: Exclude<ResultText, { readonly type: "text" }>,
+  limits: ResultLimits,
+  index?: number,
+): Failed {
   switch (encoded.type) {
     case "not_json":
-      return failed(sentences.resultNotJson(tool.name, identity.callId), encoded.cause);
+      return failed(
+        sentences.resultNotJson(name, callId),
+        index === undefined ? encoded.cause : sentences.itemNotJson(name, index, encoded.cause),
+      );
     case "too_large":
-      return failed(sentences.resultTooLarge(tool.name, encoded.bytes, resultBytes));
+      return failed(sentences.resultTooLarge(name, "resultBytes", encoded.bytes, limits.resultBytes, index));
     case "too_many":
-      return failed(sentences.resultTooMany(tool.name, encoded.values, resultValues));
+      return failed(sentences.resultTooLarge(name, "resultValues", encoded.values, limits.resultValues, index));
     case "spent":
-      return { answer: sentences.resultOverBudget(tool.name, encoded.overdraft), overdraft: encoded.overdraft };
-    case "text":
-      return { answer: { ok: true, text: encoded.text, bytes: encoded.bytes }, shape: resultType(value) };
+      return { answer: sentences.resultOverBudget(name, encoded.overdraft), overdraft: encoded.overdraft };
   }
 }
 
 function failed(answer: Failure, error?: unknown): Failed {
-  return error === undefined ? { answer } : { answer, error };
+  return { answer, error };
 }
 
 /** A value from outside was JSON when it was journalled, but a journal may come from elsewhere. */

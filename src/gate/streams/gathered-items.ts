@@ -1,6 +1,6 @@
 import { type ResultLimits, setImmediate, type Share } from "../../base/index.ts";
 import type { OpenCall } from "../open-call.ts";
-import type { Handled } from "../run/handled.ts";
+import type { Handled } from "../answer.ts";
 import * as sentences from "../sentences.ts";
 import type { Batch, OpenStream, StreamReader } from "./stream-reader.ts";
 import type { Streamed } from "./stream-news.ts";
@@ -38,7 +38,8 @@ export class GatheredItems implements StreamReader {
     this.#values += batch.values;
     if (this.#bytes > resultBytes)
       this.#stream?.fail(sentences.streamTooLarge(name, this.#count, this.#bytes, resultBytes));
-    else if (this.#values > resultValues) this.#stream?.fail(sentences.resultTooMany(name, this.#values, resultValues));
+    else if (this.#values > resultValues)
+      this.#stream?.fail(sentences.resultTooLarge(name, "resultValues", this.#values, resultValues));
     // A handler that yields at once would else keep the thread until its last item.
     else setImmediate(() => this.#stream?.more());
   };

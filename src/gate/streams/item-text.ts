@@ -1,18 +1,12 @@
 import { isUint8Array } from "node:util/types";
 import { Content } from "../../tools/content.ts";
 import { issuesText, type Schema, type Validated, validate } from "../../tools/schema.ts";
-import {
-  isLarge,
-  memoryOf,
-  type ResultLimits,
-  type ResultText,
-  serialiseResult,
-  type Share,
-} from "../../base/index.ts";
-import type { Failed } from "../run/handled.ts";
+import { isLarge, memoryOf, type ResultLimits, serialiseResult, type Share } from "../../base/index.ts";
+import type { Failed } from "../answer.ts";
 import type { OpenCall } from "../open-call.ts";
 import * as sentences from "../sentences.ts";
 import { isThenable, settled } from "../run/foreign-promise.ts";
+import { noText } from "../run/run-handler.ts";
 import type { ItemText } from "./next-batch.ts";
 
 export interface ItemParts {
@@ -31,7 +25,7 @@ type Read = ItemText | Failed;
  * wait, because it runs for every item. Never throws or rejects. Nothing is held for the text yet.
  */
 export function itemText(parts: ItemParts, index: number, value: unknown): Read | Promise<Read> {
-  const failed = (error: unknown): Failed => notRead(parts, sentences.itemNotJson(parts.call.tool.name, index, error));
+  const failed = (cause: unknown): Failed => noText(parts.call, { type: "not_json", cause }, parts.limits, index);
   try {
     const read = readItem(parts, index, value);
     return read instanceof Promise ? read.catch(failed) : read;
@@ -41,13 +35,18 @@ export function itemText(parts: ItemParts, index: number, value: unknown): Read 
 }
 
 function readItem(parts: ItemParts, index: number, value: unknown): Read | Promise<Read> {
-  const { name, outputSchema: output } = parts.call.tool;
+  const { outputSchema: output } = parts.call.tool;
   if (parts.areRecorded) return encoded(parts, index, value);
-  if (Content.is(value)) return notRead(parts, sentences.yieldedContent(name, index));
-  if (isUint8Array(value)) return notRead(parts, sentences.yieldedBytes(name, index));
+  if (Content.is(value)) return noItem(parts, index, "is made by content(): yield its value alone");
+  if (isUint8Array(value))
+    return noItem(
+      parts,
+      index,
+      "is a chunk of bytes: decode the bytes, and yield values, such as the lines of node:readline",
+    );
   if (isThenable(value)) {
     settled(value, ignore, ignore);
-    return notRead(parts, sentences.yieldedPromise(name, index));
+    return noItem(parts, index, "is a promise: await it before you yield it");
   }
   if (output === undefined) return encoded(parts, index, value);
   return isLarge(value) ? validatedLarge(parts, index, value, output) : validated(parts, index, value, output);
@@ -58,7 +57,7 @@ async function validatedLarge(parts: ItemParts, index: number, value: unknown, o
   const text = await serialiseResult(value, parts.limits, parts.share);
   return text.type === "text" || text.type === "not_json"
     ? validated(parts, index, value, output)
-    : refused(parts, index, text);
+    : noText(parts.call, text, parts.limits, index);
 }
 
 function validated(parts: ItemParts, index: number, value: unknown, output: Schema): Read | Promise<Read> {
@@ -78,32 +77,20 @@ function validated(parts: ItemParts, index: number, value: unknown, output: Sche
 }
 
 function encoded(parts: ItemParts, index: number, value: unknown): Read | Promise<Read> {
-  if (value === undefined) return notRead(parts, sentences.yieldedNothing(parts.call.tool.name, index));
+  if (value === undefined) return noItem(parts, index, "is undefined: yield null for an item without a value");
   return serialiseResult(value, parts.limits, parts.share, (text) => {
-    if (text.type !== "text") return refused(parts, index, text);
+    if (text.type !== "text") return noText(parts.call, text, parts.limits, index);
     const { bytes, values } = text;
     return { text: text.text, bytes, values, heldBytes: memoryOf(text.text, bytes) };
   });
 }
 
-function refused(parts: ItemParts, index: number, text: Exclude<ResultText, { readonly type: "text" }>): Failed {
-  const { call, limits } = parts;
-  const { name } = call.tool;
-  switch (text.type) {
-    case "not_json":
-      return notRead(parts, sentences.itemNotJson(name, index, text.cause));
-    case "too_large":
-      return { answer: sentences.itemTooLarge(name, index, text.bytes, limits.resultBytes) };
-    case "too_many":
-      return { answer: sentences.itemTooMany(name, index, text.values, limits.resultValues) };
-    case "spent":
-      return { answer: sentences.resultOverBudget(name, text.overdraft), overdraft: text.overdraft };
-  }
-}
-
 /** The item is no item. The operator is told why. */
-function notRead({ call }: ItemParts, error: unknown): Failed {
-  return { answer: sentences.resultNotJson(call.tool.name, call.identity.callId), error };
+function noItem({ call: { tool, identity } }: ItemParts, index: number, what: string): Failed {
+  return {
+    answer: sentences.resultNotJson(tool.name, identity.callId),
+    error: sentences.noItem(tool.name, index, what),
+  };
 }
 
 const ignore = (): void => {};

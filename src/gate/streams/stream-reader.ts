@@ -1,5 +1,4 @@
-import type { Failure } from "../answer.ts";
-import type { Handled } from "../run/handled.ts";
+import type { Failure, Handled } from "../answer.ts";
 import type { Streamed } from "./stream-news.ts";
 
 export interface Batch {

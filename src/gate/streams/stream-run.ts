@@ -4,10 +4,9 @@
  */
 import { AsyncLocalStorage } from "node:async_hooks";
 import { type ResultLimits, setImmediate, type Share } from "../../base/index.ts";
-import type { Failure } from "../answer.ts";
+import type { Failed, Failure, Handled } from "../answer.ts";
 import { OVER } from "../call-end.ts";
 import type { OpenCall } from "../open-call.ts";
-import type { Failed, Handled } from "../run/handled.ts";
 import { reasonOf, thrownFailure } from "../run/run-handler.ts";
 import type { UnreadAnswers } from "../run/unread-answers.ts";
 import * as sentences from "../sentences.ts";
@@ -131,7 +130,7 @@ export class StreamRun implements OpenStream {
     try {
       this.#iterator = Symbol.asyncIterator in items ? items[Symbol.asyncIterator]() : items[Symbol.iterator]();
     } catch (error) {
-      const answer = sentences.handlerFailed(call.tool.name, call.identity.callId, undefined);
+      const answer = sentences.handlerFailed(call.tool.name, call.identity.callId);
       this.#end({ answer, error: reasonOf(error) });
     }
     // What the handler does there may end the call.
@@ -141,7 +140,8 @@ export class StreamRun implements OpenStream {
 
   #onSilence(): void {
     if (this.#state !== "pulling") return;
-    this.#end({ answer: sentences.streamSilent(this.#parts.call.tool, this.#index) });
+    const { name, timeoutMs } = this.#parts.call.tool;
+    this.#end({ answer: sentences.streamSilent(name, timeoutMs, this.#index) });
     this.#goOn();
   }
 
@@ -221,7 +221,10 @@ export class StreamRun implements OpenStream {
     this.#iterator = undefined;
     // Iterators of node:sqlite end with null.
     if (returned !== undefined && returned !== null)
-      this.#end({ answer: sentences.resultNotJson(name, identity.callId), error: sentences.returnedNotYielded(name) });
+      this.#end({
+        answer: sentences.resultNotJson(name, identity.callId),
+        error: new Error(`The handler of ${name} returned a value at its end: yield each item, and return nothing.`),
+      });
     else if (this.#past.isSkipping) this.#end(this.#changed());
     else {
       this.#state = "idle";
@@ -286,7 +289,10 @@ export class StreamRun implements OpenStream {
 
   #changed(): Failed {
     const { name } = this.#parts.call.tool;
-    return { answer: sentences.streamChanged(name), error: sentences.givenAgain(name) };
+    const error = new Error(
+      `The stream of ${name} was given again from its first item, with other items than the journal has. Have its handler read \`after\` of its context and yield what follows, or give all items again, in their order.`,
+    );
+    return { answer: sentences.streamChanged(name), error };
   }
 
   /** Ends the handler. The items that were made before leave first. */
