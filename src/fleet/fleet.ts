@@ -9,7 +9,7 @@
  *   handle.decide       fleet-journal.ts        the decision, and a wake, in one transaction
  *   a worker dies       fleet-store.ts          finds what has no driver and no wake, once the lease has ended
  *   a client cancels    requests.ts             asks the driver, wherever it is
- *   handle.wait         executions/rest-reader.ts   reads what is new of it after appends, until it ends or waits
+ *   handle.wait         executions/wait-for-rest.ts   reads it after appends, until it ends or waits
  */
 import {
   type ExecutionId,

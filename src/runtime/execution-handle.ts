@@ -67,8 +67,8 @@ export class ExecutionHandle<Context = unknown> {
     const { signal } = readOptions("wait", options, SIGNAL_RULES);
     const { base } = this.#parts;
     const until = signal ? AbortSignal.any([signal, base.signal]) : base.signal;
-    const { RestReader, waitForRest } = await import("./executions/rest-reader.ts");
-    return this.#statusOf(await waitForRest(base.journal, this.id, new RestReader(base, this.id), until));
+    const { waitForRest } = await import("./executions/wait-for-rest.ts");
+    return this.#statusOf(await waitForRest(base, this.id, until));
   }
 
   /** Notes decisions about calls that wait, by call id. It drives nothing. Rejects as `resume` does. */

@@ -365,7 +365,7 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
       },
       status: (id) => this.execution(id).status(),
       untilAppended: async (id, records) => {
-        const { untilAppended } = await import("./executions/rest-reader.ts");
+        const { untilAppended } = await import("./executions/wait-for-rest.ts");
         await untilAppended(this.journal, id, records, this.closing);
       },
       search: (input, context, signal) =>

@@ -85,15 +85,6 @@ export async function readPastConversation(
   });
 }
 
-/** Reads as much of a conversation as tells how it stands: of its programs those whose calls are open. What it has used is not whole. */
-export async function readStandingConversation(
-  journal: Journal,
-  execution: ExecutionId,
-  tenant: string,
-): Promise<PastConversation> {
-  return readBelow(journal, await readState(journal, execution, tenant), { agents: false, ended: false, ...NO_ITEMS });
-}
-
 async function readState(
   journal: Journal,
   execution: ExecutionId,
@@ -145,14 +136,13 @@ function refuseImpossible({ open }: ConversationState, content: Content, ids: Se
 
 interface BelowOptions extends Pick<ReadingOptions, "budget" | "itemBytes"> {
   readonly agents?: boolean;
-  readonly ended?: boolean;
 }
 
-/** What is known of a conversation in this state, with its programs, and with the agents that its calls have started; `ended`: also of calls that have ended. */
+/** What is known of a conversation in this state, with its programs, and with the agents that its calls have started. */
 export async function readBelow(
   journal: Journal,
   state: KnownState,
-  { agents = true, ended = true, ...reading }: BelowOptions = {},
+  { agents = true, ...reading }: BelowOptions = {},
 ): Promise<PastConversation> {
   const { header, open } = state;
   const own = state.turns.slice(copiedTurns(state));
@@ -169,7 +159,6 @@ export async function readBelow(
     turn.calls.map((call) => ({ ...call, turn: index + copiedTurns(state) })),
   );
   for (const { type, id, turn } of made) {
-    if (!ended && !open.has(id)) continue;
     if (type === "program_call") {
       const started = await startedBy(journal, header, id);
       if (started?.kind !== "program") continue;

@@ -12,7 +12,7 @@ import { NO_ITEMS, readRecords } from "../../journal/reading/read-records.ts";
 import { isDriven } from "../../executions/driven.ts";
 import type { Execution } from "../../executions/execution.ts";
 import { limitsOf } from "../../executions/limits.ts";
-import { findOwn, headerOf, type Past, readPast } from "../../executions/from-journal/past-execution.ts";
+import { findOwn, headerOf, readPast } from "../../executions/from-journal/past-execution.ts";
 import type { Scope } from "../../executions/scope.ts";
 import { standingOf } from "../../executions/from-journal/standing.ts";
 import { endedExecution, waitingExecution } from "../../executions/from-journal/recorded-execution.ts";
@@ -34,13 +34,8 @@ export async function readFacts(scope: Scope, execution: ExecutionId): Promise<E
   if (summary.kind === "conversation") return conversationFacts(scope, summary);
   if (summary.kind === "call") return { listed: await listExecution(scope.journal, summary) };
   const past = await readPast(readRecords(scope.journal, execution, { tenant: scope.tenant, ...NO_ITEMS }));
-  return programFacts(scope, summary, past);
-}
-
-/** Facts of a program. Its summary may be older than what was read of it. */
-export async function programFacts(scope: Scope, summary: ExecutionSummary, past: Past): Promise<ExecutionFacts> {
   const { state, outcome } = past;
-  const header = headerOf(state, summary.execution);
+  const header = headerOf(state, execution);
   const standing = standingOf(state, isDriven(scope.journal, summary));
   const listed = await listProgram(scope.journal, summary, { state, outcome, standing });
   const own: Scope = { ...scope, limits: limitsOf(header), language: header.language as Language };
