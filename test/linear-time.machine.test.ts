@@ -44,7 +44,7 @@ import { parseRecord } from "../src/journal/reading/parse-records.ts";
 import { NO_USAGE } from "../src/models/model.ts";
 import { UniqueIds } from "../src/models/turn/call-ids.ts";
 import { withoutNulls } from "../src/models/openai/openai-strict-schema.ts";
-import { HistoryReader, type HistoryWords } from "../src/serve/gateway/surface/history-reader.ts";
+import { HistoryReader } from "../src/serve/gateway/surface/history-reader.ts";
 import { responsesSurface } from "../src/serve/gateway/surface/openai/responses-surface.ts";
 import { numbersOfOneBucket } from "./support/one-bucket.ts";
 import { processorMs, slowness } from "./support/slowness.ts";
@@ -532,7 +532,7 @@ const CASES: Readonly<Record<string, Case>> = {
   ...Object.fromEntries(
     Object.entries<(texts: readonly string[]) => unknown>({
       "answers to calls before a request": (ids) => {
-        const history = new HistoryReader({ unexpectedAnswer: (id: string) => id } as HistoryWords, true);
+        const history = new HistoryReader(true);
         return refusable(() =>
           ids.map((id) => history.answer(id, { text: untrusted(""), isError: false, parts: [] }, "")),
         );

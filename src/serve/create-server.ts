@@ -17,8 +17,8 @@ import { type Key, type Keys, keysLeftBy, parseKeys, tokenKeys } from "./http/ke
 import { type HttpListener, listenHttp } from "./http/listen-http.ts";
 import { nodeListener } from "./http/node-listener.ts";
 import { BytesByKey, requestsByKey } from "./http/bytes-by-key.ts";
-import { Expiry } from "./gateway/expiry.ts";
-import { newSecret, Seals } from "./gateway/carried/seals.ts";
+import { Expiry, silent } from "./gateway/expiry.ts";
+import { secretKeys } from "./gateway/carried/seals.ts";
 import { JournalWatch } from "./live/journal-watch.ts";
 import { MountedMcp } from "./mcp/http/mounted-mcp.ts";
 import type { DecideCommand } from "./mcp/program-results.ts";
@@ -41,7 +41,6 @@ import { TenantIds } from "./tenant-ids.ts";
 import { readHeader, readList } from "../journal/reading/index.ts";
 import type { ExecutionSummary } from "../journal/journal.ts";
 import { isDriven } from "../executions/driven.ts";
-import { silent } from "./gateway/end-conversation.ts";
 import { type DrivingParts, LocalDriving } from "./driving/local-driving.ts";
 import { FleetDriving } from "./driving/fleet-driving.ts";
 
@@ -159,7 +158,6 @@ class Server {
       patienceMs: options.patienceMs,
       approve: options.approve,
     });
-    const seals = new Seals(options.secrets?.map((one) => Buffer.from(one)) ?? [newSecret()]);
     this.#admitted = new Admission(hostNames, () => this.#keys.keys);
     // After what may throw: until the server is closed, all figures of the process are told to them.
     this.#metrics = new Metrics();
@@ -170,7 +168,7 @@ class Server {
       metrics: this.#metrics,
       closing: this.#closing.signal,
       isReady: () => this.#closed === undefined,
-      seals,
+      secrets: secretKeys(options.secrets),
       pauseMs,
       maxBodyBytes,
       onRequest,

@@ -1,13 +1,13 @@
 import { isDeepStrictEqual } from "node:util";
 import { settingsOf } from "../../conversations/index.ts";
 import { messageText } from "../../conversations/prompt/said-message.ts";
-import { areSame, Lane, type SlicedWork, type TextReader, untrusted, type UntrustedText } from "../../base/index.ts";
+import { areSame, Lane, type SlicedWork, untrusted, type UntrustedText } from "../../base/index.ts";
 import { areRecorded } from "../../gate/header-base.ts";
 import type { CallResult, ContentPart, UserMessage } from "../../models/model.ts";
 import type { Asked, AskedAnswer } from "./surface/surface.ts";
-import type { ClientIds } from "./carried/client-ids.ts";
 import type { ClientTools } from "./client-tools.ts";
 import { type CallPlace, type Replies, type ToldPart, turnsUntil } from "./from-journal/replies.ts";
+import type { Exchange } from "./gateway-parts.ts";
 import { settingsFor } from "./say-options.ts";
 
 /*
@@ -47,10 +47,9 @@ export function isSameOpening(asked: Asked, tools: ClientTools, { state }: Pick<
 
 /** Whether the client asks the same after the history that ends with an answer of this number. */
 export async function isSameConversation(
-  asked: Asked,
-  tools: ClientTools,
-  { replies, reply }: { readonly replies: Replies; readonly reply: number },
-  { ids, reader }: { readonly ids: ClientIds; readonly reader: TextReader },
+  { asked, tools, ids, reader }: Exchange,
+  replies: Replies,
+  reply: number,
 ): Promise<boolean> {
   if (!isSameOpening(asked, tools, replies)) return false;
   const [own, known] = [joined(itemsAsked(asked, tools)), joined(itemsUntil(replies, reply))];

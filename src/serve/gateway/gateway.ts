@@ -4,10 +4,8 @@
  */
 import type { AgentEnding } from "../../conversations/ending.ts";
 import type { AgentEvent } from "../../conversations/event.ts";
-import type { Journal } from "../../journal/journal.ts";
 import type { Model } from "../../models/model.ts";
-import { type Asked, refused, RefusedAsk, type ReplyWriter, type Surface } from "./surface/surface.ts";
-import type { Runtime } from "../../runtime/create-runtime.ts";
+import { type Asked, RefusedAsk, type ReplyWriter, type Surface } from "./surface/surface.ts";
 import {
   fieldOf,
   jsonInParts,
@@ -28,39 +26,21 @@ import { isStoredExecution, newExecution } from "./carried/seals.ts";
 import { ClientTools } from "./client-tools.ts";
 import { Drive } from "./drive.ts";
 import { historyAsked, transcriptOf } from "./history.ts";
-import type { GatewayParts } from "./gateway-parts.ts";
+import type { Exchange, GatewayParts, Place } from "./gateway-parts.ts";
 import { LiveReply } from "./live-reply.ts";
 import { executionAsked, type Plan, planOf } from "./plan.ts";
 import type { TranscriptTurn } from "../../conversations/from-journal/index.ts";
 import { newRequestId, refusalOf, refusalOfEnding } from "./refusals.ts";
 import { readReplies } from "./from-journal/replies.ts";
-import { headOf, type Place, told } from "./from-journal/told.ts";
+import { headOf, told } from "./from-journal/told.ts";
 import { optionsFor } from "./say-options.ts";
 import { StoredAnswers, textIn } from "./stored-answers.ts";
 import { tokensInParts } from "../../tools/count-tokens.ts";
-
-/** One request on its way. */
-interface Exchange {
-  readonly surface: Surface;
-  readonly key: Key;
-  readonly reader: TextReader;
-  readonly signal: AbortSignal;
-  readonly asked: Asked;
-  readonly tools: ClientTools;
-  readonly ids: ClientIds;
-  readonly model: Model;
-  readonly runtime: Runtime;
-  readonly requestId: string;
-  readonly journal: Journal;
-  readonly pauseMs: number;
-}
 
 /** What answers a request, and where. */
 interface Planned {
   readonly plan: Plan;
   readonly place: Place;
-  /** Of a conversation that begins. */
-  readonly history: readonly TranscriptTurn[];
 }
 
 /** An answer that is sent while it comes. */
@@ -98,7 +78,7 @@ export class Gateway {
   async answer(surface: Surface, request: Request, key: Key): Promise<Response> {
     const { value, held } = await this.#read(request, key);
     try {
-      const ids = new ClientIds(this.#parts.seals, key, surface.ids);
+      const ids = new ClientIds(this.#parts.secrets, key, surface.ids);
       const hold = (more: number) => held.defer(this.#parts.open.hold(key, more, WHAT));
       const { readings } = this.#parts;
       const items = () => this.stored.items(surface, value, { ids, key, hold });
@@ -119,26 +99,25 @@ export class Gateway {
         model,
         runtime: this.#parts.keys.runtimeOf(key, "gateway"),
         requestId: newRequestId(),
-        journal: this.#parts.runtime.journal,
         pauseMs: this.#parts.pauseMs,
       };
       // Of several requests that go on with one conversation, each sees what came of the one before.
-      const execution = executionAsked(exchange, asked);
-      if (execution !== undefined) held.defer(await this.#parts.expiry.turns.take(execution));
-      const plan = await readings.run(key.id, request.signal, () => planOf(exchange, asked, exchange.tools));
-      const place = plan.type === "begin" ? { execution: newExecution(asked.isStored === true), reply: 0 } : plan;
-      // Two turns at once could each wait for the other. Nobody else has a conversation that begins.
-      if (place.execution !== execution && plan.type !== "begin")
-        throw refused("input", "its answers are not those of its state");
-      if (place.execution !== execution) held.defer(await this.#parts.expiry.turns.take(place.execution));
-      held.defer(() => void this.#parts.expiry.resting.note(place.execution, key.tenant));
+      const known = executionAsked(exchange);
+      if (known !== undefined) held.defer(await this.#parts.expiry.turns.take(known));
+      const plan = await readings.run(key.id, request.signal, () => planOf(exchange, known));
+      const isNew = plan.type === "begin" || known === undefined;
+      const execution = isNew ? newExecution(asked.isStored === true) : known;
+      const place = { execution, reply: plan.type === "begin" ? 0 : plan.reply };
+      // Nobody else has a conversation that begins, so no two requests wait for each other's.
+      if (isNew) held.defer(await this.#parts.expiry.turns.take(execution));
+      held.defer(() => void this.#parts.expiry.note(place.execution, key.tenant));
       const history =
         plan.type === "begin"
           ? (plan.history ?? (await lane.run(() => historyAsked(asked, exchange.tools, model.name))))
           : [];
       hold(history.length * TURN_BYTES);
       if (history.length > 0) await this.#copyHistory(exchange, history, place);
-      const planned = { plan, place, history };
+      const planned = { plan, place };
       return await (asked.isStreamed ? this.#streamed(exchange, planned, held) : this.#whole(exchange, planned, held));
     } catch (error) {
       held.dispose();
@@ -185,12 +164,7 @@ export class Gateway {
   }
 
   async #whole(exchange: Exchange, planned: Planned, held: DisposableStack): Promise<Response> {
-    const { place } = planned;
-    const ending = await this.#drive(exchange, planned);
-    const refusal = ending && refusalOfEnding(ending);
-    if (refusal) throw new RefusedAsk(refusal);
-    using answer = await this.#told(exchange, place);
-    await this.#forget(exchange, place, ending);
+    using answer = await this.#ended(exchange, planned);
     const { surface, key, requestId } = exchange;
     const response = await jsonAnswer(key, surface.reply(answer.parts, answer.end, answer.facts));
     held.dispose();
@@ -198,11 +172,22 @@ export class Gateway {
     return response;
   }
 
+  /** Drives the conversation to the end of the answer, and reads what the journal then has of it. */
+  async #ended(exchange: Exchange, planned: Planned, onEvent?: (event: AgentEvent) => void) {
+    // A model may take its time to hear that its turn was ended.
+    const ending = await untilAborted(this.#drive(exchange, planned, onEvent), this.#parts.keys.signalOf(exchange.key));
+    const refusal = ending && refusalOfEnding(ending);
+    if (refusal) throw new RefusedAsk(refusal);
+    const answer = await this.#told(exchange, planned.place);
+    await this.#forget(exchange, planned.place, ending);
+    return answer;
+  }
+
   /** Ends the conversation of an answer that its client has asked not to store, unless the client has left before it had it. */
   async #forget({ asked, key, signal }: Exchange, { execution }: Place, ending: AgentEnding | undefined) {
     if (asked.isStored !== false || isStoredExecution(execution) || signal.aborted || !LAST.has(ending?.type)) return;
     try {
-      await this.#parts.expiry.resting.end(execution, key.tenant);
+      await this.#parts.expiry.end(execution, key.tenant);
     } catch (error) {
       // It ends with what clients have left.
       this.#parts.onError(error);
@@ -259,25 +244,18 @@ export class Gateway {
   async #stream(exchange: Exchange, { writer, send, ...planned }: Streaming): Promise<void> {
     const { key, requestId } = exchange;
     const { runtime } = this.#parts;
-    const { plan, place, history } = planned;
-    const turnsBefore = async () =>
-      (await readReplies(runtime.journal, place.execution, key.tenant).catch(() => undefined))?.state.turns.length ?? 0;
+    const { place } = planned;
+    const before = await readReplies(runtime.journal, place.execution, key.tenant).catch(() => undefined);
     const live = new LiveReply({
       writer,
       execution: place.execution,
-      turns: plan.type === "begin" ? history.length : await turnsBefore(),
+      turns: before?.state.turns.length ?? 0,
       lane: new Lane(key.tenant),
       read: () => this.#told(exchange, place),
       send,
     });
     try {
-      // A model may take its time to hear that its turn was ended.
-      const ended = this.#parts.keys.signalOf(key);
-      const ending = await untilAborted(this.#drive(exchange, planned, live.onEvent), ended);
-      const refusal = ending && refusalOfEnding(ending);
-      if (refusal) throw new RefusedAsk(refusal);
-      using answer = await this.#told(exchange, place);
-      await this.#forget(exchange, place, ending);
+      using answer = await this.#ended(exchange, planned, live.onEvent);
       await live.end(() => writer.end(answer.end, answer.facts));
     } catch (error) {
       await live.settled();
@@ -288,17 +266,11 @@ export class Gateway {
   }
 
   /** Begins the conversation with what was before what its client says now. */
-  async #copyHistory(
-    { asked, tools, model, runtime, key }: Exchange,
-    history: readonly TranscriptTurn[],
-    { execution }: Place,
-  ): Promise<void> {
-    const { served, pauseMs } = this.#parts;
-    const options = optionsFor({ asked, tools, model, pauseMs, most: served.offer, onEvent: () => {} });
-    const { tenant } = key;
-    const transcript = transcriptOf(history, asked, model.name);
-    const talk = await runtime.conversation({ ...options, id: execution, tenant, from: transcript });
-    await talk.leave();
+  async #copyHistory(exchange: Exchange, history: readonly TranscriptTurn[], { execution: id }: Place): Promise<void> {
+    const { asked, model, runtime, key } = exchange;
+    const options = optionsFor(exchange, this.#parts.served.offer);
+    const from = transcriptOf(history, asked, model.name);
+    await (await runtime.conversation({ ...options, id, tenant: key.tenant, from })).leave();
   }
 
   /** Drives the conversation to the end of the answer, and resolves with how it rests. Nothing is driven for an answer that the journal has. */
@@ -323,22 +295,22 @@ export class Gateway {
     return this.#driveOf(exchange, planned).untilAnswer(asking);
   }
 
-  #driveOf({ asked, tools, model, runtime, key }: Exchange, { plan, place: { execution } }: Planned): Drive {
-    const { served, pauseMs, runs, metrics, onEvent: onAny } = this.#parts;
+  #driveOf(exchange: Exchange, { plan, place: { execution } }: Planned): Drive {
+    const { served, runs, metrics, onEvent: onAny } = this.#parts;
+    const { asked, model, runtime, key } = exchange;
     const { tenant } = key;
     const says = plan.type === "begin" || (plan.type === "go_on" && plan.says === true);
     const message = says && asked.said.length > 0 ? asked.said : undefined;
     const drive = new Drive((left, onEvent) =>
       runs
         .run(execution, async (cancel) => {
-          const onAll = (event: AgentEvent) => {
+          const options = optionsFor(exchange, served.offer, (event) => {
             onEvent(event);
             onAny(event);
             if (event.type === "turn_ended") metrics.spent(tenant, model.name, event.usage);
-          };
-          const saying = optionsFor({ asked, tools, model, pauseMs, most: served.offer, onEvent: onAll });
-          const options = { ...saying, signal: AbortSignal.any([cancel, left]) };
-          return (await runtime.execution(execution, { tenant }).send<unknown>(message, options)).ending;
+          });
+          const signal = AbortSignal.any([cancel, left]);
+          return (await runtime.execution(execution, { tenant }).send<unknown>(message, { ...options, signal })).ending;
         })
         .finally(() => this.#driven.delete(execution)),
     );

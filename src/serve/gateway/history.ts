@@ -4,8 +4,8 @@ import type { CallResult, ModelCall } from "../../models/model.ts";
 import { isWholeEnd, NO_USAGE } from "../../models/model.ts";
 import { bytesOf, passOn, untrusted } from "../../base/index.ts";
 import { RUN_PROGRAM } from "../../tools/tool-name.ts";
-import type { ClientIds } from "./carried/client-ids.ts";
 import type { ClientTools } from "./client-tools.ts";
+import type { Exchange } from "./gateway-parts.ts";
 import { type Replies, turnsUntil } from "./from-journal/replies.ts";
 
 /** The transcript with which a conversation begins that has this history. */
@@ -38,25 +38,19 @@ export function historyAsked({ turns }: Asked, tools: ClientTools, model: string
   });
 }
 
-/** Up to where a history goes. */
-export interface UntilReply {
-  readonly execution: string;
-  readonly replies: Replies;
-  readonly reply: number;
-}
-
 /** The history up to an answer of a conversation, with the answers to its calls. A turn that was cut off is left out. */
 export function historyUntil(
-  { execution, replies, reply }: UntilReply,
-  ids: ClientIds,
-  answers: ReadonlyMap<string, AskedAnswer>,
+  { ids, asked: { answers } }: Exchange,
+  replies: Replies,
+  reply: number,
 ): readonly TranscriptTurn[] {
+  const { turns, header } = replies.state;
   const last = turnsUntil(replies, reply) - 1;
-  return replies.state.turns.slice(0, last + 1).flatMap(({ said, turn, model, results }, index) => {
+  return turns.slice(0, last + 1).flatMap(({ said, turn, model, results }, index) => {
     if (!isWholeEnd(turn.end)) return [];
     const given = turn.calls.map((call, place) => {
       // The calls of the last turn may have had other answers before.
-      const answer = index === last ? answers.get(ids.call(execution, { turn: index, call: place })) : undefined;
+      const answer = index === last ? answers.get(ids.call(header.execution, { turn: index, call: place })) : undefined;
       return (answer ? undefined : results.get(call.id)) ?? resultOf(call, answer);
     });
     return [{ said, turn, model, results: given }];

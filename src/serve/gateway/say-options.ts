@@ -1,34 +1,22 @@
 import type { SendOptions } from "../../conversations/agent-options.ts";
 import type { AgentEvent } from "../../conversations/event.ts";
-import type { Model, ModelSettings } from "../../models/model.ts";
+import type { ModelSettings } from "../../models/model.ts";
 import { type Asked, refused } from "./surface/surface.ts";
 import { PortcullisError } from "../../base/index.ts";
 import { storedSchema } from "../../tools/schema.ts";
 import type { ClientTools } from "./client-tools.ts";
+import type { Exchange } from "./gateway-parts.ts";
 
 /** The client decides when its conversation ends: these are bounds of the engine alone. */
 const MAX_TURNS = 10_000;
 const UNBOUNDED = Number.MAX_SAFE_INTEGER;
 
-export interface SayingParts {
-  readonly asked: Asked;
-  readonly tools: ClientTools;
-  readonly model: Model;
-  readonly pauseMs: number;
-  /** What one request may take. */
-  readonly most: { readonly maxTurns: number; readonly maxTokens: number };
-  readonly onEvent: (event: AgentEvent) => void;
-}
-
-/** How a conversation of the gateway is held. */
-export function optionsFor({
-  asked,
-  tools,
-  model,
-  pauseMs,
-  most,
-  onEvent,
-}: SayingParts): SendOptions<unknown, unknown> {
+/** How a conversation of the gateway is held. `most` is what one request may take. */
+export function optionsFor(
+  { asked, tools, model, pauseMs }: Exchange,
+  most: { readonly maxTurns: number; readonly maxTokens: number },
+  onEvent: (event: AgentEvent) => void = () => {},
+): SendOptions<unknown, unknown> {
   const { instructions, programs } = asked;
   const { answer, ...settings } = settingsFor(asked, tools);
   const seen = { turns: 0, tokens: 0 };
@@ -36,9 +24,9 @@ export function optionsFor({
     model,
     tools: tools.all,
     programs: programs ? "local" : "none",
-    ...(instructions === undefined ? {} : { instructions }),
+    instructions,
     settings,
-    ...(answer === undefined ? {} : { answer: answerSchema(answer) }),
+    answer: answer && answerSchema(answer),
     limits: { waitMs: pauseMs },
     loop: {
       maxTurns: MAX_TURNS,

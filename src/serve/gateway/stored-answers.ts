@@ -6,8 +6,7 @@ import { ClientIds } from "./carried/client-ids.ts";
 import { isStoredExecution } from "./carried/seals.ts";
 import { ClientTools } from "./client-tools.ts";
 import type { ToldPart } from "./from-journal/replies.ts";
-import type { Telling } from "./from-journal/told.ts";
-import type { GatewayParts } from "./gateway-parts.ts";
+import type { Exchange, GatewayParts } from "./gateway-parts.ts";
 import { knownReplies, previousOf } from "./plan.ts";
 import { newRequestId } from "./refusals.ts";
 
@@ -32,7 +31,7 @@ export class StoredAnswers {
   async items(
     surface: Surface,
     body: unknown,
-    { ids, key, hold }: Pick<Telling, "ids" | "key"> & { readonly hold: (bytes: number) => void },
+    { ids, key, hold }: Pick<Exchange, "ids" | "key"> & { readonly hold: (bytes: number) => void },
   ): Promise<StoredItems> {
     const items = new Map<string, Fields>();
     const wanted = new Set(surface.references?.(body));
@@ -41,7 +40,7 @@ export class StoredAnswers {
       throw refused("input", `its references are to items of more than ${MOST_REFERRED} conversations`);
     for (const execution of named) {
       if (!isStoredExecution(execution)) continue;
-      const replies = await ifKnown(() => knownReplies({ runtime: this.#parts.runtime, key, ids }, execution));
+      const replies = await ifKnown(() => knownReplies({ runtime: this.#parts.runtime, key }, execution));
       const parts = replies?.all.flatMap((reply) => reply.parts) ?? [];
       const find = function* (): SlicedWork<number> {
         let bytes = 0;
@@ -65,16 +64,16 @@ export class StoredAnswers {
     id: string,
     { key, signal }: { readonly key: Key; readonly signal: AbortSignal },
   ): Promise<Response> {
-    const { runtime, readings, seals, expiry } = this.#parts;
-    const ids = new ClientIds(seals, key, surface.ids);
+    const { runtime, readings, secrets, expiry } = this.#parts;
+    const ids = new ClientIds(secrets, key, surface.ids);
     const read = () =>
       readings.run(key.id, signal, async () => (await previousOf({ runtime, key, ids }, id)) ?? none(id));
-    const { execution } = await read();
+    const { execution } = (await read()).replies.state.header;
     const end = await expiry.turns.take(execution);
     try {
       // A request before this one may have gone on with it.
       await read();
-      await expiry.resting.end(execution, key.tenant);
+      await expiry.end(execution, key.tenant);
     } finally {
       end();
     }

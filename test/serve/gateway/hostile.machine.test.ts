@@ -93,7 +93,7 @@ test("twice as many calls, programs and answers take twice as long to read, not 
   };
   expectLinear((count) => {
     const body = history(count);
-    return () => readMessages(body);
+    return () => readMessages(body.messages);
   });
 }, 60_000);
 
@@ -117,6 +117,6 @@ test("twice as many items of OpenAI's wire take twice as long to read, not four 
   };
   expectLinear((count) => {
     const body = history(count);
-    return () => readItems(body, new Map(), false);
+    return () => readItems(body.input, new Map(), false);
   });
 }, 60_000);

@@ -59,19 +59,19 @@ async function post(
 const WITH_TOOLS = { ...BODY, tools: [PROGRAMS, DEPOT] };
 
 test.each<[string, object, string]>([
-  ["no model", { model: undefined }, "model: Field required"],
-  ["no length", { max_tokens: undefined }, "max_tokens: Input should be"],
+  ["no model", { model: undefined }, "model: expected a string"],
+  ["no length", { max_tokens: undefined }, "max_tokens: expected a whole number"],
   ["no messages", { messages: [] }, "messages: at least one message"],
-  ["an unknown field", { wish: 1 }, "wish: Extra inputs are not permitted"],
+  ["an unknown field", { wish: 1 }, "wish: this server knows no such field"],
   ["a field that is not offered", { mcp_servers: [{ type: "url" }] }, "mcp_servers: this server does not offer it"],
   ["web search", { tools: [{ type: "web_search_20260209", name: "web_search" }] }, '"web_search_20260209"'],
   ["a tool for programs without programs", { tools: [DEPOT] }, "tools.0.allowed_callers"],
-  ["two tools of one name", { tools: [PROGRAMS, DEPOT, DEPOT] }, "Tool names must be unique"],
-  ["a warm temperature", { temperature: 2 }, "temperature: range: 0..1"],
+  ["two tools of one name", { tools: [PROGRAMS, DEPOT, DEPOT] }, "there are two tools depot"],
+  ["a warm temperature", { temperature: 2 }, "temperature: expected a number from 0 to 1"],
   [
     "a file that is kept elsewhere",
     { messages: [{ role: "user", content: [{ type: "image", source: { type: "file", file_id: "f" } }] }] },
-    "it keeps no files",
+    "source.type: expected one of base64, text, url",
   ],
   [
     "an answer of no call",
@@ -82,7 +82,7 @@ test.each<[string, object, string]>([
         { role: "user", content: [{ type: "tool_result", tool_use_id: "toolu_1", content: "x" }] },
       ],
     },
-    "unexpected `tool_use_id`",
+    "no call before it has the id toolu_1",
   ],
   [
     "two calls of one id",
@@ -96,9 +96,9 @@ test.each<[string, object, string]>([
         { role: "user", content: [{ type: "tool_result", tool_use_id: "toolu_1", content: "x" }] },
       ],
     },
-    "`tool_use` ids must be unique",
+    "two calls have this id",
   ],
-  ["a container of another server", { container: "container_abc" }, "container: there is no container"],
+  ["a container of another server", { container: "container_abc" }, "container or fingerprint is none of this key"],
 ])("refused in the vendor's form before anything is asked: %s", async (_, change, words) => {
   await using gateway = await openGateway([{ text: "asked" }]);
   const { status, json, headers } = await post(gateway, { ...BODY, ...change });
@@ -248,14 +248,16 @@ test("half of the answers, others, text beside them, and a missing container are
     expect(status).toBe(400);
     return String(json.error.message);
   };
-  expect(await refused([one])).toContain("without `tool_result` blocks");
-  expect(await refused([one, { ...two, tool_use_id: "toolu_x" }])).toContain("unexpected `tool_use_id`");
-  expect(await refused([one, one])).toContain("unexpected `tool_use_id`");
-  expect(await refused([...answers, { type: "text", text: "And?" }])).toContain("may only have `tool_result` blocks");
+  expect(await refused([one])).toContain("there is no result of the call");
+  expect(await refused([one, { ...two, tool_use_id: "toolu_x" }])).toContain("no call before it has the id");
+  expect(await refused([one, one])).toContain("no call before it has the id");
+  expect(await refused([...answers, { type: "text", text: "And?" }])).toContain(
+    "only the results of its calls may follow",
+  );
   const picture = { type: "image", source: { type: "base64", media_type: "image/png", data: "aaaa" } };
   expect(await refused([one, { ...two, content: [picture] }])).toContain("may only have text");
-  expect(await refused(answers, null)).toContain("container_id is required");
-  expect(await refused(answers, "container_nothing")).toContain("there is no container");
+  expect(await refused(answers, null)).toContain("Send its state with the answers");
+  expect(await refused(answers, "container_nothing")).toContain("is none of this key");
   const done = await post(gateway, body(answers));
   expect(done.json.content).toMatchObject([{ content: { stdout: "2" } }, { text: "Added." }]);
 });
@@ -284,7 +286,7 @@ test("a container and calls of another key are none, also of the same tenant", a
   const { answers, body } = await paused(gateway);
   for (const key of ["cat", "bea"]) {
     const { status, json } = await post(gateway, body(answers), { key });
-    expect([status, json.error.message]).toEqual([400, expect.stringContaining("there is no container")]);
+    expect([status, json.error.message]).toEqual([400, expect.stringContaining("is none of this key")]);
   }
   expect((await post(gateway, body(answers))).status).toBe(200);
 });

@@ -3,32 +3,35 @@ import { type AskedAnswer, type IdPrefixes, RefusedAsk, type ReplyPart, type Spo
 import type { Key } from "../../http/keys.ts";
 import type { ClientTools } from "../client-tools.ts";
 import type { CallPlace, ToldPart } from "../from-journal/replies.ts";
-import { executionNamed, type SealKind, type Sealed, type Seals } from "./seals.ts";
+import { executionNamed, markOf, openSeal, seal, type Sealed, type SealKind, type Secrets } from "./seals.ts";
 
 /** The ids of one client's conversations, as its surface writes them. */
 export class ClientIds {
-  readonly #seals: Seals;
+  readonly #secrets: Secrets;
   readonly #key: Pick<Key, "id" | "tenant">;
   readonly #prefixes: IdPrefixes;
   /** The secret that has sealed what the client sent: what it was given under a former one keeps its ids. */
-  #by = 0;
+  #by: Secrets[0];
 
-  constructor(seals: Seals, key: Pick<Key, "id" | "tenant">, prefixes: IdPrefixes) {
-    this.#seals = seals;
+  constructor(secrets: Secrets, key: Pick<Key, "id" | "tenant">, prefixes: IdPrefixes) {
+    this.#secrets = secrets;
     this.#key = key;
     this.#prefixes = prefixes;
+    [this.#by] = secrets;
   }
 
   write(kind: SealKind, sealed: Sealed): string {
-    return this.#prefixes[kind] + this.#seals.seal(this.#key, kind, sealed, this.#by);
+    return this.#prefixes[kind] + seal(this.#by, this.#key, kind, sealed);
   }
 
   /** Undefined for an id that was not given to this client. */
   read(kind: SealKind, id: string): Sealed | undefined {
     const prefix = this.#prefixes[kind];
-    const opened = id.startsWith(prefix) ? this.#seals.open(this.#key, kind, id.slice(prefix.length)) : undefined;
+    const opened = id.startsWith(prefix)
+      ? openSeal(this.#secrets, this.#key, kind, id.slice(prefix.length))
+      : undefined;
     if (opened) this.#by = opened.by;
-    return opened;
+    return opened?.sealed;
   }
 
   /** The conversation that an item's id names, whatever it begins with. Its own items have other ids if the id is forged. */
@@ -60,7 +63,7 @@ export class ClientIds {
 
   /** By it an answer is known again, also if the journal has redacted it. */
   mark(execution: string, { text, isError }: Pick<AskedAnswer, "text" | "isError">): number {
-    return this.#seals.mark(this.#key, `${execution} ${isError} ${passOn(text)}`, this.#by);
+    return markOf(this.#by, this.#key, `${execution} ${isError} ${passOn(text)}`);
   }
 
   /** A part as the client sees it. Throws `RefusedAsk` for a call whose input nothing here has. */

@@ -20,45 +20,38 @@ export interface Sealed {
   readonly numbers: readonly number[];
 }
 
-/**
- * Ids that clients carry: each names an execution, and what it means in it. They are authenticated for the tenant and the
- * id of the key, so that they can neither be forged nor be used with another key.
- */
-export class Seals {
-  readonly #secrets: readonly KeyObject[];
+type KeyIds = Pick<Key, "id" | "tenant">;
 
-  /** The first secret seals. The others are former ones, whose seals still hold. */
-  constructor(secrets: readonly Buffer[]) {
-    // Made once: to make a key of bytes takes five times as long as a seal.
-    this.#secrets = secrets.map((secret) => createSecretKey(secret));
-  }
+/** The first secret seals. The others are former ones, whose seals still hold. */
+export type Secrets = readonly [KeyObject, ...KeyObject[]];
 
-  /** `by`: the place of the secret, the current one by default. */
-  seal(key: Pick<Key, "id" | "tenant">, kind: SealKind, { execution, numbers }: Sealed, by = 0): string {
-    const payload = Buffer.concat([uuidBytes(execution), ...numbers.map(varint)]);
-    const secret = this.#secrets[by];
-    if (!secret) throw new Error("Seals need a secret.");
-    return Buffer.concat([payload, macOf(secret, key, kind, payload)]).toString("base64url");
-  }
+/** Keys made once: to make a key of bytes takes five times as long as a seal. */
+export function secretKeys(secrets: readonly string[] = []): Secrets {
+  const [first = randomBytes(SECRET_BYTES), ...others] = secrets.map((secret) => Buffer.from(secret));
+  return [createSecretKey(first), ...others.map((secret) => createSecretKey(secret))];
+}
 
-  /** A number by which a text is known again. Without the secret nobody finds the text by it, however short. */
-  mark(key: Pick<Key, "id" | "tenant">, text: string, by = 0): number {
-    const secret = this.#secrets[by];
-    if (!secret) throw new Error("Marks need a secret.");
-    return macOf(secret, key, "mark", hash("sha256", text, "buffer")).readUIntBE(0, MARK_BYTES);
-  }
+/** An id, authenticated for the tenant and the id of the key, so that it can neither be forged nor be used with another key. */
+export function seal(secret: KeyObject, key: KeyIds, kind: SealKind, { execution, numbers }: Sealed): string {
+  const uuid = Buffer.from(execution.slice(PREFIX.length), "hex");
+  const payload = Buffer.concat([uuid, ...numbers.map(varint)]);
+  return Buffer.concat([payload, macOf(secret, key, kind, payload)]).toString("base64url");
+}
 
-  /** Undefined for an id that this server has not sealed, or that belongs to another key. */
-  open(key: Pick<Key, "id" | "tenant">, kind: SealKind, id: string): (Sealed & { readonly by: number }) | undefined {
-    const bytes = bytesOf(id);
-    if (!bytes) return undefined;
-    const payload = bytes.subarray(0, -MAC_BYTES);
-    const mac = bytes.subarray(-MAC_BYTES);
-    const by = this.#secrets.findIndex((secret) => timingSafeEqual(macOf(secret, key, kind, payload), mac));
-    if (by < 0) return undefined;
-    const numbers = readVarints(payload.subarray(UUID_BYTES));
-    return numbers && { execution: executionOf(payload.subarray(0, UUID_BYTES)), numbers, by };
-  }
+/** A number by which a text is known again. Without the secret nobody finds the text by it, however short. */
+export function markOf(secret: KeyObject, key: KeyIds, text: string): number {
+  return macOf(secret, key, "mark", hash("sha256", text, "buffer")).readUIntBE(0, MARK_BYTES);
+}
+
+/** What an id stands for, with the secret that sealed it. Undefined for one that is not sealed by any, or belongs to another key. */
+export function openSeal(secrets: Secrets, key: KeyIds, kind: SealKind, id: string) {
+  const bytes = bytesOf(id);
+  if (!bytes) return undefined;
+  const payload = bytes.subarray(0, -MAC_BYTES);
+  const mac = bytes.subarray(-MAC_BYTES);
+  const by = secrets.find((secret) => timingSafeEqual(macOf(secret, key, kind, payload), mac));
+  const numbers = by && readVarints(payload.subarray(UUID_BYTES));
+  return numbers && { sealed: { execution: executionOf(payload.subarray(0, UUID_BYTES)), numbers }, by };
 }
 
 /** Undefined for a text that is no sealed id. */
@@ -72,10 +65,6 @@ function bytesOf(id: string): Buffer | undefined {
 export function executionNamed(id: string): string | undefined {
   const bytes = bytesOf(id);
   return bytes && executionOf(bytes.subarray(0, UUID_BYTES));
-}
-
-export function newSecret(): Buffer {
-  return randomBytes(SECRET_BYTES);
 }
 
 /** The bit of an id by which a conversation is known whose answers are stored. */
@@ -103,16 +92,7 @@ function executionOf(bytes: Buffer): string {
   return PREFIX + bytes.toString("hex");
 }
 
-function uuidBytes(execution: string): Buffer {
-  return Buffer.from(execution.slice(PREFIX.length), "hex");
-}
-
-function macOf(
-  secret: KeyObject,
-  { tenant, id }: Pick<Key, "id" | "tenant">,
-  kind: SealKind | "mark",
-  payload: Buffer,
-): Buffer {
+function macOf(secret: KeyObject, { tenant, id }: KeyIds, kind: SealKind | "mark", payload: Buffer): Buffer {
   const about = JSON.stringify([1, kind, tenant, id, payload.toString("hex")]);
   return createHmac("sha256", secret).update(about).digest().subarray(0, MAC_BYTES);
 }

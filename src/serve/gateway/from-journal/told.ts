@@ -4,36 +4,16 @@
 import { Lane, now, type SlicedWork } from "../../../base/index.ts";
 import type { AgentEnding } from "../../../conversations/ending.ts";
 import { ifKnown } from "../../../journal/reading/index.ts";
-import type { Journal } from "../../../journal/journal.ts";
 import { NO_USAGE } from "../../../models/model.ts";
-import type { Asked, ReplyEnd, ReplyFacts, ReplyPart } from "../surface/surface.ts";
-import type { Key } from "../../http/keys.ts";
-import type { ClientIds } from "../carried/client-ids.ts";
-import type { ClientTools } from "../client-tools.ts";
+import type { ReplyEnd, ReplyFacts, ReplyPart } from "../surface/surface.ts";
+import type { Exchange, Place } from "../gateway-parts.ts";
 import { type Reply, readReplies, type ToldPart } from "./replies.ts";
-
-/** What an answer is told with. */
-export interface Telling {
-  readonly journal: Journal;
-  readonly key: Key;
-  readonly ids: ClientIds;
-  readonly tools: ClientTools;
-  readonly asked: Pick<Asked, "model" | "echo" | "isStored">;
-  /** How long a paused program waits, in milliseconds. */
-  readonly pauseMs: number;
-}
-
-/** An answer that the journal has, or is to have. */
-export interface Place {
-  readonly execution: string;
-  readonly reply: number;
-}
 
 const NO_BYTES = { calls: 0, bytesIn: 0, bytesOut: 0 };
 
-export async function told(telling: Telling, place: Place) {
-  const { ids, tools, key, journal, pauseMs } = telling;
-  const replies = await ifKnown(() => readReplies(journal, place.execution, key.tenant));
+export async function told(exchange: Exchange, place: Place) {
+  const { ids, tools, key, runtime, pauseMs } = exchange;
+  const replies = await ifKnown(() => readReplies(runtime.journal, place.execution, key.tenant));
   const { parts = [], calls = [], usage = NO_USAGE, programs = NO_BYTES, ending } = replies?.all[place.reply] ?? {};
   const waits = Math.min(...calls.map(({ expiresAt }) => expiresAt));
   const hasPrograms = replies?.all.some((one) => one.parts.some(({ type }) => type === "program")) === true;
@@ -41,7 +21,7 @@ export async function told(telling: Telling, place: Place) {
   const end = endOf(ending, calls.length > 0);
   // A client that goes on without anything new names it.
   const state = hasPrograms || end.type === "stopped" ? { id: ids.state(place.execution), expiresAt } : undefined;
-  const facts: ReplyFacts = { ...headOf(telling, place), state, usage, programs };
+  const facts: ReplyFacts = { ...headOf(exchange, place), state, usage, programs };
   const shown = await new Lane(key.tenant).work(shownParts(parts, (part) => ids.part(place.execution, part, tools)));
   return { parts: shown, end, facts };
 }
@@ -72,7 +52,7 @@ function endOf(ending: AgentEnding | undefined, hasCalls: boolean): ReplyEnd {
   }
 }
 
-export function headOf({ ids, asked }: Pick<Telling, "ids" | "asked">, { execution, reply }: Place) {
+export function headOf({ ids, asked }: Exchange, { execution, reply }: Place) {
   const id = ids.write("reply", { execution, numbers: [reply, asked.isStored ? 1 : 0] });
   return { id, model: asked.model, echo: asked.echo, at: now() };
 }

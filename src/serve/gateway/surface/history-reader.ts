@@ -1,16 +1,5 @@
-import type { ModelCall, UserMessage } from "../../../models/model.ts";
+import type { MessagePart, ModelCall, UserMessage } from "../../../models/model.ts";
 import { type AskedAnswer, type AskedHistory, type AskedTurn, groupedName, refused } from "./surface.ts";
-
-/** How a provider says what is wrong with a history. */
-export interface HistoryWords {
-  readonly unanswered: (ids: readonly string[]) => string;
-  readonly unexpectedAnswer: (id: string) => string;
-  readonly unexpectedEnd: (id: string) => string;
-  readonly noProgram: string;
-  readonly repeatedId: string;
-  readonly saidWhileWaiting: string;
-  readonly onlyText: string;
-}
 
 interface OpenTurn extends AskedTurn {
   text: string;
@@ -28,12 +17,15 @@ interface Unanswered {
 interface CallAsked {
   readonly id: string;
   readonly tool: string;
-  readonly namespace?: string;
+  readonly namespace?: string | undefined;
   readonly inputText: string;
 }
 
-/** Ids that an error lists. */
-const LISTED = 10;
+const unanswered = (ids: readonly string[]) =>
+  `there is no result of the call ${ids.slice(0, 10).join(", ").slice(0, 500)}: each call needs one, before anything else follows`;
+
+const noCall = (id: string) => `no call before it has the id ${id.slice(0, ID_LENGTH)} and waits for a result`;
+
 /** Characters of an id, which no call of a history or of this server exceeds. */
 export const ID_LENGTH = 256;
 
@@ -42,7 +34,6 @@ export const ID_LENGTH = 256;
  * the user said, in their order. Throws `RefusedAsk` for what no conversation can have been.
  */
 export class HistoryReader {
-  readonly #words: HistoryWords;
   readonly #turns: OpenTurn[] = [];
   #said: UserMessage[] = [];
   #open = noneOpen();
@@ -58,8 +49,7 @@ export class HistoryReader {
   /** Whether calls before this history may be answered, which the server has. */
   readonly #goesOn: boolean;
 
-  constructor(words: HistoryWords, goesOn = false) {
-    this.#words = words;
+  constructor(goesOn = false) {
     this.#goesOn = goesOn;
   }
 
@@ -100,7 +90,7 @@ export class HistoryReader {
     this.#takeId(id, place);
     this.#turn(false);
     const waits = this.#open.programs.get(program);
-    if (!waits) throw refused(place, this.#words.noProgram);
+    if (!waits) throw refused(place, "its caller names no program of this turn of the model");
     waits.add(id);
     this.#below.set(id, program);
   }
@@ -108,8 +98,8 @@ export class HistoryReader {
   programEnd(id: string, answer: AskedAnswer, place: string): void {
     const turn = this.#turn(false);
     const waits = this.#open.programs.get(id);
-    if (!waits) throw refused(place, this.#words.unexpectedEnd(id.slice(0, 256)));
-    if (waits.size > 0) throw refused(place, this.#words.unanswered([...waits].slice(0, LISTED)));
+    if (!waits) throw refused(place, noCall(id));
+    if (waits.size > 0) throw refused(place, unanswered([...waits]));
     turn.results.set(id, answer);
     this.#open.programs.delete(id);
   }
@@ -121,8 +111,9 @@ export class HistoryReader {
     const isBelow = program !== undefined;
     const isKnown = isBelow || (turn !== undefined && this.#open.calls.has(id));
     const isBefore = this.#goesOn && this.#turns.length === 0 && id.length <= ID_LENGTH && !this.#answers.has(id);
-    if (!isKnown && !isBefore) throw refused(place, this.#words.unexpectedAnswer(id.slice(0, ID_LENGTH)));
-    if (isBelow && answer.parts.length > 0) throw refused(place, this.#words.onlyText);
+    if (!isKnown && !isBefore) throw refused(place, noCall(id));
+    if (isBelow && answer.parts.length > 0)
+      throw refused(place, "results of calls that a program makes may only have text");
     this.#answers.set(id, answer);
     if (isBelow) {
       this.#ofPrograms.add(id);
@@ -135,20 +126,22 @@ export class HistoryReader {
   }
 
   /** The user said something: before it, all calls have answers. */
-  said(message: UserMessage, place: string): void {
+  said(parts: readonly MessagePart[], place: string): void {
+    if (parts.length === 0 || parts.some((part) => part.type === "text" && part.text === ""))
+      throw refused(`${place}.content`, "a message of the user, and each text in it, must not be empty");
     this.#asUser();
     this.refuseUnanswered(place);
     if (this.#turns.length > 0 && this.#said.length === 0 && this.#open.programs.size > 0)
-      throw refused(place, this.#words.saidWhileWaiting);
-    this.#said.push(message);
+      throw refused(place, "while a program waits, only the results of its calls may follow");
+    const [only] = parts;
+    this.#said.push(parts.length === 1 && only?.type === "text" ? only.text : parts);
     this.#messages += 1;
   }
 
   /** Throws if a call has no answer. Programs may still wait for theirs. */
   refuseUnanswered(place: string): void {
     const open = [...this.#open.calls, ...this.#below.keys()];
-    if (this.#turns.length > 0 && this.#said.length === 0 && open.length > 0)
-      throw refused(place, this.#words.unanswered(open.slice(0, LISTED)));
+    if (this.#turns.length > 0 && this.#said.length === 0 && open.length > 0) throw refused(place, unanswered(open));
   }
 
   end(): AskedHistory {
@@ -175,7 +168,7 @@ export class HistoryReader {
     const last = this.#turns.at(-1);
     if (last && this.#said.length === 0 && !(isNew && last.results.size > 0)) return last;
     const open = [...this.#open.calls, ...this.#below.keys(), ...this.#open.programs.keys()];
-    if (open.length > 0) throw refused("messages", this.#words.unanswered(open.slice(0, LISTED)));
+    if (open.length > 0) throw refused("messages", unanswered(open));
     const turn = { said: this.#said, text: "", calls: [], results: new Map<string, AskedAnswer>() };
     this.#said = [];
     this.#turns.push(turn);
@@ -184,7 +177,8 @@ export class HistoryReader {
   }
 
   #takeId(id: string, place: string): void {
-    if (this.#ids.has(id)) throw refused(place, this.#words.repeatedId);
+    if (id === "" || id.length > ID_LENGTH) throw refused(place, `expected an id of 1 to ${ID_LENGTH} characters`);
+    if (this.#ids.has(id)) throw refused(place, "two calls have this id");
     this.#ids.add(id);
   }
 }

@@ -1,7 +1,7 @@
 import type { JsonSchema } from "../../../tools/json-schema/index.ts";
 import type { TextFormat } from "../../../tools/text-format.ts";
 import type { Caller } from "../../../tools/tool.ts";
-import { fieldOf, type Fields, isFields, type SlicedWork, type UntrustedText } from "../../../base/index.ts";
+import type { Fields, SlicedWork, UntrustedText } from "../../../base/index.ts";
 import type { ContentPart, ModelCall, ModelSettings, ModelUsage, UserMessage } from "../../../models/model.ts";
 import type { SealKind } from "../carried/seals.ts";
 
@@ -131,6 +131,7 @@ export type ReplyPart =
 
 /** A part that clients are sent while the model writes it. */
 export type SpokenPart = Extract<ReplyPart, { readonly type: "text" | "reasoning" }>;
+export type WholePart = Exclude<ReplyPart, SpokenPart>;
 
 /** Why an answer ends. `stopped`: the server goes on if the client asks again without new input. */
 export type ReplyEnd =
@@ -189,26 +190,8 @@ export class RefusedAsk extends Error {
   }
 }
 
-export function refused(place: string, why: string): RefusedAsk {
-  return new RefusedAsk({ kind: "invalid", place, message: `${place}: ${why}` });
-}
-
-/** The fields of a body that are read, by what each has to be. Null stands for a field that is missing. */
-export type FieldKinds = Readonly<Record<"text" | "flag" | "object" | "list", readonly string[]>>;
-
-const IS_OF_KIND = {
-  text: ["a string", (value: unknown) => typeof value === "string"],
-  flag: ["a boolean", (value: unknown) => typeof value === "boolean"],
-  object: ["an object", isFields],
-  list: ["an array", Array.isArray],
-} as const;
-
-export function refuseKinds(body: Fields, kinds: FieldKinds): void {
-  for (const [kind, [expected, isOfKind]] of Object.entries(IS_OF_KIND))
-    for (const name of kinds[kind as keyof FieldKinds]) {
-      const value = fieldOf(body, name) ?? undefined;
-      if (value !== undefined && !isOfKind(value)) throw refused(name, `expected ${expected}`);
-    }
+export function refused(place: string, why: string, code?: string): RefusedAsk {
+  return new RefusedAsk({ kind: "invalid", place, message: `${place}: ${why}`, code });
 }
 
 /** Writes the events of a streamed answer. Each method gives text to send, which may be empty; the end may repeat all of it. */
@@ -240,12 +223,6 @@ export interface Surface {
   /** The header in which the provider gives the id of a request. */
   readonly requestIdHeader: string;
   readonly ids: IdPrefixes;
-  /** What it says of the state that a client names. */
-  readonly words: {
-    readonly stateMissing: string;
-    /** It is unknown, another key's, or has expired. */
-    readonly stateGone: string;
-  };
   /** An item as it is referred to; missing if requests refer to none. */
   readonly item?: (part: ReplyPart) => Fields;
   /** The ids of the items to which a request refers. */

@@ -1,13 +1,14 @@
 import type {
   Surface,
   Refusal,
+  RefusalKind,
   ReplyEnd,
   ReplyFacts,
   ReplyPart,
-  ReplyWriter,
   SpokenPart,
-  RefusalKind,
+  WholePart,
 } from "../surface.ts";
+import { EventWriter, eventText } from "../event-writer.ts";
 import { listOf, textOf, type Fields, jsonInParts, type SlicedWork, parsedJson } from "../../../../base/index.ts";
 import { ID_LENGTH } from "../history-reader.ts";
 import { readRequest } from "./read-request.ts";
@@ -19,10 +20,6 @@ export const responsesSurface: Surface = {
   writer: (facts, partOf) => new ResponseWriter(facts, partOf),
   refusal: (refusal) => ({ status: KINDS[refusal.kind][0], body: { error: errorOf(refusal) } }),
   counted: (tokens) => ({ object: "response.input_tokens", input_tokens: tokens }),
-  words: {
-    stateMissing: "A program that waits needs its fingerprint.",
-    stateGone: "The fingerprint of the program is not one of this key, or the program has expired.",
-  },
   requestIdHeader: "x-request-id",
   ids: { reply: "resp_", call: "call_", program: "cprog_", state: "fpr_", text: "msg_", reasoning: "rs_" },
   item: itemOf,
@@ -151,18 +148,14 @@ function errorOf({ kind, message, place, code }: Refusal) {
 type Head = Pick<ReplyFacts, "id" | "model" | "at" | "echo">;
 
 /** Writes a response in events: the other end of `ResponsesStream` in `../../../../models/openai/responses/reply.ts`. */
-class ResponseWriter implements ReplyWriter {
+class ResponseWriter extends EventWriter {
   readonly #head: Head;
-  readonly #partOf: (key: string) => SpokenPart;
   readonly #output: Fields[] = [];
   #number = 0;
-  /** The text or the summary that is being sent, with its words so far. */
-  #open: { readonly part: SpokenPart; text: string } | undefined;
 
-  /** `partOf` is the part of a key without its words. */
   constructor(head: Head, partOf: (key: string) => SpokenPart) {
+    super(partOf);
     this.#head = head;
-    this.#partOf = partOf;
   }
 
   begin(): string {
@@ -170,44 +163,14 @@ class ResponseWriter implements ReplyWriter {
     return this.#event("response.created", { response }) + this.#event("response.in_progress", { response });
   }
 
-  piece(text: string, key: string): string {
-    if (text === "") return "";
-    const before = this.#open?.part.key === key ? "" : this.#begin(this.#partOf(key));
-    return before + this.#delta(text);
-  }
-
-  part(part: ReplyPart, rest?: string): string {
-    if (part.type === "text" || part.type === "reasoning") {
-      const piece = this.piece(rest ?? part.text, part.key);
-      return piece + this.#endSpoken();
-    }
-    const before = this.#endSpoken();
-    const item = itemOf(part);
-    const about = { item_id: item.id, output_index: this.#output.length };
-    if (part.type !== "call") return before + this.#added(item) + this.#done(item);
-    const text = textOf(item, "input");
-    const empty = text === undefined ? { arguments: "" } : { input: "" };
-    const added = this.#added({ ...item, ...empty, status: "in_progress" });
-    const events = text === undefined ? "response.function_call_arguments" : "response.custom_tool_call_input";
-    const whole = text === undefined ? { name: part.tool, arguments: part.inputText } : { input: text };
-    const written =
-      this.#event(`${events}.delta`, { ...about, delta: text ?? part.inputText }) +
-      this.#event(`${events}.done`, { ...about, ...whole });
-    return before + added + written + this.#done(item);
-  }
-
   *end(end: ReplyEnd, facts: ReplyFacts): SlicedWork<string> {
-    const before = this.#endSpoken();
-    const refusal = refusalItem(end.type === "refused" ? end.reason : "", facts.id);
-    const refused = end.type === "refused" ? this.#added(refusal) + this.#done(refusal) : "";
-    const response = {
-      ...headOf({ ...facts, at: this.#head.at }),
-      ...endOf(end),
-      output: this.#output,
-      usage: usageOf(facts),
-    };
+    const before = this.close();
+    const refusal = end.type === "refused" ? refusalItem(end.reason, facts.id) : undefined;
+    const refused = refusal ? this.#added(refusal) + this.#done(refusal) : "";
+    const head = headOf({ ...facts, at: this.#head.at });
+    const response = { ...head, ...endOf(end), output: this.#output, usage: usageOf(facts) };
     const type = end.type === "cut_off" ? "response.incomplete" : "response.completed";
-    return before + refused + framed(type, yield* jsonInParts(this.#numbered(type, { response })));
+    return before + refused + eventText(type, yield* jsonInParts(this.#numbered(type, { response })));
   }
 
   fail(refusal: Refusal): string {
@@ -218,27 +181,21 @@ class ResponseWriter implements ReplyWriter {
     return this.#event("response.failed", { response });
   }
 
-  #begin(part: SpokenPart): string {
-    const before = this.#endSpoken();
-    this.#open = { part, text: "" };
-    const { added } = SPOKEN[part.type];
+  protected beginSpoken(part: SpokenPart): string {
     const empty = part.type === "text" ? { status: "in_progress", content: [] } : { summary: [] };
-    const item = { ...itemOf(part), ...empty };
-    return before + this.#added(item) + this.#event(`${added}.added`, { ...this.#place(), part: spokenPart(part, "") });
+    const added = this.#added({ ...itemOf(part), ...empty });
+    return (
+      added + this.#event(`${SPOKEN[part.type].added}.added`, { ...this.#place(part), part: spokenPart(part, "") })
+    );
   }
 
-  #delta(delta: string): string {
-    if (!this.#open) return "";
-    this.#open.text += delta;
-    const { words, more } = SPOKEN[this.#open.part.type];
-    return this.#event(`${words}.delta`, { ...this.#place(), delta, ...more });
+  protected delta(part: SpokenPart, delta: string): string {
+    const { words, more } = SPOKEN[part.type];
+    return this.#event(`${words}.delta`, { ...this.#place(part), delta, ...more });
   }
 
-  #endSpoken(): string {
-    if (!this.#open) return "";
-    const { part, text } = this.#open;
-    const place = this.#place();
-    this.#open = undefined;
+  protected endSpoken(part: SpokenPart, text: string): string {
+    const place = this.#place(part);
     const { added, words, more } = SPOKEN[part.type];
     return (
       this.#event(`${words}.done`, { ...place, text, ...more }) +
@@ -247,14 +204,27 @@ class ResponseWriter implements ReplyWriter {
     );
   }
 
+  protected whole(part: WholePart): string {
+    const item = itemOf(part);
+    if (part.type !== "call") return this.#added(item) + this.#done(item);
+    const about = { item_id: item.id, output_index: this.#output.length };
+    const text = textOf(item, "input");
+    const [name, events] = text === undefined ? FUNCTION_CALL : CUSTOM_CALL;
+    const whole = text === undefined ? { name: part.tool, arguments: part.inputText } : { input: text };
+    return (
+      this.#added({ ...item, [name]: "", status: "in_progress" }) +
+      this.#event(`${events}.delta`, { ...about, delta: text ?? part.inputText }) +
+      this.#event(`${events}.done`, { ...about, ...whole }) +
+      this.#done(item)
+    );
+  }
+
   #added(item: Fields): string {
     return this.#event("response.output_item.added", { output_index: this.#output.length, item });
   }
 
-  #place(): Fields {
-    const part = this.#open?.part;
-    const within = part?.type === "reasoning" ? { summary_index: 0 } : { content_index: 0 };
-    return { item_id: part?.id, output_index: this.#output.length, ...within };
+  #place({ id, type }: SpokenPart): Fields {
+    return { item_id: id, output_index: this.#output.length, [SPOKEN[type].index]: 0 };
   }
 
   #done(item: Fields): string {
@@ -264,7 +234,7 @@ class ResponseWriter implements ReplyWriter {
   }
 
   #event(type: string, fields: Fields): string {
-    return framed(type, JSON.stringify(this.#numbered(type, fields)));
+    return eventText(type, this.#numbered(type, fields));
   }
 
   #numbered(type: string, fields: Fields): Fields {
@@ -272,14 +242,23 @@ class ResponseWriter implements ReplyWriter {
   }
 }
 
-function framed(type: string, data: string): string {
-  return `event: ${type}\ndata: ${data}\n\n`;
-}
+const FUNCTION_CALL = ["arguments", "response.function_call_arguments"] as const;
+const CUSTOM_CALL = ["input", "response.custom_tool_call_input"] as const;
 
 /** The events of what is sent while it is written. */
 const SPOKEN = {
-  text: { added: "response.content_part", words: "response.output_text", more: { logprobs: [] } },
-  reasoning: { added: "response.reasoning_summary_part", words: "response.reasoning_summary_text", more: {} },
+  text: {
+    added: "response.content_part",
+    words: "response.output_text",
+    index: "content_index",
+    more: { logprobs: [] },
+  },
+  reasoning: {
+    added: "response.reasoning_summary_part",
+    words: "response.reasoning_summary_text",
+    index: "summary_index",
+    more: {},
+  },
 } as const;
 
 function spokenPart({ type }: SpokenPart, text: string): Fields {

@@ -1,0 +1,184 @@
+import { describe, fieldOf, type Fields, given, isFields, untrusted } from "../../../base/index.ts";
+import type { MessagePart, ModelSettings, Reasoning } from "../../../models/model.ts";
+import type { Caller } from "../../../tools/tool.ts";
+import { type AskedAnswer, type AskedTool, type AskedTools, refused } from "./surface.ts";
+
+/** How a field has to be. Null stands for a field that is missing. */
+interface FieldRule<Value = unknown> {
+  /** What is said of a value that does not fit. */
+  readonly why: string;
+  readonly fits: (value: unknown) => boolean;
+  readonly isRequired?: boolean;
+  readonly code?: string;
+  /** For types alone. */
+  readonly value?: Value;
+}
+
+type FieldRules = Readonly<Record<string, FieldRule>>;
+type ReadFields<Rules> = {
+  readonly [Name in keyof Rules]?: Rules[Name] extends FieldRule<infer Value> ? Value : never;
+};
+
+export function rule<Value>(expected: string, fits: (value: unknown) => boolean): FieldRule<Value> {
+  return { why: `expected ${expected}`, fits };
+}
+
+export function required<Value>(one: FieldRule<Value>): FieldRule<Value> {
+  return { ...one, isRequired: true };
+}
+
+export const TEXT = rule<string>("a string", (value) => typeof value === "string");
+export const NAME = rule<string>(
+  "a string of 1 to 256 characters",
+  (value) => typeof value === "string" && value !== "" && value.length <= 256,
+);
+export const FLAG = rule<boolean>("a boolean", (value) => typeof value === "boolean");
+export const OBJECT = rule<Fields>("an object", isFields);
+export const LIST = rule<readonly unknown[]>("an array", Array.isArray);
+export const COUNT = rule<number>(
+  "a whole number above 0",
+  (value) => Number.isSafeInteger(value) && Number(value) > 0,
+);
+export const CHOICE = rule<unknown>("a choice", () => true);
+/** Of the user, an empty list is refused with its message. */
+export const CONTENT = rule<string | readonly Fields[]>(
+  "a string or a list of parts",
+  (value) => typeof value === "string" || (Array.isArray(value) && value.every(isFields)),
+);
+export const SCHEMA = rule<Fields>(
+  'a JSON Schema of `type: "object"`',
+  (value) => isFields(value) && value.type === "object",
+);
+/** Fields that change nothing here: what a provider keeps, charges, counts or shows. */
+export const IGNORED = rule<unknown>("", () => true);
+/** Fields that the provider has, and this server does not offer. */
+export const NOT_OFFERED: FieldRule = {
+  why: "this server does not offer it",
+  code: "unsupported_parameter",
+  fits: (value) => Array.isArray(value) && value.length === 0,
+};
+
+export const named = (most: number) =>
+  rule<string>(
+    `a string that matches '^[a-zA-Z0-9_-]{1,${most}}$'`,
+    (value) => typeof value === "string" && value.length <= most && /^[a-zA-Z0-9_-]+$/.test(value),
+  );
+
+export const upTo = (most: number) =>
+  rule<number>(`a number from 0 to ${most}`, (value) => typeof value === "number" && value >= 0 && value <= most);
+
+export const oneOf = (names: string) =>
+  rule<string>(`one of ${names.replaceAll(" ", ", ")}`, (value) => names.split(" ").some((name) => name === value));
+
+/** A field in place of which the provider's own default may stand. */
+export const only = (value: unknown): FieldRule => ({ ...NOT_OFFERED, fits: (one) => one === value });
+
+/** One rule for several fields. */
+export function all(one: FieldRule, names: string): FieldRules {
+  return Object.fromEntries(names.split(" ").map((name) => [name, one]));
+}
+
+/** Throws `RefusedAsk` for a body with fields that no rule names: passed over, they would give an answer to another question. */
+export function refuseUnknown(body: unknown, rules: FieldRules): void {
+  if (!isFields(body)) throw refused("body", "expected an object");
+  const unknown = Object.keys(body).find((name) => !Object.hasOwn(rules, name) && body[name] !== null);
+  if (unknown !== undefined)
+    throw refused(unknown.slice(0, 100), "this server knows no such field", "unknown_parameter");
+}
+
+/** The fields of a value that have rules; `thinking.type` is a field in a field. Throws `RefusedAsk` for one that does not fit. */
+export function readFields<Rules extends FieldRules>(value: unknown, rules: Rules, place?: string): ReadFields<Rules> {
+  const read = Object.entries(rules).map(([name, { why, fits, isRequired = false, code }]) => {
+    const field = name.split(".").reduce<unknown>((holder, one) => fieldOf(holder, one), value) ?? undefined;
+    if (field === undefined ? isRequired : !fits(field))
+      throw refused(place === undefined ? name : `${place}.${name}`, why, code);
+    return [name, field];
+  });
+  return Object.fromEntries(read) as ReadFields<Rules>;
+}
+
+const EFFORTS = { minimal: "low", low: "low", medium: "medium", high: "high", xhigh: "high", max: "high" } as const;
+export const EFFORT = oneOf(`none ${Object.keys(EFFORTS).join(" ")}`);
+
+export function reasoningOf(effort: string | undefined, summary: boolean): Reasoning | undefined {
+  if (effort === "none" || (effort === undefined && !summary)) return undefined;
+  return given({ effort: EFFORTS[effort as keyof typeof EFFORTS], summary: summary || undefined });
+}
+
+/** The form of an answer: any text, or JSON by a schema. */
+export const FORMAT = rule<Fields>(
+  "{ type: 'json_schema', schema }",
+  (value) =>
+    isFields(value) &&
+    (value.type === "json_schema" ? isFields(value.schema) : value.type === "text" && value.schema === undefined),
+);
+
+export function answerSchema(format: Fields | undefined): ModelSettings["answer"] {
+  return format?.schema as ModelSettings["answer"];
+}
+
+/** Texts that instruct the model, as one. */
+export function joined(texts: readonly string[]): string | undefined {
+  const whole = texts.filter((text) => text.trim() !== "").join("\n\n");
+  return whole === "" ? undefined : whole;
+}
+
+export interface ToolForm {
+  readonly placeOf: (index: number) => string;
+  /** The tools of an entry, or what it stands for; undefined if this server does not offer it. */
+  readonly take: (tool: Fields, place: string) => readonly AskedTool[] | "programs" | "searches" | undefined;
+  /** Names of what stands for programs and for searches. */
+  readonly programs: string;
+  readonly searches: string;
+}
+
+/** The tools of a request. What this server does not have is refused by its type. */
+export function readTools(given: readonly unknown[], form: ToolForm): AskedTools {
+  const tools: AskedTool[] = [];
+  const has = { programs: false, searches: false };
+  for (const [index, tool] of given.entries()) {
+    const place = form.placeOf(index);
+    const taken = isFields(tool) ? form.take(tool, place) : undefined;
+    if (taken === undefined)
+      throw refused(
+        `${place}.type`,
+        `this server does not offer ${describe(fieldOf(tool, "type"))}: it offers tools of the client, ${form.programs} and ${form.searches}`,
+      );
+    if (typeof taken === "string") has[taken] = true;
+    else tools.push(...taken);
+  }
+  const names = new Set(has.programs ? [` ${form.programs}`] : []);
+  for (const { name, namespace = "", callers, place, isDeferred } of tools) {
+    if (names.has(`${namespace} ${name}`)) throw refused(`${place}.name`, `there are two tools ${name}`);
+    names.add(`${namespace} ${name}`);
+    if (!has.programs && callers.includes("programmatic"))
+      throw refused(`${place}.allowed_callers`, `${form.programs} must be among the tools`);
+    if (isDeferred && !has.searches)
+      throw refused(`${place}.defer_loading`, `${form.searches} must be among the tools`);
+  }
+  return { tools, programs: has.programs };
+}
+
+/** The callers of a tool: this loop itself, or programs by the name that the provider has for them. */
+export const callersRule = (program: string, isProgram: (caller: string) => boolean) =>
+  rule<readonly string[]>(
+    `a list of 'direct' and '${program}'`,
+    (value) =>
+      Array.isArray(value) &&
+      value.length > 0 &&
+      value.every((one) => typeof one === "string" && (one === "direct" || isProgram(one))),
+  );
+
+export function callersOf(callers: readonly string[] = ["direct"]): readonly Caller[] {
+  return [...new Set(callers.map((one): Caller => (one === "direct" ? one : "programmatic")))];
+}
+
+/** The parts of a message or a result, whose content may be one text. */
+export function blocksOf(content: string | readonly Fields[] = ""): readonly Fields[] {
+  return typeof content === "string" ? [{ type: "text", text: content }] : content;
+}
+
+export function answerOf(read: readonly MessagePart[], isError = false): AskedAnswer {
+  const texts = read.flatMap((part) => (part.type === "text" ? [part.text] : []));
+  return { text: untrusted(texts.join("\n")), isError, parts: read.filter((part) => part.type !== "text") };
+}
