@@ -68,7 +68,7 @@ export const ERROR_CODES = {
   journal_redacted:
     "The journal does not hold what happened, because it was redacted: the conversation cannot be taken up. Or it would not hold what a program is to be run or given from: nothing was noted.",
   head_moved: "Another driver has appended to this execution's journal, so this driver no longer owns the execution.",
-} as const;
+};
 
 export type ErrorCode = keyof typeof ERROR_CODES;
 
