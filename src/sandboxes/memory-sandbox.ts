@@ -70,8 +70,8 @@ class MemoryGuest implements Guest {
     this.#run(() => {});
   }
 
-  send(frames: readonly string[]): void {
-    for (const frame of frames) this.#run(() => this.#face.deliver(frame));
+  send(frames: readonly (string | readonly string[])[]): void {
+    for (const frame of frames) this.#run(() => this.#face.deliver([frame].flat().join("")));
   }
 
   usage() {

@@ -94,13 +94,11 @@ export interface SandboxLimits {
  * `release` or `kill`; disposing kills a guest that was not released.
  */
 export interface Guest extends AsyncDisposable {
-  /** Sends frames to the guest. Does nothing after the exit. Never waits for the guest to read. */
-  send(frames: readonly string[]): void;
   /**
-   * The same for frames of which a large one is given in pieces, which need not be joined in memory: that would be a copy
-   * of it. Without this method the frames are joined, for `send`.
+   * Sends frames to the guest. Does nothing after the exit. Never waits for the guest to read. A large frame may be given in
+   * pieces, which need not be joined in memory: that would be a copy of it.
    */
-  sendPieces?(frames: readonly (string | readonly string[])[]): void;
+  send(frames: readonly (string | readonly string[])[]): void;
   /** How many of the frames are not on their way yet, because the guest does not read; by default none. */
   readonly unsent?: number;
   /** The guest's frames, in batches as they arrive. Ends with the guest. Can be iterated once. */
@@ -182,18 +180,13 @@ export interface ResourceUsage {
  * Usage whose processor time is read when it is asked for. A host asks for the memory at every turn, but for the processor
  * time, for which files of the system are read, only at intervals.
  */
-export class UsageReading implements ResourceUsage {
-  readonly peakMemoryBytes: number;
-  readonly #readProcessorMs: () => number | undefined;
-
-  constructor(peakMemoryBytes: number, readProcessorMs: () => number | undefined) {
-    this.peakMemoryBytes = peakMemoryBytes;
-    this.#readProcessorMs = readProcessorMs;
-  }
-
-  get processorMs(): number | undefined {
-    return this.#readProcessorMs();
-  }
+export function usageOf(peakMemoryBytes: number, readProcessorMs: () => number | undefined): ResourceUsage {
+  return {
+    peakMemoryBytes,
+    get processorMs() {
+      return readProcessorMs();
+    },
+  };
 }
 
 /** A connection, or an attempt at one, from a guest to an outside host, in a sandbox that has egress. */

@@ -78,10 +78,7 @@ export class GuestLink implements AsyncDisposable {
       this.#reader.expect(closesOf(event));
       this.#sentLength += event.text.length;
     }
-    const { guest } = this;
-    if (guest.sendPieces && events.some(({ pieces }) => pieces))
-      guest.sendPieces(events.map(({ text, pieces }) => pieces ?? text));
-    else guest.send(events.map(({ text }) => text));
+    this.guest.send(events.map(({ text, pieces }) => pieces ?? text));
   }
 
   /** The next turns that arrived together, or why there are no more. */

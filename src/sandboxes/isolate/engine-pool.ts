@@ -154,7 +154,7 @@ export class EnginePool {
    * Resolves once the engine is idle, runs another program, or has ended.
    */
   async release(engine: EngineProcess): Promise<void> {
-    if (this.closed || !this.#isReusable(engine)) return engine.retire();
+    if (this.closed || this.#options.reuseEngines === "never") return engine.retire();
     const timer = this.#expect(engine);
     try {
       // The host reports the program's ending first: an engine that is woken for the next program may take its core.
@@ -254,10 +254,6 @@ export class EnginePool {
     return this.#all.values().reduce((sum, engine) => sum + engine.memoryBytes, 0);
   }
 
-  #isReusable({ serving }: EngineProcess): boolean {
-    return this.#options.reuseEngines !== "never" && (serving?.programs ?? 0) < this.#options.programsPerEngine;
-  }
-
   /** Finds engines for the waiting programs. */
   #makeRoom(): void {
     this.#startForWaiting();
@@ -270,7 +266,7 @@ export class EnginePool {
       const { occupied, tenant } = found;
       const { engine } = occupied;
       const isKept = engine.serving?.tenant === tenant || this.#isInTurn(engine);
-      if (isKept && this.#isReusable(engine)) this.#free(occupied);
+      if (isKept && this.#options.reuseEngines !== "never") this.#free(occupied);
       else this.#freeFor(occupied, tenant);
     }
   }

@@ -9,7 +9,7 @@ import { keepAwake } from "../keep-awake.ts";
 import type { FramePieces } from "../unsent-frames.ts";
 import { childOf } from "../host-process.ts";
 import { type EngineCommand, engineFiles, ENVIRONMENT, startCommand } from "./engine-command.ts";
-import { MemoryGauge, ProcessorGauge } from "./process-gauges.ts";
+import { ProcessGauge } from "./process-gauges.ts";
 
 /** How long after an engine's exit its pipes are still read, in milliseconds. */
 const CLOSING_MS = 100;
@@ -19,7 +19,6 @@ interface Serving {
   readonly tenant: string;
   /** When it was given its first program. */
   readonly since: number;
-  readonly programs: number;
 }
 
 /** A program that has ended leaves a few frames behind. */
@@ -40,8 +39,8 @@ export class EngineProcess {
   readonly #exit = Promise.withResolvers<Exit>();
   readonly exit = this.#exit.promise;
 
-  #memory: MemoryGauge | undefined;
-  #processor: ProcessorGauge | undefined;
+  #memory: ProcessGauge | undefined;
+  #processor: ProcessGauge | undefined;
   readonly #child: ChildProcess;
   readonly #channel = new FrameChannel();
   #prepared: PromiseWithResolvers<void> | undefined;
@@ -96,7 +95,7 @@ export class EngineProcess {
 
   /** Processor time of the thread that runs programs, in milliseconds since its start; undefined if it cannot be read. */
   get processorMs(): number | undefined {
-    this.#processor ??= new ProcessorGauge(this.pid ?? 0);
+    this.#processor ??= new ProcessGauge(this.pid ?? 0, "processor");
     return this.#exited ? undefined : this.#processor.read();
   }
 
@@ -115,8 +114,7 @@ export class EngineProcess {
 
   /** Notes that the engine is given a program. From then on it runs programs of this tenant alone. */
   serve(tenant: string): void {
-    const { since, programs } = this.serving ?? { since: monotonic(), programs: 0 };
-    this.serving = { tenant, since, programs: programs + 1 };
+    this.serving ??= { tenant, since: monotonic() };
   }
 
   /**
@@ -221,7 +219,7 @@ export class EngineProcess {
       this.#isReady = true;
       this.#leftFrames = 0;
       cancel(this.#deadline);
-      this.#memory ??= new MemoryGauge(this.pid ?? 0);
+      this.#memory ??= new ProcessGauge(this.pid ?? 0, "memory");
       if (this.baseMemoryBytes === 0) this.baseMemoryBytes = this.memoryBytes;
       this.#prepared?.resolve();
     } else if (report === "memory") {

@@ -16,7 +16,7 @@ import {
   type ResourceUsage,
   type Sandbox,
   type SandboxLoad,
-  UsageReading,
+  usageOf,
 } from "../sandbox.ts";
 import { CHANGE_MS, type EnginePool, type Occupied } from "./engine-pool.ts";
 import { startCommand } from "./engine-command.ts";
@@ -218,16 +218,12 @@ class IsolateGuest implements Guest, Occupied {
     if (!this.#hasLeft) this.engine.send(frames);
   }
 
-  sendPieces(frames: readonly FramePieces[]): void {
-    this.send(frames);
-  }
-
   get unsent(): number {
     return this.#hasLeft ? 0 : this.engine.unsent;
   }
 
   usage(): ResourceUsage {
-    return new UsageReading(this.#peakBytes, this.#readProcessor);
+    return usageOf(this.#peakBytes, this.#readProcessor);
   }
 
   offer(offer: Offer): void {

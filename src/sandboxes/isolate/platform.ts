@@ -8,13 +8,8 @@ export const NODE_SENTENCE =
 
 /** Major versions of node that isolated-vm 7 ships binaries for. */
 const NODE_MAJORS: ReadonlySet<number> = new Set([24, 26]);
-/** Platforms that isolated-vm 7 ships binaries for, and whether the tests of this package run there. */
-const PLATFORMS: ReadonlyMap<string, "tested" | "not tested"> = new Map([
-  ["linux-x64", "tested"],
-  ["linux-arm64", "not tested"],
-  ["darwin-arm64", "not tested"],
-  ["win32-x64", "not tested"],
-]);
+/** Platforms that isolated-vm 7 ships binaries for. */
+export const PLATFORMS: readonly string[] = ["linux-x64", "linux-arm64", "darwin-arm64", "win32-x64"];
 
 /** The first version of isolated-vm in which a program cannot get out by way of a Reference (GHSA-864f-rcv7-6rh4). */
 const SMALLEST_ADDON = [7, 0, 1] as const;
@@ -26,11 +21,6 @@ export type Host = Pick<NodeJS.Process, "platform" | "arch" | "versions">;
 export function isSupportedRuntime({ versions }: Pick<Host, "versions">): boolean {
   const { bun, deno, node } = versions;
   return bun === undefined && deno === undefined && NODE_MAJORS.has(Number(node.split(".")[0]));
-}
-
-/** How well this platform is known to work: `tested`, `not tested`, or `no binary`. */
-export function platformSupport({ platform, arch }: Pick<Host, "platform" | "arch">) {
-  return PLATFORMS.get(`${platform}-${arch}`) ?? "no binary";
 }
 
 /** Finds the binary that isolated-vm would load for this node, in the same way. Throws if there is none. */
@@ -67,7 +57,8 @@ export function whyNoAddon(host: Host = process): string | undefined {
     if ((error as NodeJS.ErrnoException).code === "ERR_MODULE_NOT_FOUND")
       return `The package isolated-vm is not installed: npm install isolated-vm. ${NODE_SENTENCE}`;
     // The files may not be readable now, for example without free file descriptors.
-    if (platformSupport(host) !== "no binary") return undefined;
-    return `isolated-vm has no binary for ${host.platform}-${host.arch}: compile it (npm rebuild isolated-vm, which needs a C++ compiler), or use another platform that is listed in docs/operating.md.`;
+    const platform = `${host.platform}-${host.arch}`;
+    if (PLATFORMS.includes(platform)) return undefined;
+    return `isolated-vm has no binary for ${platform}: compile it (npm rebuild isolated-vm, which needs a C++ compiler), or use another platform that is listed in docs/operating.md.`;
   }
 }

@@ -28,8 +28,6 @@ export const ISOLATE_RULES = {
   poolBytes: wholeNumber({ min: 0 }),
   /** Whether an engine may run further programs of the same tenant (`tenant`, the default) or not (`never`). */
   reuseEngines: withDefault(oneOf(["tenant", "never"]), "tenant"),
-  /** Programs that an engine runs before it is replaced; 1,000 by default. */
-  programsPerEngine: wholeNumber({ min: 1, default: 1000 }),
   /**
    * Memory that an engine may keep after a program and still be reused, in bytes above its memory before the first
    * program; 64 MiB by default.

@@ -7,33 +7,36 @@ const pageBytes = (): number => {
 };
 let pageSize: number | undefined;
 
-/** Whether the memory of another process can be read here, which needs /proc. */
-export function canWatchMemory(): boolean {
-  const gauge = new MemoryGauge(process.pid);
-  const bytes = gauge.read();
-  gauge.close();
-  return bytes > 0;
-}
+/** What the files of a process in /proc tell, by the place of a number in one of them. */
+const GAUGES = {
+  /** Resident memory, in bytes. */
+  memory: { file: "statm", place: 1, unit: () => (pageSize ??= pageBytes()) },
+  /** Processor time of the main thread, in milliseconds since it began; Linux counts nanoseconds. */
+  processor: { file: "schedstat", place: 0, unit: () => 1e-6 },
+};
 
-/** A file of one process in /proc with numbers, kept open because it is read often. */
-class ProcessFile {
+/** Reads one amount of a process. The file is kept open because it is read often. */
+export class ProcessGauge {
   readonly #buffer = Buffer.allocUnsafe(128);
+  readonly #gauge: (typeof GAUGES)[keyof typeof GAUGES];
   #file: number | undefined;
 
-  constructor(pid: number, name: string) {
+  constructor(pid: number, kind: keyof typeof GAUGES) {
+    this.#gauge = GAUGES[kind];
     try {
-      this.#file = openSync(`/proc/${pid}/${name}`, "r");
+      this.#file = openSync(`/proc/${pid}/${this.#gauge.file}`, "r");
     } catch {
-      this.#file = undefined;
+      // This system has no such file, or the process has ended.
     }
   }
 
-  /** The number at this index; undefined if it cannot be read or the process has ended. */
-  protected number(index: number): number | undefined {
+  /** Undefined if it cannot be read or the process has ended. */
+  read(): number | undefined {
     if (this.#file === undefined) return undefined;
     try {
       const length = readSync(this.#file, this.#buffer, 0, this.#buffer.length, 0);
-      return Number(this.#buffer.toString("latin1", 0, length).split(" ")[index]);
+      const amount = Number(this.#buffer.toString("latin1", 0, length).split(" ")[this.#gauge.place]);
+      return amount > 0 ? amount * this.#gauge.unit() : undefined;
     } catch {
       return undefined;
     }
@@ -42,32 +45,5 @@ class ProcessFile {
   close(): void {
     if (this.#file !== undefined) closeSync(this.#file);
     this.#file = undefined;
-  }
-}
-
-export class MemoryGauge extends ProcessFile {
-  constructor(pid: number) {
-    super(pid, "statm");
-  }
-
-  /** Bytes; 0 if they cannot be read or the process has ended. */
-  read(): number {
-    const pages = this.number(1) ?? 0;
-    if (!(pages > 0)) return 0;
-    pageSize ??= pageBytes();
-    return pages * pageSize;
-  }
-}
-
-/** Reads the processor time of the main thread of one process, which Linux counts in nanoseconds. */
-export class ProcessorGauge extends ProcessFile {
-  constructor(pid: number) {
-    super(pid, "schedstat");
-  }
-
-  /** Milliseconds of processor time since the thread began; undefined if they cannot be read or the process has ended. */
-  read(): number | undefined {
-    const nanoseconds = this.number(0) ?? 0;
-    return nanoseconds > 0 ? nanoseconds / 1e6 : undefined;
   }
 }

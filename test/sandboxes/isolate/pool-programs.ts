@@ -20,13 +20,16 @@ export async function readySpare(sandbox: IsolateSandbox): Promise<void> {
   while (sandbox.pool.counts.idle < 2) await new Promise((resolve) => setTimeout(resolve, 10));
 }
 
-/** Opens a guest while the engine of another one, which has run a program to its end, is being prepared. */
-export async function openAfter(sandbox: IsolateSandbox, program: string): Promise<{ readonly engine: EngineProcess }> {
+/** Whether a guest that is opened while the engine of another one is prepared, which has run a program to its end, gets that engine. */
+export async function hasSameAfter(sandbox: IsolateSandbox, program: string): Promise<boolean> {
   const guest = await openGuest(sandbox, "a", { ...LIMITS, memoryBytes: 256 * 1024 * 1024 });
   guest.send([startText(program)]);
   await heardUntil(iterate(guest), "settled");
   guest.release();
-  return (await openGuest(sandbox, "a")) as unknown as { readonly engine: EngineProcess };
+  const [before, after] = [guest, await openGuest(sandbox, "a")].map(
+    (one) => (one as unknown as { readonly engine: EngineProcess }).engine,
+  );
+  return before === after;
 }
 
 /** The pool has no engine that is starting, preparing or going. */

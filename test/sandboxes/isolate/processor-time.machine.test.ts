@@ -2,12 +2,13 @@ import { availableParallelism } from "node:os";
 import { expect, test, vi } from "vitest";
 import { createRuntime, defineTool, jsonSchema } from "../../../src/index.ts";
 import { createIsolateSandbox } from "../../../src/sandboxes/index.ts";
-import { ProcessorGauge } from "../../../src/sandboxes/isolate/process-gauges.ts";
+import { EngineProcess } from "../../../src/sandboxes/isolate/engine-process.ts";
+import { ProcessGauge } from "../../../src/sandboxes/isolate/process-gauges.ts";
 import { slowness } from "../../support/slowness.ts";
 
 const CORES = availableParallelism();
 const COMPUTES = "let sum = 0; for (let n = 0; n < 1e8; n += 1) sum += n % 7; return sum > 0;";
-const gauge = new ProcessorGauge(process.pid);
+const gauge = new ProcessGauge(process.pid, "processor");
 const isTold = gauge.read() !== undefined;
 gauge.close();
 
@@ -36,7 +37,7 @@ test("a loop is stopped after cpuMs of processor time, and soon where nothing el
 });
 
 test("the host reads the processor time of an engine at intervals, and not at each turn", async () => {
-  const read = vi.spyOn(ProcessorGauge.prototype, "read");
+  const read = vi.spyOn(EngineProcess.prototype, "processorMs", "get");
   const ping = defineTool({
     name: "ping",
     description: "Answers.",

@@ -10,7 +10,7 @@ import {
   type Offer,
   type OpenOptions,
   type ResourceUsage,
-  UsageReading,
+  usageOf,
 } from "../../sandbox.ts";
 import type { FramePieces } from "../../unsent-frames.ts";
 import { Container } from "./container.ts";
@@ -114,10 +114,6 @@ export class ContainerGuest implements Guest {
     this.#container.hold(isHeld);
   }
 
-  sendPieces(frames: readonly FramePieces[]): void {
-    this.send(frames);
-  }
-
   send(frames: readonly FramePieces[]): void {
     if (this.ended) return;
     this.#onOffer(undefined);
@@ -131,7 +127,7 @@ export class ContainerGuest implements Guest {
   }
 
   usage(): ResourceUsage {
-    return new UsageReading(this.#peakBytes, this.#readProcessor);
+    return usageOf(this.#peakBytes, this.#readProcessor);
   }
 
   /** A program that has a connection to outside cannot be replayed: what it reads there comes only once. */
