@@ -106,14 +106,10 @@ class Server {
   readonly #token: string | undefined;
   readonly #admitted: Admission;
   readonly #driving: Driving;
-  readonly #driven: EndingParts;
-  readonly #watch: JournalWatch;
-  readonly #webhooks: Webhooks;
-  readonly #mcp: MountedMcp;
-  readonly #closing = new AbortController();
-  readonly #metrics: Metrics;
   readonly #fetch: (request: Request) => Promise<Response>;
   readonly #onError: (error: unknown) => void;
+  /** What ends with the server, the last first. */
+  readonly #ending = new AsyncDisposableStack();
   /** Whether `listen` has begun. */
   #isListening = false;
   #listener: HttpListener | undefined;
@@ -135,10 +131,9 @@ class Server {
     this.#options = options;
     this.#token = keys === undefined ? token : undefined;
     this.#onError = onError;
-    this.#webhooks = webhooks;
-    this.#watch = watch;
+    const onRevoked = async (key: Key) => endOfKey(shared, key);
     // Executions of the server end with its own runtime; other executions of the given runtime continue.
-    this.#keys = new CurrentKeys(first, runtime, storedMs, (key) => void endOfKey(this.#driven, key).catch(onError));
+    this.#keys = new CurrentKeys(first, runtime, storedMs, (key) => void onRevoked(key).catch(onError));
     const own = { runtime: this.#keys.runtime, runs: new ServerRuns(), onError };
     const driven = { ...own, served, expiry: new Expiry(own), onEvent };
     this.#driving = drivingOf(driven, watch, options);
@@ -150,8 +145,7 @@ class Server {
       open: new BytesByKey(),
       readings: new Readings(),
     };
-    this.#driven = shared;
-    this.#mcp = new MountedMcp({
+    const mcp = new MountedMcp({
       ...shared,
       version: packageVersion(),
       decideCommand: options.decideCommand ?? (options.routes === "mcp" ? undefined : decidePath),
@@ -160,13 +154,16 @@ class Server {
     });
     this.#admitted = new Admission(hostNames, () => this.#keys.keys);
     // After what may throw: until the server is closed, all figures of the process are told to them.
-    this.#metrics = new Metrics();
+    const metrics = new Metrics();
+    const closing = new AbortController();
+    for (const part of [mcp, this.#keys, metrics, webhooks, watch]) this.#ending.use(part);
+    this.#ending.defer(() => closing.abort(new PortcullisError("runtime_closed", "The server was closed.")));
     this.#fetch = createApp({
       ...shared,
       ids,
       watch,
-      metrics: this.#metrics,
-      closing: this.#closing.signal,
+      metrics,
+      closing: closing.signal,
       isReady: () => this.#closed === undefined,
       secrets: secretKeys(options.secrets),
       pauseMs,
@@ -174,7 +171,7 @@ class Server {
       onRequest,
       admitted: this.#admitted,
       requests: requestsByKey(options.connections),
-      mcp: this.#mcp,
+      mcp,
       which: options.routes,
     });
   }
@@ -193,10 +190,7 @@ class Server {
 
   #setKeys(keys: string | object): void {
     if (this.#token !== undefined)
-      throw new PortcullisError(
-        "option_invalid",
-        "setKeys: this server has a token and no keys. Create another server with keys.",
-      );
+      throw invalid("setKeys: this server has a token and no keys. Create another server with keys.");
     let read: Keys;
     try {
       read = readKeys("setKeys(keys)", keys);
@@ -210,16 +204,11 @@ class Server {
   async #listen(options: ListenOptions = {}): Promise<Listening> {
     const { port, host = LOOPBACK } = readOptions("listen", options, LISTEN_RULES);
     if (this.#token !== undefined && !isLoopback(host))
-      throw new PortcullisError(
-        "option_invalid",
+      throw invalid(
         `listen({ host }): others can reach ${JSON.stringify(host)}, and there are no keys: give createServer({ keys }), or leave out host to serve this machine only.`,
       );
     if (this.#closed) throw closedServer();
-    if (this.#isListening)
-      throw new PortcullisError(
-        "option_invalid",
-        "listen: this server already listens. Create another server to listen again.",
-      );
+    if (this.#isListening) throw invalid("listen: this server already listens. Create another server to listen again.");
     this.#admitted.listensOn(host);
     this.#isListening = true;
     const [fetch, onError] = [this.#fetch, this.#onError];
@@ -247,15 +236,14 @@ class Server {
     this.#driving.stop();
     this.#listener?.stop();
     const leftOpen = await this.#driving.drain(drainMs);
-    this.#closing.abort(new PortcullisError("runtime_closed", "The server was closed."));
-    this.#watch[Symbol.dispose]();
-    this.#webhooks[Symbol.dispose]();
-    this.#metrics[Symbol.dispose]();
-    this.#keys[Symbol.dispose]();
-    await this.#mcp[Symbol.asyncDispose]();
+    await this.#ending.disposeAsync();
     await this.#listener?.close();
     return { leftOpen };
   }
+}
+
+function invalid(message: string): PortcullisError {
+  return new PortcullisError("option_invalid", message);
 }
 
 function closedServer(): PortcullisError {
@@ -318,8 +306,7 @@ function drivingOf(
   const { fleet } = parts.runtime;
   if (fleet) return new FleetDriving(fleet, { ...parts, watch, concurrency: workers === "here" ? concurrency : 0 });
   if (workers === "here") return new LocalDriving(parts);
-  throw new PortcullisError(
-    "option_invalid",
+  throw invalid(
     'createServer({ workers: "elsewhere" }): the runtime belongs to no fleet, so there are no other workers: createRuntime({ fleet }).',
   );
 }

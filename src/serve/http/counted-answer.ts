@@ -54,91 +54,58 @@ interface Part {
  * A stream whose source does not wait for its client, like the streams of the protocol's package. All that is unread
  * counts as held by the key. If that is too much, the stream ends with a refusal.
  */
-export function countedStream(response: Response, options: CountedStream): Response {
+export function countedStream(response: Response, { open, key, onFirst, refusal }: CountedStream): Response {
   if (!response.body) return response;
-  const unread = new UnreadParts(response.body.getReader(), options);
+  const source = response.body.getReader();
+  const unread: Part[] = [];
+  let given: Part | undefined;
+  let fault: { readonly error: unknown } | undefined;
+  let isOver = false;
+  let wake = () => {};
+  const fill = async () => {
+    for (let isFirst = true; ; isFirst = false) {
+      const { done, value } = await source.read();
+      if (done || isOver) return;
+      if (isFirst) onFirst?.();
+      const release = open.begin(key, value.length, PART_BYTES);
+      if (!release) {
+        const problem = tooMuch(open, value.length);
+        unread.push({ bytes: new TextEncoder().encode(refusal(problem)), release: () => {} });
+        return void source.cancel(problem).catch(() => {});
+      }
+      unread.push({ bytes: value, release });
+      wake();
+    }
+  };
   const body = new ReadableStream<Uint8Array>(
     {
-      start: () => void unread.fill(),
+      start() {
+        fill()
+          .catch((error: unknown) => void (fault = { error }))
+          .finally(() => {
+            isOver = true;
+            wake();
+          });
+      },
       async pull(controller) {
-        const part = await unread.next();
-        if (part) controller.enqueue(part);
+        given?.release();
+        if (unread.length === 0 && !isOver) await new Promise<void>((resolve) => void (wake = resolve));
+        given = unread.shift();
+        if (given) controller.enqueue(given.bytes);
+        else if (fault) throw fault.error;
         else controller.close();
       },
-      cancel: (reason) => unread.cancel(reason),
+      async cancel(reason) {
+        isOver = true;
+        given?.release();
+        for (const { release } of unread.splice(0)) release();
+        await source.cancel(reason);
+      },
     },
     { highWaterMark: 0 },
   );
   const { status, headers } = response;
   return new Response(body, { status, headers });
-}
-
-class UnreadParts {
-  readonly #source: ReadableStreamDefaultReader<Uint8Array>;
-  readonly #options: CountedStream;
-  readonly #parts: Part[] = [];
-  #given: Part | undefined;
-  #wake = () => {};
-  #isFirst = true;
-  #isOver = false;
-  #fault: { readonly error: unknown } | undefined;
-
-  constructor(source: ReadableStreamDefaultReader<Uint8Array>, options: CountedStream) {
-    this.#source = source;
-    this.#options = options;
-  }
-
-  /** Reads the source to its end. Never rejects. */
-  async fill(): Promise<void> {
-    try {
-      while (!this.#isOver) {
-        const { done, value } = await this.#source.read();
-        if (done) break;
-        if (!this.#isOver) this.#take(value);
-      }
-    } catch (error) {
-      this.#fault = { error };
-    }
-    this.#isOver = true;
-    this.#wake();
-  }
-
-  /** Undefined at the end. The part before counts no more. Rejects as the source does. */
-  async next(): Promise<Uint8Array | undefined> {
-    this.#given?.release();
-    this.#given = undefined;
-    while (this.#parts.length === 0 && !this.#isOver) {
-      const { promise, resolve } = Promise.withResolvers<void>();
-      this.#wake = resolve;
-      await promise;
-    }
-    this.#given = this.#parts.shift();
-    if (!this.#given && this.#fault) throw this.#fault.error;
-    return this.#given?.bytes;
-  }
-
-  async cancel(reason: unknown): Promise<void> {
-    this.#isOver = true;
-    this.#given?.release();
-    for (const { release } of this.#parts.splice(0)) release();
-    this.#wake();
-    await this.#source.cancel(reason);
-  }
-
-  #take(bytes: Uint8Array): void {
-    const { open, key, onFirst, refusal } = this.#options;
-    if (this.#isFirst) onFirst?.();
-    this.#isFirst = false;
-    const release = open.begin(key, bytes.length, PART_BYTES);
-    if (release) this.#parts.push({ bytes, release });
-    else {
-      const problem = tooMuch(open, bytes.length);
-      this.#parts.push({ bytes: new TextEncoder().encode(refusal(problem)), release: () => {} });
-      this.#isOver = true;
-      this.#source.cancel(problem).catch(() => {});
-    }
-    this.#wake();
-  }
 }
 
 /** What a part of a stream counts beside its bytes. */

@@ -1,12 +1,12 @@
-/** Ends a body where it is. */
-export interface BodyEnd {
-  readonly signal: AbortSignal;
-  /** The last part of the body then. */
-  readonly last: () => string;
-}
-
-/** The response with the same body; `over` is called once, when the body has been read or cancelled. */
-export function whenOver(response: Response, over: () => void, { signal, last }: Partial<BodyEnd> = {}): Response {
+/**
+ * The response with the same body; `over` is called once, when the body has been read or cancelled. `signal` ends a body where it
+ * is, and `last` gives its last part then.
+ */
+export function whenOver(
+  response: Response,
+  over: () => void,
+  { signal, last }: { readonly signal?: AbortSignal; readonly last?: () => string } = {},
+): Response {
   if (!response.body) {
     over();
     return response;
@@ -14,10 +14,11 @@ export function whenOver(response: Response, over: () => void, { signal, last }:
   const reader = response.body.getReader();
   const onAbort = () => void reader.cancel(signal?.reason).catch(() => {});
   signal?.addEventListener("abort", onAbort, { once: true });
-  const end = once(() => {
+  let end = () => {
+    end = () => {};
     signal?.removeEventListener("abort", onAbort);
     over();
-  });
+  };
   const body = new ReadableStream<Uint8Array>(
     {
       async pull(controller) {
@@ -42,12 +43,4 @@ export function whenOver(response: Response, over: () => void, { signal, last }:
   );
   const { status, headers } = response;
   return new Response(body, { status, headers });
-}
-
-function once(work: () => void): () => void {
-  let isDone = false;
-  return () => {
-    if (!isDone) work();
-    isDone = true;
-  };
 }
