@@ -2,7 +2,6 @@ import {
   didYouMean,
   lossText,
   lostData,
-  measure,
   optionError,
   type OptionPresence,
   type OptionRule,
@@ -36,7 +35,7 @@ export function word<const Word extends string>(words: readonly Word[]): Reader<
 export function parseJson(flag: string, text: string): unknown {
   const value = parsedJson(text);
   if (value === undefined) throw optionError(flag, "JSON", text);
-  const lost = lostData(text, value, measure(text));
+  const lost = lostData(text, value);
   if (lost) throw new PortcullisError("option_invalid", `${flag}: ${lossText(lost)}.`);
   return value;
 }

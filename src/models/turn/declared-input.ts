@@ -2,7 +2,7 @@ import { fieldSchema } from "../../tools/array-schema.ts";
 import { TYPES } from "../../tools/json-schema/compile-schema.ts";
 import { type JsonSchema, mapSchema, pointerKey } from "../../tools/json-schema/json-schema.ts";
 import { mapValue } from "../../tools/json-schema/map-value.ts";
-import { type Fields, isFields, lostData, measure, without } from "../../base/index.ts";
+import { type Fields, isFields, lostData, without } from "../../base/index.ts";
 import type { ModelCall, Opening, ToolDeclaration } from "../model.ts";
 import { inputOf } from "./program-input.ts";
 import { ToolNames } from "./tool-names.ts";
@@ -137,6 +137,6 @@ export function rewrittenCall<Call extends ModelCall>(
 /** A text of JSON with another value. A text that says more than its value stays, and the gate refuses it. */
 export function rewrittenText(text: string, rewrite: (value: unknown) => unknown): string {
   const value = inputOf(text);
-  if (value === undefined || lostData(text, value, measure(text)) !== undefined) return text;
+  if (value === undefined || lostData(text, value) !== undefined) return text;
   return JSON.stringify(rewrite(value));
 }

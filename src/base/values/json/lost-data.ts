@@ -1,6 +1,5 @@
 import { parsedJson } from "./json-text.ts";
 import { quickKey } from "./quick-key.ts";
-import type { Measured } from "./json-scanner.ts";
 import { COMMA, END, isClosing, isOpening, JsonScanner, OPEN_RECORD, QUOTE } from "./json-scanner.ts";
 
 /** What a JSON text says and its value does not. */
@@ -17,9 +16,6 @@ export type Paths = readonly (readonly string[])[];
 /** A number that a double may not keep has so many digits and a point, or an exponent. */
 const LONG = 16;
 const EXPONENT = /\d[eE]/;
-const ZERO = 48;
-const NINE = 57;
-const POINT = 46;
 /** Digits with which each double can be written and read back. */
 const DOUBLE_DIGITS = 17;
 
@@ -28,13 +24,9 @@ const DOUBLE_DIGITS = 17;
  * text reads something else than whoever is given the value. Undefined if there is none. `value` is what the text was parsed to;
  * undefined if one of its numbers is too large.
  */
-export function lostData(text: string, value: unknown, { values }: Pick<Measured, "values">): LostData | undefined {
-  if (value !== undefined) {
-    if (!mayLoseNumbers(text) && countValues(value) === values) return undefined;
-    // What JavaScript has written it reads as it was. This takes a tenth of the time of a look at each number.
-    if (JSON.stringify(value) === text) return undefined;
-  }
-  return new LossFinder(text).all().next().value;
+export function lostData(text: string, value: unknown): LostData | undefined {
+  // What JavaScript has written it reads as it was. This takes a tenth of the time of a look at each number.
+  return value !== undefined && JSON.stringify(value) === text ? undefined : new LossFinder(text).all().next().value;
 }
 
 /** The first name that an object of a JSON text has already, or the first number within these parts that a double does not keep. */
@@ -44,38 +36,6 @@ export function lostIn(text: string, parts: Paths): LostData | undefined {
     .find(
       ({ path, written }) => written === undefined || parts.some((part) => part.every((key, at) => key === path[at])),
     );
-}
-
-/** Whether a text may have a number that a double does not keep. Its strings may look like one. */
-function mayLoseNumbers(text: string): boolean {
-  for (let at = LONG - 1; at < text.length; at += LONG) {
-    if (!isDigit(text.charCodeAt(at))) continue;
-    let from = at;
-    let to = at + 1;
-    while (from > 0 && isDigit(text.charCodeAt(from - 1))) from -= 1;
-    while (to < text.length && to - from < LONG && isDigit(text.charCodeAt(to))) to += 1;
-    if (to - from >= LONG) return true;
-  }
-  return EXPONENT.test(text);
-}
-
-/** A digit, or the point of a number. */
-function isDigit(unit: number): boolean {
-  return (unit >= ZERO && unit <= NINE) || unit === POINT;
-}
-
-/** Counts the values as `measure` does in a text. A name that is given twice is counted once, with its last value. */
-function countValues(root: unknown): number {
-  let values = 1;
-  const open: unknown[] = [root];
-  while (open.length > 0) {
-    const value = open.pop();
-    if (typeof value !== "object" || value === null) continue;
-    const children: readonly unknown[] = Array.isArray(value) ? value : Object.values(value);
-    values += Math.max(1, children.length);
-    for (const child of children) if (typeof child === "object" && child !== null) open.push(child);
-  }
-  return values;
 }
 
 interface Level {
@@ -133,12 +93,12 @@ function keepsNumber(word: string): boolean {
   const number = Number(word);
   if (Number.isNaN(number)) return true;
   if (!Number.isFinite(number)) return false;
-  const digits = digitsIn(word);
+  const written = decimalOf(word);
+  const digits = written.indexOf("e");
   // Doubles lie nearer to each other than decimals of so few digits do, but for the very small.
   if (digits < LONG && (Math.abs(number) > 1e-290 || digits === 0)) return true;
   const shortest = String(number);
   if (shortest === word) return true;
-  const written = decimalOf(word);
   return (
     written === decimalOf(shortest) ||
     (digits <= DOUBLE_DIGITS && written === decimalOf(number.toPrecision(digits))) ||
@@ -146,22 +106,7 @@ function keepsNumber(word: string): boolean {
   );
 }
 
-/** Digits of a number from the first to the last that is not 0. */
-function digitsIn(number: string): number {
-  let digits = 0;
-  let zeros = 0;
-  for (let at = 0; at < number.length; at += 1) {
-    const unit = number.charCodeAt(at);
-    if (unit === ZERO) zeros += digits > 0 ? 1 : 0;
-    else if (unit > ZERO && unit <= NINE) {
-      digits += zeros + 1;
-      zeros = 0;
-    } else if (unit > NINE) break;
-  }
-  return digits;
-}
-
-/** Digits and exponent of a number that is not 0: equal for equal numbers. */
+/** Digits of a number from the first to the last that is not 0, and its exponent: equal for equal numbers. */
 function decimalOf(number: string): string {
   const [mantissa = "", exponent = "0"] = number.toLowerCase().split("e");
   const [whole = "", fraction = ""] = mantissa.replace("-", "").split(".");
