@@ -125,9 +125,9 @@ export const ASK = {
 };
 
 export const CHAT = {
-  "--model <provider:name>": `${MODEL_TEXT} (default with --conversation: the model that it has)`,
-  "--conversation <id>": "take up this conversation of the journal",
-  "--allow-changed-tools": "with --conversation, go on although tools are gone or changed",
+  "--model <provider:name>": `${MODEL_TEXT} (default with --id: the model that it has)`,
+  "--id <id>": "take up this conversation of the journal",
+  "--allow-changed-tools": "with --id, go on although tools are gone or changed",
   ...CONVERSATION,
 };
 

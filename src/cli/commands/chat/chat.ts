@@ -31,11 +31,10 @@ type ChatOptions = CommandOptions<typeof CHAT>;
  * the exit code: 0, that of the first message of a pipe without an answer, or 130 after Ctrl-C twice.
  */
 export async function chat(options: ChatOptions): Promise<number> {
-  const { stream, baseUrl, conversation, tenant, approveProgram = false } = options;
-  needsJournal("--conversation", conversation, options.journal);
-  await using journal =
-    conversation === undefined ? optionalJournal(options.journal) : existingJournal(options.journal);
-  const past = conversation === undefined || !journal ? undefined : await readPastChat(journal, conversation, options);
+  const { stream, baseUrl, id, tenant, approveProgram = false } = options;
+  needsJournal("--id", id, options.journal);
+  await using journal = id === undefined ? optionalJournal(options.journal) : existingJournal(options.journal);
+  const past = id === undefined || !journal ? undefined : await readPastChat(journal, id, options);
   const models = { stream, baseUrl };
   const model = await chatModel(options.model, past, models);
   const fallbacks = await loadFallbacks(options.fallback, models);

@@ -28,7 +28,7 @@ export async function readPastChat(journal: Journal, named: string, options: Sam
   const execution = await findExecution(journal, named, options.tenant ?? "default");
   const view = await viewExecution(journal, execution);
   if (view.kind !== "conversation")
-    throw new Failure(EXIT.usage, `--conversation: ${oneLine(named)} is a ${view.kind}, and no conversation.`);
+    throw new Failure(EXIT.usage, `--id: ${oneLine(named)} is a ${view.kind}, and no conversation.`);
   if (view.drivenUntil !== undefined) throw heldElsewhere(execution, view.drivenUntil, options);
   const past = await readPastConversation(journal, execution, view.tenant);
   const standing = standingOfConversation(past);
@@ -47,7 +47,7 @@ function heldElsewhere(execution: string, until: number, { tenant, journal }: Sa
   const watch = `portcullis show ${shown(execution)} --follow${flags({ tenant, journal })}`;
   return new Failure(
     EXIT.environment,
-    `--conversation: ${oneLine(execution)} is open in another process. End it there (/exit), then start this command again; if that process has died, wait ${counted(seconds, "second")}. This shows it meanwhile: ${watch}`,
+    `--id: ${oneLine(execution)} is open in another process. End it there (/exit), then start this command again; if that process has died, wait ${counted(seconds, "second")}. This shows it meanwhile: ${watch}`,
   );
 }
 
@@ -61,6 +61,6 @@ export async function chatModel(
   if (past) return recordedModel(past.answering, options);
   throw new Failure(
     EXIT.usage,
-    "chat needs --model PROVIDER:NAME, or --conversation ID, which takes a conversation of the journal up.",
+    "chat needs --model PROVIDER:NAME, or --id ID, which takes a conversation of the journal up.",
   );
 }

@@ -132,7 +132,7 @@ function pageHint({ tools, mcp, openapi, allow, tenant, journal, sandbox, model 
 
 /** The command that takes a conversation up on a terminal. */
 export function chatCommand(execution: string, options: SameOptions): string {
-  return `portcullis chat --conversation ${shown(execution)}${sameFlags(options)}`;
+  return `portcullis chat --id ${shown(execution)}${sameFlags(options)}`;
 }
 
 function sameFlags(options: SameOptions): string {

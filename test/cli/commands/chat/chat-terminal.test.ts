@@ -56,9 +56,9 @@ describe.skipIf(!hasScript)("on a terminal", () => {
       ],
     );
     expect(code).toBe(130);
-    const [, id = ""] = /--conversation ([\w-]+)/.exec(shown) ?? [];
+    const [, id = ""] = /--id ([\w-]+)/.exec(shown) ?? [];
     const again = await onTerminal(
-      [...CHAT, ...journal, "--conversation", id],
+      [...CHAT, ...journal, "--id", id],
       [
         [PROMPT, `again${ENTER}`],
         ["The user interrupted before", `hang${ENTER}`],

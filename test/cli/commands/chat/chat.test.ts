@@ -11,7 +11,7 @@ const portcullis = (args: readonly string[], input: string | Buffer = "") => com
 const folder = newFolder();
 
 const CHAT = ["chat", "--model", `${fixtures}chat-model.ts`, "--tools", `${fixtures}chat-tools.ts`];
-const ID = /--conversation ([\w-]+)/;
+const ID = /--id ([\w-]+)/;
 /** A call that waits, and its conversation. */
 const DECIDE = /portcullis decide ([\w-]+) (\S+) --allow/;
 
@@ -40,10 +40,10 @@ test("with a journal a conversation is left open, and taken up under its id, wit
   const journal = ["--journal", join(folder, "kept.db")];
   const first = await portcullis([...CHAT, ...journal], "one\n");
   const [, id = ""] = ID.exec(first.stderr) ?? [];
-  expect(first.stderr).toContain(`Take it up again with:\n  portcullis chat --conversation ${id} --tools `);
-  const again = await portcullis([...CHAT, ...journal, "--conversation", id], "two\n");
+  expect(first.stderr).toContain(`Take it up again with:\n  portcullis chat --id ${id} --tools `);
+  const again = await portcullis([...CHAT, ...journal, "--id", id], "two\n");
   expect([again.code, again.stdout]).toEqual([0, "Message 2: two\n"]);
-  expect(again.stderr).toContain(`--conversation ${id} `);
+  expect(again.stderr).toContain(`--id ${id} `);
   const shown = await portcullis(["show", id, ...journal]);
   expect(shown.stdout).toContain("waits for the user");
 });
@@ -53,9 +53,9 @@ test("the journal names the model of a provider, and what it keeps is not chosen
   const options = ["--base-url", served.url, "--journal", join(folder, "named.db")];
   const first = await portcullis(["chat", "--model", "anthropic:claude-test", ...options], "1\n");
   const [, id = ""] = ID.exec(first.stderr) ?? [];
-  const again = await portcullis(["chat", "--conversation", id, ...options], "2\n");
+  const again = await portcullis(["chat", "--id", id, ...options], "2\n");
   expect([again.code, again.stdout, served.refusals]).toEqual([0, "Two.\n", []]);
-  const chosen = await portcullis(["chat", "--conversation", id, "--set", "maxTurns=3", ...options], "3\n");
+  const chosen = await portcullis(["chat", "--id", id, "--set", "maxTurns=3", ...options], "3\n");
   expect(chosen.code).toBe(2);
   expect(chosen.stderr).toContain("has not ended, and keeps what it began with");
 });
@@ -71,7 +71,7 @@ test("a call that waits for a decision ends a pipe with 6 and the commands that 
     `with:\\n {2}portcullis decide ${id} \\S+ --allow .*\\n.*with:\\n {2}portcullis resume ${id} `,
   );
   expect(first.stderr).toMatch(commands);
-  const idle = await portcullis([...CHAT, ...journal, "--conversation", id], "\n");
+  const idle = await portcullis([...CHAT, ...journal, "--id", id], "\n");
   expect([idle.code, idle.stdout]).toEqual([6, ""]);
   expect(idle.stderr).toContain("Nothing was said");
   expect(idle.stderr).toMatch(commands);
@@ -81,8 +81,8 @@ test("a call that waits for a decision ends a pipe with 6 and the commands that 
 });
 
 test.each<[string, readonly string[], string]>([
-  ["no model", ["chat"], "chat needs --model PROVIDER:NAME, or --conversation ID"],
-  ["a conversation without a journal", [...CHAT, "--conversation", "x"], "--conversation needs the journal"],
+  ["no model", ["chat"], "chat needs --model PROVIDER:NAME, or --id ID"],
+  ["a conversation without a journal", [...CHAT, "--id", "x"], "--id needs the journal"],
   ["--approve later without a journal", [...CHAT, "--approve", "later"], "--approve later needs"],
 ])("%s is wrong usage", async (_, args, sentence) => {
   const { code, stderr } = await portcullis(args, "hello\n");
@@ -93,12 +93,9 @@ test.each<[string, readonly string[], string]>([
 test("a program is no conversation to be taken up, and an id that nothing has is told", async () => {
   const journal = ["--journal", join(folder, "program.db")];
   await portcullis(["run", "-", "--id", "p", ...journal], "return 1");
-  const program = await portcullis([...CHAT, ...journal, "--conversation", "p"], "hello\n");
-  expect([program.code, program.stderr]).toEqual([
-    2,
-    "portcullis: --conversation: p is a program, and no conversation.\n",
-  ]);
-  const unknown = await portcullis([...CHAT, ...journal, "--conversation", "none"], "hello\n");
+  const program = await portcullis([...CHAT, ...journal, "--id", "p"], "hello\n");
+  expect([program.code, program.stderr]).toEqual([2, "portcullis: --id: p is a program, and no conversation.\n"]);
+  const unknown = await portcullis([...CHAT, ...journal, "--id", "none"], "hello\n");
   expect([unknown.code, unknown.stderr]).toEqual([2, expect.stringContaining("none")]);
 });
 
@@ -122,7 +119,7 @@ test.each<[NodeJS.Signals, number]>([
   const { code, stderr, stdout } = await finished;
   expect([code, stdout]).toEqual([exitCode, "I wait.\n"]);
   const [, id = ""] = ID.exec(stderr) ?? [];
-  const again = await portcullis([...CHAT, ...journal, "--conversation", id], "two\n");
+  const again = await portcullis([...CHAT, ...journal, "--id", id], "two\n");
   expect([again.code, again.stdout]).toEqual([0, expect.stringContaining("The user interrupted before this call")]);
 });
 
