@@ -10,7 +10,7 @@ import { NamedAddresses } from "./run/named.ts";
 import type { CallLine } from "./call-line.ts";
 import type { EarlierCall } from "./reuse/earlier-calls.ts";
 import type { ParentCall, WorkScope } from "./work-scope.ts";
-import type { CallIdentity, ToldCall } from "./open-call.ts";
+import type { CallIdentity, OpenCall } from "./open-call.ts";
 import type { Streamed } from "./streams/stream-news.ts";
 import type { CallSpans } from "./telemetry/telemetry.ts";
 
@@ -86,81 +86,69 @@ export class CallLedger {
   }
 
   /** Resolves once the journal holds the gate's decision. */
-  decided(
-    { callId, tool, caller }: CallIdentity,
-    facts: Pick<CallRecord, "decision" | "code" | "policy" | "earlier">,
-    call?: Pick<ToldCall, "tellInput">,
-  ): Promise<void> {
-    const input = call && this.#inputOf(call);
-    return this.#parts.log.append({ type: "call", call: callId, tool, caller, ...facts, ...input, at: now() });
+  decided(identity: CallIdentity, facts: Decision, call?: OpenCall): Promise<void> {
+    return this.#parts.log.append(this.#record(identity, facts, call));
   }
 
   /** Like `decided` with `allowed`. Before a call that changes something, it also survives a loss of power. */
-  allowed(call: ToldCall): Promise<void> {
+  allowed(call: OpenCall): Promise<void> {
     const { log } = this.#parts;
-    const record = this.#recordOf(call, "allowed");
+    const record = this.#made(call, "allowed");
     return call.decided.effect === "read" ? log.append(record) : log.appendSafely(record);
   }
 
   /** The call is answered as an earlier call was. Written together with its answer: until then another one could stand for it. */
-  reused(call: ToldCall, { at: answeredAt, approval }: EarlierCall): void {
+  reused(call: OpenCall, { at: answeredAt, approval }: EarlierCall): void {
     const { log } = this.#parts;
-    const record = this.#recordOf(call, "reused");
+    const record = this.#made(call, "reused");
     log.defer({ ...record, answeredAt });
     if (approval) log.defer({ type: "decision", ...approval, call: record.call, remembered: approval.call, at: now() });
   }
 
   /** The record of a call that is made, or that another one stands for. */
-  #recordOf(call: ToldCall, decision: "allowed" | "reused") {
-    const { identity, decided } = call;
-    const { callId, tool, caller } = identity;
-    const { effectOf } = call.tool;
-    return {
-      type: "call",
-      call: callId,
-      tool,
-      caller,
-      decision,
-      ...this.#inputOf(call),
-      ...(effectOf === undefined ? {} : { effect: decided.effect }),
-      ...earlierOf(decided),
-      at: now(),
-    } as const;
+  #made(call: OpenCall, decision: "allowed" | "reused"): CallRecord {
+    const { decided, identity, tool } = call;
+    const effect = tool.effectOf && decided.effect;
+    return this.#record(identity, { decision, effect, earlier: earlierOf(decided) }, call);
   }
 
-  #inputOf(call: Pick<ToldCall, "tellInput">): Pick<CallRecord, "inputDigest" | "input"> {
-    const { inputDigest, ...input } = call.tellInput();
-    return { inputDigest: this.#parts.scope?.redactor?.digest(inputDigest) ?? inputDigest, ...input };
+  #record({ callId, tool, caller }: CallIdentity, facts: Decision, call: OpenCall | undefined): CallRecord {
+    const { inputDigest, ...input } = call?.tellInput() ?? {};
+    const digest = inputDigest && (this.#parts.scope?.redactor?.digest(inputDigest) ?? inputDigest);
+    return { type: "call", call: callId, tool, caller, ...facts, inputDigest: digest, ...input, at: now() };
   }
 
   /** A call waits for a decision because its approver has failed. */
-  undecided({ callId, tool, caller }: CallIdentity, error: unknown): void {
-    const { execution, onEvent } = this.#parts;
-    onEvent({ type: "call_undecided", execution, callId, tool, caller, error });
+  undecided(identity: CallIdentity, error: unknown): void {
+    this.#tell({ type: "call_undecided", ...identity, error });
   }
 
   /** Resolves once the journal holds that an attempt has failed, and that the next one follows. */
-  retried({ identity, handling }: ToldCall, { code }: Failure, delayMs: number, error: unknown): Promise<void> {
-    const { execution, log, onEvent } = this.#parts;
+  retried({ identity, handling }: OpenCall, { code }: Failure, delayMs: number, error: unknown): Promise<void> {
     const { attempt } = handling;
-    const { callId, tool, caller } = identity;
-    onEvent({ type: "call_retried", execution, callId, tool, caller, attempt, delayMs, error });
-    return log.append({ type: "retry", call: callId, attempt, reason: code, delayMs, at: now() });
+    this.#tell({ type: "call_retried", ...identity, attempt, delayMs, error });
+    return this.#parts.log.append({
+      type: "retry",
+      call: identity.callId,
+      attempt,
+      reason: code,
+      delayMs,
+      at: now(),
+    });
   }
 
   /** The returned record is in the journal once `done` resolves. */
   approved(
     { callId }: CallIdentity,
     { type, ...details }: DecidedApproval,
-    { remembered, granted }: { readonly remembered?: string; readonly granted?: Granted } = {},
+    by: { readonly remembered?: string; readonly granted?: Granted } = {},
   ) {
     const record: DecisionRecord = {
       type: "decision",
       call: callId,
       allow: type === "approved",
       ...details,
-      ...(remembered === undefined ? {} : { remembered }),
-      ...(granted && { granted }),
+      ...by,
       at: now(),
     };
     return { record, done: this.#parts.log.append(record) };
@@ -170,43 +158,40 @@ export class CallLedger {
     return this.#parts.log.catchUp();
   }
 
-  started({ callId, tool, caller }: CallIdentity, called: Tool): void {
-    const { execution, onEvent } = this.#parts;
-    onEvent({ type: "call_started", execution, callId, tool, caller, ...elsewhere(called) });
+  started(identity: CallIdentity, called: Tool): void {
+    this.#tell({ type: "call_started", ...identity, ...elsewhere(called) });
   }
 
   /** Tells how far the stream of a call is. */
-  streamed({ identity: { callId, tool, caller }, reader }: AnyCall, streamed = reader?.handed): void {
-    const { execution, onEvent } = this.#parts;
-    if (streamed) onEvent({ type: "call_streamed", execution, callId, tool, caller, ...streamed });
+  streamed({ identity, reader }: AnyCall, streamed = reader?.handed): void {
+    if (streamed) this.#tell({ type: "call_streamed", ...identity, ...streamed });
   }
 
   /** The call is left to another driver. */
-  left({ span, handling, reader }: ToldCall): void {
+  left({ span, handling, reader }: OpenCall): void {
     const { items, bytes } = begunOf(handling.stream !== undefined, reader?.handed) ?? { bytes: 0 };
     this.#streamedBytes += bytes;
     span?.end({ outcome: "waiting", bytes, items });
   }
 
-  succeeded(call: ToldCall, { bytes, text, items }: Value, shape: string): void {
+  succeeded(call: OpenCall, { bytes, text, items }: Value, shape: string): void {
     const streamed = items === undefined ? undefined : { items, bytes };
     const line = lineOf(call, { bytes, outcome: { type: "value", shape }, started: !call.handling.isReused, streamed });
-    const told = this.#answered(call, line, { ok: true, shape, ...(items === undefined ? {} : { items }) });
+    const told = this.#answered(call, line, { ok: true, shape, items });
     // The text of a stream's answer is not its items.
     call.span?.end({ outcome: "value", bytes, items, text: items === undefined ? text : undefined });
     this.#list(told, call);
   }
 
-  failed(call: ToldCall, { code }: Failure, error: unknown): void {
+  failed(call: OpenCall, { code }: Failure, error: unknown): void {
     const { isReused, attempt } = call.handling;
     const isFirst = attempt === 1 && call.decided.effectBefore === undefined;
-    const refused = isFirst && REFUSED_BY_SOURCE.get(error as WeakKey) === (call.tool.place ?? "");
+    const refused = (isFirst && REFUSED_BY_SOURCE.get(error as WeakKey) === (call.tool.place ?? "")) || undefined;
     const started = !isReused && !refused;
     const line = lineOf(call, { bytes: 0, outcome: { type: "failed", code }, started, streamed: call.given });
     const { items } = line;
-    const facts = { ok: false, code, ...(refused && { refused }), ...(items === undefined ? {} : { items }) };
-    const told = this.#answered(call, line, facts);
-    call.span?.end({ outcome: "failed", code, bytes: line.bytes, items: line.items });
+    const told = this.#answered(call, line, { ok: false, code, refused, items });
+    call.span?.end({ outcome: "failed", code, bytes: line.bytes, items });
     if (started) this.#keepInput(call);
     this.#list(told, call, error);
   }
@@ -222,7 +207,7 @@ export class CallLedger {
     this.#list(isForeign ? { ...line, tool: UNKNOWN_TOOL } : line, call, error);
   }
 
-  aborted(call: ToldCall): void {
+  aborted(call: OpenCall): void {
     const { started } = call.handling;
     const line = lineOf(call, { bytes: 0, outcome: { type: "aborted" }, started, streamed: call.reader?.handed });
     call.span?.end({ outcome: "aborted", bytes: line.bytes, items: line.items });
@@ -230,7 +215,7 @@ export class CallLedger {
     this.#list(line, call);
   }
 
-  #keepInput({ identity, decided, shownText }: ToldCall): void {
+  #keepInput({ identity, decided, shownText }: OpenCall): void {
     const isKept = decided.effect !== "read" && this.inputs.size < INPUTS_KEPT && shownText.length <= INPUT_LENGTH;
     if (isKept && !this.#parts.scope?.redactor) this.inputs.set(identity.callId, shownText);
   }
@@ -250,14 +235,16 @@ export class CallLedger {
 
   /** Journals an answer. Returns its line, with what the handler has given for people. */
   #answered(
-    call: ToldCall,
+    call: OpenCall,
     line: CallLine,
     facts: Pick<AnsweredRecord, "ok" | "code" | "refused" | "shape" | "items">,
   ): CallLine {
     const { callId, ms, bytes } = line;
-    const beside = besideOf(call);
-    this.#parts.log.defer({ type: "answered", call: callId, ...facts, ...beside?.record, ms, bytes, at: now() });
-    return beside ? { ...line, ...beside.line } : line;
+    const { display, shown, partsLeftOut, named } = call.handling.beside;
+    const left = { ...(partsLeftOut && { partsLeftOut }), ...(named?.length && { named: [...named] }) };
+    const record = { type: "answered", call: callId, ...facts, display, shown, ...left, ms, bytes, at: now() } as const;
+    this.#parts.log.defer(record);
+    return { ...line, ...(display !== undefined && { display: JSON.parse(display) as unknown }), ...left };
   }
 
   #list(line: CallLine, call: AnyCall, thrown?: unknown): void {
@@ -268,62 +255,53 @@ export class CallLedger {
     const { items, bytes } = line;
     const news = items === undefined ? undefined : call.handling?.stream?.takeLastNews({ items, bytes });
     if (news) this.streamed(call, news);
+    this.#tell({ type: "call_ended", ...line, ...(error === undefined ? {} : { error }) });
+  }
+
+  #tell(event: WithoutExecution<Untimed<CallEvent>>): void {
     const { execution, onEvent } = this.#parts;
-    onEvent({ type: "call_ended", execution, ...line, ...(error === undefined ? {} : { error }) });
+    onEvent({ execution, ...event });
   }
 }
+
+type WithoutExecution<Event> = Event extends unknown ? Omit<Event, "execution"> : never;
 
 /** At a surface the tools are the client's own. */
 export function isOfSurface(scope: Pick<WorkScope, "owner"> | undefined): boolean {
   return scope?.owner?.surface !== undefined;
 }
 
-/** What the handler has given for people, and what its caller does not get of it; undefined if nothing. */
-function besideOf({ handling: { beside } }: ToldCall) {
-  const { display, shown, partsLeftOut = 0, named = [] } = beside;
-  if (display === undefined && shown === undefined && partsLeftOut === 0 && named.length === 0) return undefined;
-  const left = { ...(partsLeftOut > 0 && { partsLeftOut }), ...(named.length > 0 && { named: [...named] }) };
-  return {
-    record: { ...(display !== undefined && { display }), ...(shown && { shown }), ...left },
-    line: { ...(display !== undefined && { display: JSON.parse(display) as unknown }), ...left },
-  };
-}
-
 /** A call, or what is known of a call that was refused on its arrival. */
-type AnyCall = Pick<ToldCall, "identity" | "since"> & Partial<ToldCall>;
+type AnyCall = Pick<OpenCall, "identity" | "since"> & Partial<OpenCall>;
+
+type Decision = Pick<CallRecord, "decision" | "code" | "policy" | "effect" | "earlier">;
 
 interface LineFacts extends Pick<CallLine, "bytes" | "outcome" | "started"> {
   /** Of a stream: what the call ended with. */
   readonly streamed?: Streamed | undefined;
 }
 
-function lineOf(call: AnyCall, { bytes, outcome, started, streamed }: LineFacts): CallLine {
-  const { identity, since } = call;
-  const { callId, tool, caller } = identity;
-  const line = { callId, tool, caller, ms: monotonic() - since, bytes, outcome, started };
-  const more = unusual(call, started);
-  const begun = begunOf(started, streamed);
-  return more || begun ? { ...line, ...begun, ...more } : line;
-}
-
-function unusual(
-  { tool, decided, handling }: Partial<ToldCall>,
-  started: boolean,
-): Pick<CallLine, "effect" | "attempts" | "from"> | undefined {
-  if (!tool || !decided || !handling) return undefined;
-  const { effectOf, retry } = tool;
-  const earlier = handling.isReused && decided.earlier;
-  if (!earlier && (!started || (!effectOf && !retry))) return undefined;
+function lineOf(
+  { identity, since, tool, decided, handling }: AnyCall,
+  { bytes, outcome, started, streamed }: LineFacts,
+): CallLine {
+  const earlier = handling?.isReused && decided?.earlier;
   return {
-    ...(effectOf ? { effect: decided.effect } : {}),
-    ...(handling.attempt > 1 ? { attempts: handling.attempt } : {}),
-    ...(earlier ? { from: { execution: earlier.execution, callId: earlier.call } } : {}),
+    ...identity,
+    ms: monotonic() - since,
+    bytes,
+    outcome,
+    started,
+    ...begunOf(started, streamed),
+    ...((started || earlier) && tool?.effectOf && { effect: decided?.effect }),
+    ...(started && handling && handling.attempt > 1 && { attempts: handling.attempt }),
+    ...(earlier && { from: { execution: earlier.execution, callId: earlier.call } }),
   };
 }
 
 /** The field of a record that names the call of an earlier execution. */
-export function earlierOf({ earlier }: ToldCall["decided"]): Pick<CallRecord, "earlier"> {
-  return earlier ? { earlier: { execution: earlier.execution, call: earlier.call } } : {};
+export function earlierOf({ earlier }: OpenCall["decided"]): CallRecord["earlier"] {
+  return earlier && { execution: earlier.execution, call: earlier.call };
 }
 
 /** A stream that could not go on may have been begun by another driver. */

@@ -7,7 +7,7 @@ import { PortcullisError, type SlicedWork } from "../base/index.ts";
 import type { DecisionRecord } from "../journal/record.ts";
 import type { AllowedQuestion } from "../tools/tool.ts";
 import type { Answer } from "./answer.ts";
-import { earlierOf, isOfSurface } from "./call-ledger.ts";
+import { earlierOf, type GateLog, isOfSurface } from "./call-ledger.ts";
 import { type EarlierCall, isAnswered } from "./reuse/earlier-calls.ts";
 import { StandIns } from "./reuse/stand-ins.ts";
 import { askApproval, detailsOf, toolAbout } from "./approve/approval.ts";
@@ -33,16 +33,14 @@ const REDACTED = "secrets are taken out of what its client is given. Call it wit
 /** Decisions about a call whose input was read. */
 const SHOWN: ReadonlySet<string> = new Set(["held", "client", "allowed"]);
 
-export interface StepsParts
-  extends Pick<RunnerParts, "calls" | "admission" | "ledger" | "queues" | "inContext" | "share" | "earlier">, Rules {
+export interface StepsParts extends Omit<RunnerParts, "contextOf">, Rules {
   readonly scope: WorkScope;
   readonly runner: CallRunner;
   readonly remembered: RememberedDecisions;
-  /** Whether a call may wait for decisions and results from outside this process. */
-  readonly canWait: boolean;
-  /** Whether its journal outlives the process: a call whose approver fails can then be decided by others. */
-  readonly isDurable: boolean;
-  readonly waitMs: number | undefined;
+  /** Whether a call may wait for decisions and results from outside this process; false by default. */
+  readonly canWait?: boolean;
+  /** If it outlives the process, a call whose approver fails can be decided by others. */
+  readonly log: Pick<GateLog, "isDurable">;
   /** Called with the id of a call that begins to wait for a decision or a result from outside, and for nothing else. */
   readonly onWaiting: (callId: string) => void;
 }
@@ -58,18 +56,9 @@ export class CallSteps {
 
   constructor(parts: StepsParts) {
     this.#parts = parts;
-    const { earlier, ledger, remembered, scope, share } = parts;
+    const { earlier, ledger, remembered } = parts;
     this.#granted = new GrantedCalls(remembered.grants, ledger);
-    this.#standIns =
-      earlier &&
-      new StandIns({
-        ...parts,
-        earlier,
-        share,
-        redactor: scope.redactor,
-        mayBeHeld: (call) => mayBeHeld(call, parts),
-        ruleOn: (call, input) => ruleOn(call, input, parts),
-      });
+    this.#standIns = earlier && new StandIns({ ...parts, earlier });
   }
 
   /** Continues a call at the step that its journal records, or begins it. Resolves with undefined if the call ends first. */
@@ -196,11 +185,7 @@ export class CallSteps {
       );
     call.decided.approval = { type: "held" };
     calls.waits.hold(identity.callId);
-    const facts = {
-      decision: "held",
-      ...(policy === undefined ? {} : { policy }),
-      ...earlierOf(call.decided),
-    } as const;
+    const facts = { decision: "held", policy, earlier: earlierOf(call.decided) } as const;
     const held = ledger.decided(identity, facts, call);
     if (!isKnown) await held;
     if (calls.isGone(call)) return undefined;
@@ -227,7 +212,7 @@ export class CallSteps {
   }
 
   async #decideAndRun(call: OpenCall, input: unknown): Promise<Answer | undefined | typeof LATER> {
-    const { calls, canWait, execution, inContext, isDurable, ledger, remembered, scope } = this.#parts;
+    const { calls, canWait, execution, inContext, log, ledger, remembered, scope } = this.#parts;
     if (calls.isGone(call)) return undefined;
     // While the call waited to be asked about, an equal call may have been decided.
     const alike = this.#decideAlike(call);
@@ -250,7 +235,7 @@ export class CallSteps {
     // A decision from outside came first, or the time is over.
     if ("type" in decided) return this.#follow(call, decided);
     const { approval } = decided;
-    if (approval === "none" && canWait && isDurable) ledger.undecided(identity, decided.error);
+    if (approval === "none" && canWait && log.isDurable) ledger.undecided(identity, decided.error);
     else if (approval === "none")
       return calls.refuse(call, sentences.approvalUnavailable(call.tool.name), decided.error);
     if (approval === "later" || approval === "none") {
@@ -393,7 +378,8 @@ export class CallSteps {
 
   /** The answer to a call that has waited for too long. An approver that was asked is told. */
   async #expired(call: OpenCall, code?: string): Promise<Answer | undefined> {
-    const { calls, waitMs = 0 } = this.#parts;
+    const { calls, limits } = this.#parts;
+    const { waitMs = 0 } = limits;
     const { tool, identity } = call;
     calls.waits.release(identity.callId);
     call.over.setLate(`No answer came within ${waitMs} ms.`);
@@ -434,7 +420,7 @@ export class CallSteps {
     if (refused !== EFFECT_READ) return refused;
     calls.waits.hold(identity.callId);
     decided.isUnknown = true;
-    const facts = { decision: "held", code: OUTCOME_UNKNOWN, ...earlierOf(decided) } as const;
+    const facts = { decision: "held", code: OUTCOME_UNKNOWN, earlier: earlierOf(decided) } as const;
     await ledger.decided(identity, facts, call);
     return this.#waitOutside(call, OUTCOME_UNKNOWN);
   }

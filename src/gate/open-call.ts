@@ -37,7 +37,7 @@ export interface CallRequest {
   readonly reader?: StreamReader | undefined;
 }
 
-export type CallIdentity = Omit<CallRequest, "inputText" | "inputBytes" | "artifact" | "reader" | "idempotencyKey">;
+export type CallIdentity = Pick<CallRequest, "callId" | "tool" | "caller">;
 
 /** What the journal says of a call that another driver has left open. */
 export interface PastCall {
@@ -103,15 +103,6 @@ export interface Beside {
 }
 
 const NOTHING: Beside = {};
-
-/** A call as the journal, reports and spans read it. */
-export type ToldCall = Pick<
-  OpenCall,
-  "identity" | "since" | "tool" | "given" | "reader" | "tellInput" | "shownText" | "span" | "noticed" | "isCounted"
-> & {
-  readonly decided: Readonly<Decided>;
-  readonly handling: Readonly<Handling>;
-};
 
 interface Admitted {
   /** Whether it counts in the budget of calls. */

@@ -1,27 +1,27 @@
 import { memoryOf, monotonic, type Share } from "../base/index.ts";
-import type { TenantResults } from "../tools/observed/tenant-results.ts";
 import { type Admission, heldOfFailure } from "./admit/admission.ts";
 import type { Answer, Failure, Handled, Refusal } from "./answer.ts";
 import type { CallLedger } from "./call-ledger.ts";
 import { CallWaits } from "./approve/call-waits.ts";
 import { type CallIdentity, OpenCall } from "./open-call.ts";
-import { OpenStreams } from "./streams/open-streams.ts";
 import type { UnreadAnswers } from "./run/unread-answers.ts";
+import type { GateLimits } from "./admit/budget.ts";
+import type { WorkScope } from "./work-scope.ts";
 
 export interface OpenCallsParts {
   readonly admission: Admission;
   readonly ledger: CallLedger;
   readonly share: Share;
-  readonly unread: UnreadAnswers | undefined;
-  readonly waitMs: number | undefined;
-  /** Learns what results are like. */
-  readonly observed?: TenantResults | undefined;
+  readonly unread?: UnreadAnswers | undefined;
+  readonly limits: GateLimits;
+  readonly scope: WorkScope;
 }
 
 /** The calls of a session that have no answer yet. Each gets at most one answer, and none after the session has closed. */
 export class OpenCalls {
   readonly waits: CallWaits;
-  readonly streams = new OpenStreams();
+  /** Streams that the program reads. One that it has left counts no longer, though its call may still end. */
+  readonly streams = new Set<OpenCall>();
   readonly #parts: OpenCallsParts;
   readonly #open = new Map<string, OpenCall>();
   readonly #givenUp = new Set<string>();
@@ -29,7 +29,7 @@ export class OpenCalls {
 
   constructor(parts: OpenCallsParts) {
     this.#parts = parts;
-    this.waits = new CallWaits(this.#open, parts.waitMs, () => void this.#expire());
+    this.waits = new CallWaits(this.#open, parts.limits.waitMs, () => void this.#expire());
   }
 
   get size(): number {
@@ -55,7 +55,7 @@ export class OpenCalls {
 
   add(call: OpenCall): void {
     this.#open.set(call.identity.callId, call);
-    this.streams.add(call);
+    if (call.reader) this.streams.add(call);
   }
 
   /** The answer of a call whose handler has run, or whose result came from outside; undefined if it has ended. */
@@ -81,8 +81,8 @@ export class OpenCalls {
 
   /** Learns from a result, of a stream from an item. */
   observe({ tool }: OpenCall, text: string): void {
-    const { observed, share } = this.#parts;
-    observed?.note(tool, text, share.lane);
+    const { scope, share } = this.#parts;
+    scope.observed?.note(tool, text, share.lane);
   }
 
   /** Undefined if the call has ended. `error` is for the operator. */
@@ -94,16 +94,16 @@ export class OpenCalls {
   async refuse(refused: CallIdentity | OpenCall, answer: Refusal, error?: unknown): Promise<Answer | undefined> {
     const { admission, ledger, unread } = this.#parts;
     const call = refused instanceof OpenCall ? refused : undefined;
-    const identity = refused instanceof OpenCall ? refused.identity : refused;
+    const { callId, tool, caller } = refused instanceof OpenCall ? refused.identity : refused;
     if (call && this.isGone(call)) return undefined;
     if (call) call.decided.isRecorded = true;
-    this.#remove(identity.callId);
+    this.#remove(callId);
     admission.takeFailure(answer);
-    unread?.add(identity.callId, memoryOf(answer.message));
+    unread?.add(callId, memoryOf(answer.message));
     const { code } = answer;
     const policy = code === "policy_denied" ? call?.decided.policy : undefined;
-    const byPolicy = policy === undefined ? {} : { policy };
-    await ledger.decided(identity, { decision: "refused", code, ...byPolicy }, policy === undefined ? undefined : call);
+    const identity = { callId, tool, caller };
+    await ledger.decided(identity, { decision: "refused", code, policy }, policy === undefined ? undefined : call);
     ledger.refused(call ?? { identity, since: monotonic() }, answer, error);
     return answer;
   }
@@ -153,7 +153,7 @@ export class OpenCalls {
   #remove(callId: string): boolean {
     this.waits.remove(callId);
     const call = this.#open.get(callId);
-    if (call) this.streams.remove(call);
+    if (call) this.streams.delete(call);
     this.#parts.unread?.end(callId);
     return this.#open.delete(callId);
   }
@@ -175,5 +175,5 @@ export class OpenCalls {
 /** What the handler gave for a model beside its value. */
 function besideOf({ handling: { beside } }: OpenCall): Pick<Answer, "parts" | "from" | "redacted"> {
   const { parts, from, redacted } = beside;
-  return { ...(parts && { parts }), ...(from !== undefined && { from }), ...(redacted !== undefined && { redacted }) };
+  return { parts, from, redacted };
 }

@@ -6,6 +6,7 @@ import { shownDigest } from "../tools/tool-digest.ts";
 import type { CallContext, Caller, Tool } from "../tools/tool.ts";
 import type { ToolSet } from "../tools/tool-set.ts";
 import type { OpenCalls } from "./open-calls.ts";
+import type { WorkScope } from "./work-scope.ts";
 
 export interface SearchParts {
   readonly search: ToolSearch;
@@ -14,10 +15,10 @@ export interface SearchParts {
   readonly share: Share;
   readonly visibleTo: readonly Caller[];
   /** Tools that a model may call directly and finds by a search. */
-  readonly deferred: readonly Tool[];
-  readonly language: ProgramLanguage;
-  /** A tool as the tenant is shown it. */
-  readonly shown: ((tool: Tool) => Tool) | undefined;
+  readonly deferred?: readonly Tool[];
+  /** JavaScript by default. */
+  readonly language?: ProgramLanguage;
+  readonly scope: WorkScope;
 }
 
 /**
@@ -25,7 +26,7 @@ export interface SearchParts {
  * told of the others. The operator is told if the search could not do all that it was set up for.
  */
 export async function searchSession(
-  { search, tools, calls, share, visibleTo, deferred, language, shown }: SearchParts,
+  { search, tools, calls, share, visibleTo, deferred = [], language = "javascript", scope }: SearchParts,
   { query, limit }: SearchInput,
   { callId, caller: by, tenant }: CallContext,
 ): Promise<readonly FoundTool[]> {
@@ -38,6 +39,8 @@ export async function searchSession(
     // The error of a host's `embed` without its cause, which may quote what was searched for: no log holds that.
     if (call) call.noticed = PortcullisError.is(error) ? new PortcullisError(error.code, error.message) : error;
   };
+  // A tool as the tenant is shown it.
+  const shown = scope.observed?.shown;
   const work = <Value>(slices: SlicedWork<Value>) => share.lane.work(slices);
   const found = await search.find({ query, limit, among, caller, tenant, language, shown, work, onError });
   if (call) call.handling.beside = { shown: found.map(shownDigest) };

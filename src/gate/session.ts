@@ -18,10 +18,10 @@ import type { CallLine } from "./call-line.ts";
 import { CallQueues } from "./queues/call-queues.ts";
 import { CallRunner } from "./run/call-runner.ts";
 import { HandlerContext } from "./run/handler-context.ts";
-import { CallSteps } from "./call-steps.ts";
+import { CallSteps, type StepsParts } from "./call-steps.ts";
 import type { ParentSession, WorkBelow, WorkScope } from "./work-scope.ts";
 import { OVER } from "./call-end.ts";
-import { type CallIdentity, type CallRequest, OpenCall, type PastCall, type ToldCall } from "./open-call.ts";
+import { type CallIdentity, type CallRequest, OpenCall, type PastCall } from "./open-call.ts";
 import { OpenCalls } from "./open-calls.ts";
 import { type RememberedDecision, RememberedDecisions } from "./approve/remembered.ts";
 import { type ArtifactPlace, SessionArtifacts } from "./artifacts/session-artifacts.ts";
@@ -91,142 +91,104 @@ export class GateSession implements ParentSession, WorkBelow {
   isOwnerIdle: () => boolean = () => true;
   /** Called with the id of a call that begins to wait for a decision or a result from outside, and for nothing else. */
   onWaiting: (callId: string) => void = () => {};
-  readonly #options: SessionOptions;
-  readonly #admission: Admission;
-  readonly #ledger: CallLedger;
-  readonly #queues: CallQueues;
-  readonly #calls: OpenCalls;
+  readonly #parts: SessionOptions & Pick<StepsParts, "admission" | "calls" | "ledger" | "queues" | "remembered">;
   readonly #steps: CallSteps;
-  readonly #remembered: RememberedDecisions;
   readonly #endBelow: (() => void) | undefined;
   readonly #unmade: UnmadeCall[] = [];
   #ended: Promise<void> = Promise.resolve();
 
   constructor(gate: SharedRules, options: SessionOptions) {
-    const { execution, scope, limits, callers, visibleTo = callers, above, maxTokens, past, unread } = options;
-    const { waitMs, partBytes = limits.resultBytes } = limits;
-    this.#options = options;
+    const { above, artifacts, callers, execution, limits, past, scope, visibleTo = callers } = options;
     const share = options.share ?? gate.held.share(scope.tenant, limits.totalBytes);
-    const { tools } = gate;
-    const { deferred = [], language = "javascript" } = options;
-    const shown = scope.observed?.shown;
-    const search = searchTool((input, context) =>
-      searchSession({ search: gate.search, tools, calls, share, visibleTo, deferred, language, shown }, input, context),
-    );
-    const artifacts =
-      options.artifacts &&
-      new SessionArtifacts(options.artifacts, limits.artifacts ?? Number.POSITIVE_INFINITY, share, scope.redactor);
-    const own = new Map([search, ...(artifacts?.tools ?? [])].map((tool) => [tool.name, tool]));
-    const admission = new Admission({
-      tools,
-      own,
-      artifacts,
-      callers,
-      visibleTo,
-      isHosts: options.isHosts ?? false,
-      limits,
-      above: above?.session.budget,
-      maxTokens,
-      share,
-    });
+    const given = { ...gate, ...options, share, visibleTo };
+    const search = searchTool((input, context) => searchSession({ ...given, calls }, input, context));
+    const kept = artifacts && new SessionArtifacts(artifacts, limits.artifacts, share, scope.redactor);
+    const own = new Map([search, ...(kept?.tools ?? [])].map((tool) => [tool.name, tool]));
+    const admission = new Admission({ ...given, own, kept });
     if (past) admission.budget.restore(past);
     const ledger = new CallLedger(options);
-    const queues = new CallQueues(limits.concurrentCalls);
-    const calls = new OpenCalls({ admission, ledger, share, unread, waitMs, observed: scope.observed });
-    const { earlier } = options;
-    const shared = { calls, admission, ledger, queues, share, earlier, inContext: AsyncLocalStorage.snapshot() };
-    const remembered = new RememberedDecisions(past?.remembered);
-    const runner = new CallRunner({
-      ...shared,
-      unread,
-      limits,
-      partBytes,
-      tenant: scope.tenant,
-      redactor: scope.redactor,
-      toolQueues: gate.toolQueues,
-      contextOf: (call) => new HandlerContext(call, execution, scope, this),
-    });
+    const calls = new OpenCalls({ ...given, admission, ledger });
+    const parts = {
+      ...given,
+      admission,
+      ledger,
+      calls,
+      queues: new CallQueues(limits.concurrentCalls),
+      remembered: new RememberedDecisions(past?.remembered),
+      inContext: AsyncLocalStorage.snapshot(),
+    };
+    const contextOf = (call: OpenCall) => new HandlerContext(call, execution, scope, this);
     this.#steps = new CallSteps({
-      ...shared,
-      execution,
-      scope,
-      isGoverned: (tool) => !own.has(tool.name) && tools.get(tool.name) !== undefined,
-      runner,
-      remembered,
-      canWait: options.canWait ?? false,
-      isDurable: options.log.isDurable ?? false,
-      waitMs,
+      ...parts,
+      runner: new CallRunner({ ...parts, contextOf }),
+      isGoverned: ({ name }) => !own.has(name) && gate.tools.get(name) !== undefined,
       onWaiting: (callId) => this.onWaiting(callId),
     });
-    this.#remembered = remembered;
+    this.#parts = { ...parts, share: options.share };
     this.share = share;
-    this.#admission = admission;
-    this.#ledger = ledger;
-    this.#queues = queues;
-    this.#calls = calls;
     this.#endBelow = above?.session.beginBelow(above.callId, this);
   }
 
   get scope(): WorkScope {
-    return this.#options.scope;
+    return this.#parts.scope;
   }
 
   /** A journal in memory forgets what a client may still repeat under its id: that is one run, by one key of each call. */
   get run(): string {
-    const { execution, log, startedAt } = this.#options;
+    const { execution, log, startedAt } = this.#parts;
     return log.isDurable && startedAt !== undefined ? `${execution}:${startedAt}` : execution;
   }
 
   get budget(): Budget {
-    return this.#admission.budget;
+    return this.#parts.admission.budget;
   }
 
   get lines(): readonly CallLine[] {
-    return this.#ledger.lines;
+    return this.#parts.ledger.lines;
   }
 
   /** Inputs of calls that may have taken effect and gave no value, by their ids, as far as they are kept. */
   get inputs(): ReadonlyMap<string, string> {
-    return this.#ledger.inputs;
+    return this.#parts.ledger.inputs;
   }
 
   get usage(): Readonly<Record<"calls" | "open" | "resultBytes", number>> {
     const { calls, resultBytes } = this.budget;
-    return { calls, open: this.#calls.size, resultBytes };
+    return { calls, open: this.#parts.calls.size, resultBytes };
   }
 
   /** UTF-8 bytes of the items of its calls' streams, which `totalBytes` does not bound. */
   get streamedBytes(): number {
-    return this.#ledger.streamedBytes;
+    return this.#parts.ledger.streamedBytes;
   }
 
   isNamed(digest: string): boolean {
-    return this.#ledger.isNamed(digest);
+    return this.#parts.ledger.isNamed(digest);
   }
 
   /** The used budget, from which another session of the same execution continues. */
   get pastUse(): PastUse {
     const { calls, inputBytes, resultBytes } = this.budget;
     const lines = [...this.lines];
-    return { calls, openCalls: 0, inputBytes, resultBytes, lines, remembered: this.#remembered.all };
+    return { calls, openCalls: 0, inputBytes, resultBytes, lines, remembered: this.#parts.remembered.all };
   }
 
   get overdraft(): Overdraft | undefined {
-    return this.#admission.overdraft;
+    return this.#parts.admission.overdraft;
   }
 
   /** Whether its calls, and what they have started, wait for approvals and for nothing else. */
   get waitsForApproval(): boolean {
-    return !this.#calls.isClosed && this.#calls.waits.areApprovals && this.isOwnerIdle();
+    return !this.#parts.calls.isClosed && this.#parts.calls.waits.areApprovals && this.isOwnerIdle();
   }
 
   /** Whether a call waits for a decision or a result from outside this process, and for nothing else. */
   waitsFor(callId: string): boolean {
-    return this.#calls.waits.isOutside(callId);
+    return this.#parts.calls.waits.isOutside(callId);
   }
 
   get waitsOutside(): boolean {
-    return !this.#calls.isClosed && this.#calls.waits.areOutside;
+    return !this.#parts.calls.isClosed && this.#parts.calls.waits.areOutside;
   }
 
   /**
@@ -234,39 +196,44 @@ export class GateSession implements ParentSession, WorkBelow {
    * there was one. `past` is for a call that another driver has left open. Rejects only if the journal does.
    */
   call(request: CallRequest, past: PastCall = {}): Promise<Answer | undefined> {
-    const found = this.#admission.toolOf(request);
-    if (!("execute" in found)) return this.#calls.refuse(request, found);
-    if (this.#calls.isClosed || this.#calls.isGivenUp(request.callId)) return this.#calls.drop(request);
+    const found = this.#parts.admission.toolOf(request);
+    if (!("execute" in found)) return this.#parts.calls.refuse(request, found);
+    if (this.#parts.calls.isClosed || this.#parts.calls.isGivenUp(request.callId))
+      return this.#parts.calls.drop(request);
     const { inputBytes = Buffer.byteLength(request.inputText) } = request;
-    const refusal = this.#admission.takeInput(request, inputBytes);
-    if (refusal) return this.#calls.refuse(request, refusal);
+    const refusal = this.#parts.admission.takeInput(request, inputBytes);
+    if (refusal) return this.#parts.calls.refuse(request, refusal);
 
     // A call that an earlier driver has let in stays in: the streams beside it may have ended there.
     const isLetIn = past.decided !== undefined && past.decided.decision !== "refused";
     const overStreams =
-      found.stream && request.reader && !isLetIn ? this.#admission.overStreams(found, this.#calls.streams) : undefined;
-    if (overStreams) return this.#calls.refuse(request, overStreams);
+      found.stream && request.reader && !isLetIn
+        ? this.#parts.admission.overStreams(found, this.#parts.calls.streams)
+        : undefined;
+    if (overStreams) return this.#parts.calls.refuse(request, overStreams);
 
-    const span = this.#options.spans?.begin({ ...request, isClients: isOfSurface(this.#options.scope) });
+    const span = this.#parts.spans?.begin({ ...request, isClients: isOfSurface(this.#parts.scope) });
     return this.#answer(new OpenCall(found, request, { isCounted: true, span, inputBytes }), past);
   }
 
   /** Takes an admitted call through the gate, from its approval on. The tool need not be among the session's. */
   callOf(tool: Tool, request: CallRequest, past: PastCall = {}): Promise<Answer | undefined> {
-    return this.#calls.isClosed ? this.#calls.drop(request) : this.#answer(new OpenCall(tool, request), past);
+    return this.#parts.calls.isClosed
+      ? this.#parts.calls.drop(request)
+      : this.#answer(new OpenCall(tool, request), past);
   }
 
   #answer(call: OpenCall, past: PastCall): Promise<Answer | undefined> {
-    this.#calls.add(call);
+    this.#parts.calls.add(call);
     return call.over.or<Answer | undefined, Answer | undefined>(
       () => this.#steps.goOn(call, past),
       (answer) => {
-        this.#admission.end(call);
+        this.#parts.admission.end(call);
         if (call.dropped) return call.dropped.then(() => undefined);
-        return answer === OVER || this.#calls.isClosed ? undefined : withApprover(answer, call);
+        return answer === OVER || this.#parts.calls.isClosed ? undefined : withApprover(answer, call);
       },
       (error) => {
-        this.#admission.end(call);
+        this.#parts.admission.end(call);
         throw error;
       },
     );
@@ -277,17 +244,17 @@ export class GateSession implements ParentSession, WorkBelow {
    * limit of calls is exceeded.
    */
   async countCall(about: CallIdentity): Promise<Answer | undefined> {
-    const refusal = this.#admission.countCall(about.tool);
-    return refusal && this.#calls.refuse(about, refusal);
+    const refusal = this.#parts.admission.countCall(about.tool);
+    return refusal && this.#parts.calls.refuse(about, refusal);
   }
 
   effectOf(request: Pick<CallRequest, "tool" | "inputText">): Promise<Effect> {
-    return this.#admission.effectOf(request);
+    return this.#parts.admission.effectOf(request);
   }
 
   /** Passes the records of others to the calls that wait for them. Records that no call waits for are dropped. */
   take(records: readonly ForeignRecord[]): void {
-    for (const record of records) if (record.type !== "alive") this.#calls.waits.take(record);
+    for (const record of records) if (record.type !== "alive") this.#parts.calls.waits.take(record);
   }
 
   /** A call that goes no further, because its owner has ended. It is listed when the session closes. */
@@ -297,31 +264,31 @@ export class GateSession implements ParentSession, WorkBelow {
 
   /** The owner has read the answer of a call, or a batch of it that takes `bytes`. Returns the memory that it takes. */
   noteRead(callId: string, bytes?: number): number {
-    if (bytes !== undefined) this.#calls.get(callId)?.handling.stream?.tell();
-    return this.#options.unread?.remove(callId, bytes) ?? 0;
+    if (bytes !== undefined) this.#parts.calls.get(callId)?.handling.stream?.tell();
+    return this.#parts.unread?.remove(callId, bytes) ?? 0;
   }
 
   /** The owner can take one more batch of a call's stream. */
   more(callId: string): void {
-    this.#calls.get(callId)?.more();
+    this.#parts.calls.get(callId)?.more();
   }
 
   /** The owner has left a call's stream, and says so by `stopReading` soon. Streams that it begins meanwhile find the place free. */
   noteLeft(callId: string): void {
-    const call = this.#calls.get(callId);
-    if (call) this.#calls.streams.remove(call);
+    const call = this.#parts.calls.get(callId);
+    if (call) this.#parts.calls.streams.delete(call);
   }
 
   /** The owner reads no more of a call's stream. Of any other call the owner cannot do without the answer. */
   stopReading(callId: string): Promise<void> {
-    const call = this.#calls.get(callId);
+    const call = this.#parts.calls.get(callId);
     if (!call?.reader) return Promise.resolve();
     const { stream } = call.handling;
     const handled = stream ? stream.stop() : this.#leftBefore(call);
     if (!stream && !handled) return this.giveUp(callId, STOPPED);
     // Without it the stream has ended, and its answer is being made.
     if (handled) {
-      this.#calls.finish(call, handled);
+      this.#parts.calls.finish(call, handled);
       call.end(STOPPED);
     }
     return Promise.resolve();
@@ -334,11 +301,11 @@ export class GateSession implements ParentSession, WorkBelow {
 
   /** Gives up a call: aborts it if it has no answer yet, and drops a later result of its handler. */
   giveUp(callId: string, reason: string): Promise<void> {
-    return this.#calls.giveUp(callId, reason);
+    return this.#parts.calls.giveUp(callId, reason);
   }
 
   get limits(): GateLimits {
-    return this.#options.limits;
+    return this.#parts.limits;
   }
 
   ask(call: OpenCall, question: unknown): Promise<AllowedQuestion | false> {
@@ -346,34 +313,34 @@ export class GateSession implements ParentSession, WorkBelow {
   }
 
   note(line: CallLine): void {
-    this.#ledger.note(line);
+    this.#parts.ledger.note(line);
   }
 
   beginBelow(callId: string, work: WorkBelow): () => void {
-    return this.#calls.waits.beginBelow(callId, work);
+    return this.#parts.calls.waits.beginBelow(callId, work);
   }
 
   /** Ends the session and leaves its calls open in the journal, for another driver, with which they arrive and count again. */
   suspend(reason: string | Error = "The execution waits."): void {
-    if (this.#calls.isClosed) return;
+    if (this.#parts.calls.isClosed) return;
     const open = this.#shut();
     this.budget.giveBackCalls(open.filter(({ isCounted }) => isCounted).length);
     for (const call of open) {
       call.end(reason);
-      this.#ledger.left(call);
+      this.#parts.ledger.left(call);
     }
-    if (!this.#options.share) this.share.end();
+    if (!this.#parts.share) this.share.end();
   }
 
   /** Ends the session: aborts open calls, starts no more, and drops later answers. */
   close(): void {
-    if (this.#calls.isClosed) return;
+    if (this.#parts.calls.isClosed) return;
     const open = this.#shut();
     // Work that is under way is aborted at once. Calls that only wait cannot start any more, and there may be thousands.
     for (const call of open) if (call.isUnderWay) this.#end(call);
     const ending = this.share.lane.work(this.#endAll(open.filter((call) => !call.isOver)));
     this.#ended = Promise.resolve(ending);
-    if (!this.#options.share) this.share.end();
+    if (!this.#parts.share) this.share.end();
   }
 
   /** Resolves once every call that was open when the session closed is journalled and listed. */
@@ -382,8 +349,8 @@ export class GateSession implements ParentSession, WorkBelow {
   }
 
   #shut(): readonly OpenCall[] {
-    const open = this.#calls.close();
-    this.#queues.close();
+    const open = this.#parts.calls.close();
+    this.#parts.queues.close();
     this.#endBelow?.();
     return open;
   }
@@ -394,17 +361,17 @@ export class GateSession implements ParentSession, WorkBelow {
       yield;
     }
     for (const call of this.#unmade) {
-      this.#ledger.unmade(call);
+      this.#parts.ledger.unmade(call);
       yield;
     }
   }
 
   #end(call: OpenCall): void {
-    this.#calls.end(call, "The execution has ended.");
+    this.#parts.calls.end(call, "The execution has ended.");
   }
 }
 
-function withApprover(answer: Answer | undefined, { decided: { approval } }: ToldCall): Answer | undefined {
+function withApprover(answer: Answer | undefined, { decided: { approval } }: OpenCall): Answer | undefined {
   const approvedBy = approval?.type === "approved" ? approverOf(approval) : undefined;
   return answer && approvedBy !== undefined ? { ...answer, approvedBy } : answer;
 }

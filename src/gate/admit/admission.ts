@@ -11,19 +11,19 @@ import type { Beside, CallIdentity, CallRequest, Handling, OpenCall } from "../o
 import { parsedBytes, type ReadInput, readInput, type ShownInput } from "./read-input.ts";
 import type { SessionArtifacts } from "../artifacts/session-artifacts.ts";
 import * as sentences from "../sentences.ts";
-import type { OpenStreams } from "../streams/open-streams.ts";
+import type { ParentCall } from "../work-scope.ts";
 
 export interface AdmissionParts {
   readonly tools: ToolSet;
   /** The session's own tools, which are not in the set: the search, and the tools that keep values. */
   readonly own: ReadonlyMap<string, Tool>;
-  readonly artifacts: SessionArtifacts | undefined;
+  readonly kept: SessionArtifacts | undefined;
   readonly callers: readonly Caller[];
   readonly visibleTo: readonly Caller[];
-  readonly isHosts: boolean;
+  readonly isHosts?: boolean;
   readonly limits: GateLimits;
-  readonly above: Budget | undefined;
-  readonly maxTokens: number | undefined;
+  readonly above?: ParentCall | undefined;
+  readonly maxTokens?: number;
   readonly share: Share;
 }
 
@@ -45,7 +45,7 @@ export class Admission {
 
   constructor(parts: AdmissionParts) {
     this.#parts = parts;
-    this.budget = new Budget(parts.limits, parts.above, parts.maxTokens);
+    this.budget = new Budget(parts.limits, parts.above?.session.budget, parts.maxTokens);
   }
 
   get overdraft(): Overdraft | undefined {
@@ -71,10 +71,11 @@ export class Admission {
   }
 
   /** The refusal of one more stream of a tool. It would wait for the ends of the others, which its program may read only with it. */
-  overStreams({ name, concurrency }: Tool, open: OpenStreams): Refusal | undefined {
+  overStreams({ name, concurrency }: Tool, open: ReadonlySet<OpenCall>): Refusal | undefined {
     const { streams: allowed = Number.POSITIVE_INFINITY } = this.#parts.limits;
-    if (open.count >= allowed) return this.#overdrawn(name, { limit: "streams", allowed, seen: allowed + 1 });
-    return open.of(name) >= concurrency ? sentences.streamsAtOnce(name, concurrency) : undefined;
+    if (open.size >= allowed) return this.#overdrawn(name, { limit: "streams", allowed, seen: allowed + 1 });
+    const ofTool = [...open].filter(({ tool }) => tool.name === name);
+    return ofTool.length >= concurrency ? sentences.streamsAtOnce(name, concurrency) : undefined;
   }
 
   /** Reserves the text of an input, of so many bytes of UTF-8. Returns the refusal if it exceeds the budget. */
@@ -89,9 +90,8 @@ export class Admission {
    * ends first. Returns a promise only if it must wait, because it runs for every call.
    */
   readInput(call: OpenCall): TakenInput | Promise<TakenInput> {
-    const { artifacts } = this.#parts;
-    if (artifacts && call.tool.name === SAVE_ARTIFACT)
-      return artifacts.readSave(call).then((read) => this.#taken(call, read));
+    const { kept } = this.#parts;
+    if (kept && call.tool.name === SAVE_ARTIFACT) return kept.readSave(call).then((read) => this.#taken(call, read));
     const reading = this.#parts.share.lane.run(() => this.#read(call));
     return reading instanceof Promise ? reading.then((read) => this.#taken(call, read)) : this.#taken(call, reading);
   }
@@ -206,7 +206,7 @@ export class Admission {
   #taken(call: OpenCall, read: ReadInput | undefined): TakenInput {
     if (!read || call.isOver) return undefined;
     if (read.ok === "no_room") return this.#overdrawn(call.tool.name, read.overdraft);
-    const reason = read.ok ? this.#parts.artifacts?.faultOf(call.tool.name, read.value) : read.reason;
+    const reason = read.ok ? this.#parts.kept?.faultOf(call.tool.name, read.value) : read.reason;
     if (reason !== undefined || !read.ok) return sentences.inputInvalid(call.tool.name, call.tool, reason ?? "");
     return (call.shown ? undefined : this.show(call, { converted: read.converted })) ?? read;
   }

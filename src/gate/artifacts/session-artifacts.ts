@@ -54,7 +54,7 @@ export class SessionArtifacts {
   readonly #redactor: Redactor | undefined;
 
   /** `allowed` is the number of names that there may be. */
-  constructor(place: ArtifactPlace, allowed: number, share: Share, redactor?: Redactor) {
+  constructor(place: ArtifactPlace, allowed = Number.POSITIVE_INFINITY, share: Share, redactor?: Redactor) {
     this.#redactor = redactor;
     this.#place = place;
     this.#allowed = allowed;

@@ -1,29 +1,19 @@
 import type { Effect } from "../../tools/tool.ts";
 import { graverEffect } from "../../tools/effect.ts";
-import type { Admission } from "../admit/admission.ts";
 import { ALLOWED } from "../approve/policy.ts";
-import type { RuledCall } from "../approve/rule-on.ts";
+import { mayBeHeld, type RuledCall, ruleOn, type Rules } from "../approve/rule-on.ts";
 import type { Answer } from "../answer.ts";
 import type { OpenCall } from "../open-call.ts";
-import type { OpenCalls } from "../open-calls.ts";
 import { policyUnavailable } from "../sentences.ts";
-import type { CallRunner } from "../run/call-runner.ts";
-import type { Redactor } from "../../journal/redaction/redactor.ts";
-import type { Share } from "../../base/index.ts";
+import type { CallRunner, RunnerParts } from "../run/call-runner.ts";
+import type { WorkScope } from "../work-scope.ts";
 import { canonicalDigest } from "../run/canonical-json.ts";
 import { type EarlierCall, type EarlierCalls, keyOfCall } from "./earlier-calls.ts";
 
-export interface StandInParts {
+export interface StandInParts extends Omit<RunnerParts, "contextOf">, Rules {
   readonly earlier: EarlierCalls;
-  readonly admission: Admission;
-  readonly calls: OpenCalls;
   readonly runner: CallRunner;
-  readonly share: Share;
-  readonly redactor: Redactor | undefined;
-  /** Whether the tool's rule or a policy may have a say about the call. */
-  readonly mayBeHeld: (call: OpenCall) => boolean;
-  /** What they say. */
-  readonly ruleOn: (call: OpenCall, input: unknown) => Promise<RuledCall>;
+  readonly scope: WorkScope;
 }
 
 /** What is known of a call once its input was read. */
@@ -71,7 +61,8 @@ export class StandIns {
 
   /** A call that may have taken effect, and whose redacted input is that of this call. */
   async #hidden(call: OpenCall): Promise<EarlierCall | undefined> {
-    const { earlier, calls, share, redactor } = this.#parts;
+    const { earlier, calls, share, scope } = this.#parts;
+    const { redactor } = scope;
     const { tool, inputText } = call;
     if (calls.isGone(call) || !earlier.hides(tool)) return undefined;
     if (!redactor) return earlier.takeHidden(tool, undefined);
@@ -83,13 +74,14 @@ export class StandIns {
   /** Reads the input if more than the tool decides. The call may change more, or need more, than the earlier one did. */
   async #read(call: OpenCall, before: Effect = "read"): Promise<Known | Answer | undefined> {
     const { tool, decided } = call;
-    const { runner, admission, mayBeHeld, ruleOn } = this.#parts;
-    if (!tool.effectOf && !mayBeHeld(call)) return { effect: graverEffect(tool.effect, before), ruled: ALLOWED };
+    const { runner, admission } = this.#parts;
+    const isHeld = mayBeHeld(call, this.#parts);
+    if (!tool.effectOf && !isHeld) return { effect: graverEffect(tool.effect, before), ruled: ALLOWED };
     decided.effectBefore = before;
     const known = await runner.withInput<Known>(call, async (input) => {
       return {
         effect: graverEffect(decided.effect, before),
-        ruled: mayBeHeld(call) ? await ruleOn(call, input) : ALLOWED,
+        ruled: isHeld ? await ruleOn(call, input, this.#parts) : ALLOWED,
       };
     });
     admission.giveBackInput(call);

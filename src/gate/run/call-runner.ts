@@ -7,7 +7,7 @@ import type { AsyncLocalStorage } from "node:async_hooks";
 import { Content, displayText, keptParts, keptSource, partsBytes } from "../../tools/content.ts";
 import type { CallContext } from "../../tools/tool.ts";
 import type { Redactor } from "../../journal/redaction/redactor.ts";
-import { describe, isLarge, type ResultLimits, serialiseResult } from "../../base/index.ts";
+import { describe, isLarge, serialiseResult } from "../../base/index.ts";
 import type { TakenInput } from "../admit/admission.ts";
 import type { Answer, Failure, Handled } from "../answer.ts";
 import { runAttempts } from "./attempts.ts";
@@ -24,14 +24,9 @@ import { StoredText } from "../artifacts/session-artifacts.ts";
 import { SAVE_ARTIFACT } from "../../tools/tool-name.ts";
 import type { ToolQueues } from "../queues/tool-queues.ts";
 
-export interface RunnerParts extends Omit<OpenCallsParts, "waitMs"> {
+export interface RunnerParts extends OpenCallsParts {
   readonly calls: OpenCalls;
   readonly queues: CallQueues;
-  readonly limits: ResultLimits & { readonly streamBytes?: number | undefined };
-  /** Bytes that the images and files of one result may have, as base64. */
-  readonly partBytes: number;
-  readonly tenant: string;
-  readonly redactor: Redactor | undefined;
   readonly toolQueues: ToolQueues;
   /** Runs a function in the execution's async context. Queues and slices would run it in another execution's. */
   readonly inContext: ReturnType<typeof AsyncLocalStorage.snapshot>;
@@ -59,11 +54,11 @@ export class CallRunner {
    * tool is free again, so that a program that reads nothing does not keep others from the tool.
    */
   runAtItsTurn(call: OpenCall, read?: { readonly input: unknown }): Promise<Answer | undefined> {
-    const { queues, tenant, toolQueues, unread } = this.#parts;
+    const { queues, scope, toolQueues, unread } = this.#parts;
     const run = () => (read ? this.#run(call, read.input) : this.withInput(call, (input) => this.#run(call, input)));
     const answer = (ran: Answer | Ran) => this.#answer(call, ran);
     const start = () =>
-      toolQueues.whenFree(call.tool, tenant, run, call.tool.rate ? call.signal : queues.closing).then(answer);
+      toolQueues.whenFree(call.tool, scope.tenant, run, call.tool.rate ? call.signal : queues.closing).then(answer);
     // A program may read many streams side by side: one that waited for the others' ends would hold them up for ever.
     if (call.reader) return start();
     return queues.run("handlers", () => {
@@ -137,7 +132,7 @@ export class CallRunner {
   }
 
   #handle(call: OpenCall, input: unknown): Ran | Promise<Ran> {
-    const { admission, calls, ledger, inContext, contextOf, tenant, toolQueues } = this.#parts;
+    const { admission, calls, ledger, inContext, contextOf, scope, toolQueues } = this.#parts;
     if (calls.isGone(call)) return undefined;
     ledger.started(call.identity, call.tool);
     const { span, tool } = call;
@@ -149,7 +144,7 @@ export class CallRunner {
             retry,
             ledger,
             readInput: () => admission.readInput(call),
-            whenRate: () => toolQueues.whenRate(tool, tenant, call.signal),
+            whenRate: () => toolQueues.whenRate(tool, scope.tenant, call.signal),
           })
         : runHandler(call, input, contextOf(call));
     return inContext(span ? () => span.run(handle) : handle);
@@ -226,7 +221,7 @@ export class CallRunner {
       unread.end(call.identity.callId);
       return unread.makeLarge(make);
     };
-    const { redactor } = this.#parts;
+    const { redactor } = this.#parts.scope;
     const { display, named } = call.handling.beside;
     return redactor && (display !== undefined || named) ? redactBeside(call, redactor, result).then(answer) : answer();
   }
@@ -256,7 +251,7 @@ export class CallRunner {
     handling.beside = isDirect ? said : { ...said, partsLeftOut: parts.length };
     if (!isDirect || parts.length === 0) return undefined;
     const bytes = partsBytes(parts);
-    const { partBytes } = this.#parts;
+    const { resultBytes, partBytes = resultBytes } = this.#parts.limits;
     if (bytes > partBytes) return sentences.partsTooLarge(tool.name, bytes, partBytes);
     handling.beside = { ...said, parts: keptParts(parts) };
     return undefined;
