@@ -1,5 +1,5 @@
-import { PortcullisError, type SlicedWork } from "../../base/index.ts";
-import { type AskedTool, groupedName, refused } from "./surface/surface.ts";
+import type { SlicedWork } from "../../base/index.ts";
+import { type AskedTool, groupedName, orRefused, refused } from "./surface/surface.ts";
 import { CLIENT_TEXT_STEPS, textTool } from "../../tools/define-text-tool.ts";
 import { defineTool, runsAt } from "../../tools/define-tool.ts";
 import { PatternStates } from "../../tools/json-schema/index.ts";
@@ -84,11 +84,11 @@ function identifier(name: string): string {
 
 function toolOf(name: string, asked: AskedTool, states: PatternStates): Tool {
   const { description, inputSchema: input, textFormat, outputSchema: output, callers, isDeferred, place } = asked;
-  try {
+  return orRefused(place, () => {
     const about = {
       name,
       description: description.trim() === "" ? name : description,
-      ...(output === undefined ? {} : { outputSchema: storedSchema(output, { states }) }),
+      outputSchema: output && storedSchema(output, { states }),
       allowedCallers: callers,
       // The client itself decides what a call changes, and when it is made.
       effect: "read" as const,
@@ -101,8 +101,5 @@ function toolOf(name: string, asked: AskedTool, states: PatternStates): Tool {
     const unfit = states.take(compiledForm(tool.inputSchema)?.states ?? 0);
     if (unfit !== undefined) throw refused(place, `its format ${unfit}.`);
     return tool;
-  } catch (error) {
-    if (!PortcullisError.is(error)) throw error;
-    throw refused(place, error.message.slice(0, 1000));
-  }
+  });
 }

@@ -1,7 +1,7 @@
 import type { Lane, SlicedWork } from "../../base/index.ts";
 import type { AgentEvent } from "../../conversations/event.ts";
 import type { ReplyPart, ReplyWriter } from "./surface/surface.ts";
-import { reasoningKey, textKey } from "./carried/client-ids.ts";
+import { spokenKey } from "./carried/client-ids.ts";
 
 export interface LiveReplyParts {
   readonly writer: ReplyWriter;
@@ -37,8 +37,8 @@ export class LiveReply {
     if (event.execution !== this.#parts.execution) return;
     const turn = this.#turns;
     if (event.type === "turn_ended") this.#turns += 1;
-    if (event.type === "text") this.#then(() => this.#piece(textKey(turn), event.text));
-    else if (event.type === "reasoning") this.#then(() => this.#piece(reasoningKey(turn), event.text));
+    if (event.type === "text" || event.type === "reasoning")
+      this.#then(() => this.#piece(spokenKey(event.type, turn), event.text));
     else if (SHOWN.has(event.type)) this.#then(() => this.#catchUp());
   };
 

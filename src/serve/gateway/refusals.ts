@@ -47,30 +47,21 @@ export function refusalOf(error: unknown): Refusal {
   return error instanceof RefusedAsk ? error.refusal : refusalOfProblem(problemOf(error));
 }
 
-const KIND_OF_FAILURE: Readonly<Record<ProviderFailureCode, RefusalKind>> = {
+/** What a client is told of a provider that failed, after "The model behind this server". */
+const FAILURES: Readonly<Record<ProviderFailureCode, readonly [kind: RefusalKind, words: string]>> = {
   // The key is the operator's, and no client can mend it.
-  key_refused: "failed",
-  rate_limited: "rate_limited",
-  overloaded: "overloaded",
-  request_refused: "invalid",
-  server_failed: "failed",
-  timed_out: "timed_out",
-  unreachable: "overloaded",
-  interrupted: "failed",
-  reply_invalid: "failed",
-};
-
-const SENTENCES: Readonly<Record<ProviderFailureCode, string>> = {
-  key_refused: "The model behind this server cannot be asked now: its operator can read why.",
-  rate_limited: "The model behind this server takes no more requests for now. Try again later.",
-  overloaded: "The model behind this server is overloaded. Try again later.",
-  request_refused:
-    "The model behind this server does not take this request: a feature that it lacks, or a conversation that is too long. The server's operator can read why.",
-  server_failed: "The model behind this server failed. Try again later.",
-  timed_out: "The model behind this server did not answer in time.",
-  unreachable: "The model behind this server cannot be reached. Try again later.",
-  interrupted: "The answer of the model behind this server broke off. Try again.",
-  reply_invalid: "The answer of the model behind this server could not be read.",
+  key_refused: ["failed", "cannot be asked now: its operator can read why."],
+  rate_limited: ["rate_limited", "takes no more requests for now. Try again later."],
+  overloaded: ["overloaded", "is overloaded. Try again later."],
+  request_refused: [
+    "invalid",
+    "does not take this request: a feature that it lacks, or a conversation that is too long. The server's operator can read why.",
+  ],
+  server_failed: ["failed", "failed. Try again later."],
+  timed_out: ["timed_out", "did not answer in time."],
+  unreachable: ["overloaded", "cannot be reached. Try again later."],
+  interrupted: ["failed", "broke its answer off. Try again."],
+  reply_invalid: ["failed", "gave an answer that could not be read."],
 };
 
 /** Why a conversation has given no answer; undefined if it has. What a provider says is for the operator alone. */
@@ -79,8 +70,8 @@ export function refusalOfEnding(ending: AgentEnding): Refusal | undefined {
   if (ending.type === "cancelled") return { kind: "overloaded", message: "The request was cancelled. Send it again." };
   if (ending.type !== "provider_failed") return undefined;
   const { code } = ending.failure;
-  const known = Object.hasOwn(KIND_OF_FAILURE, code);
-  return { kind: known ? KIND_OF_FAILURE[code] : "failed", message: known ? SENTENCES[code] : SENTENCES.server_failed };
+  const [kind, words] = FAILURES[Object.hasOwn(FAILURES, code) ? code : "server_failed"];
+  return { kind, message: `The model behind this server ${words}` };
 }
 
 export function newRequestId(): string {

@@ -1,8 +1,7 @@
 import type { SendOptions } from "../../conversations/agent-options.ts";
 import type { AgentEvent } from "../../conversations/event.ts";
 import type { ModelSettings } from "../../models/model.ts";
-import { type Asked, refused } from "./surface/surface.ts";
-import { PortcullisError } from "../../base/index.ts";
+import { type Asked, orRefused } from "./surface/surface.ts";
 import { storedSchema } from "../../tools/schema.ts";
 import type { ClientTools } from "./client-tools.ts";
 import type { Exchange } from "./gateway-parts.ts";
@@ -26,7 +25,7 @@ export function optionsFor(
     programs: programs ? "local" : "none",
     instructions,
     settings,
-    answer: answer && answerSchema(answer),
+    answer: answer && orRefused("format.schema", () => storedSchema(answer)),
     limits: { waitMs: pauseMs },
     loop: {
       maxTurns: MAX_TURNS,
@@ -52,13 +51,4 @@ export function settingsFor({ settings }: Asked, tools: ClientTools): ModelSetti
   const { toolChoice } = settings;
   if (typeof toolChoice !== "object") return settings;
   return { ...settings, toolChoice: { tool: tools.own(toolChoice.tool) } };
-}
-
-function answerSchema(schema: NonNullable<ModelSettings["answer"]>) {
-  try {
-    return storedSchema(schema);
-  } catch (error) {
-    if (!PortcullisError.is(error)) throw error;
-    throw refused("output_config.format.schema", error.message.slice(0, 1000));
-  }
 }

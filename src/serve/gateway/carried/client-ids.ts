@@ -50,11 +50,8 @@ export class ClientIds {
 
   /** A text or a summary of reasoning by its key, without its words. */
   spoken(execution: string, key: string): SpokenPart {
-    const turn = turnOfKey(key);
-    const sealed = { execution, numbers: [turn] };
-    if (key === textKey(turn)) return { type: "text", key, id: this.write("text", sealed), text: "" };
-    const id = this.write("reasoning", sealed);
-    return { type: "reasoning", key, id, text: "", sealed: id };
+    const [type, turn] = key.split(" ") as [SpokenPart["type"], string];
+    return { type, key, id: this.write(type, { execution, numbers: [Number(turn)] }), text: "" };
   }
 
   state(execution: string): string {
@@ -68,34 +65,17 @@ export class ClientIds {
 
   /** A part as the client sees it. Throws `RefusedAsk` for a call whose input nothing here has. */
   part(execution: string, told: ToldPart, tools: ClientTools): ReplyPart {
-    switch (told.type) {
-      case "text":
-        return { ...this.spoken(execution, textKey(told.turn)), text: told.text };
-      case "reasoning":
-        return { ...this.spoken(execution, reasoningKey(told.turn)), text: told.text };
-      case "program": {
-        const { place, source } = told;
-        const id = this.program(execution, place);
-        return { type: "program", key: keyOf("program", place), id, source, state: this.state(execution) };
-      }
-      case "program_ended": {
-        const { place, ...ended } = told;
-        return { ...ended, key: keyOf("ended", place), id: this.program(execution, place) };
-      }
-      case "call": {
-        const { place, tool, inputText = refuseRedacted() } = told;
-        const { name = tool, namespace } = tools.given(tool) ?? {};
-        return {
-          type: "call",
-          key: keyOf("call", place),
-          id: this.call(execution, place),
-          tool: name,
-          namespace,
-          inputText,
-          program: place.number === undefined ? undefined : this.program(execution, place),
-        };
-      }
+    if (!("place" in told)) return { ...this.spoken(execution, spokenKey(told.type, told.turn)), text: told.text };
+    const { place, ...about } = told;
+    const key = `${told.type} ${place.turn} ${place.call} ${place.number}`;
+    if (about.type !== "call") {
+      const id = this.program(execution, place);
+      return about.type === "program" ? { ...about, key, id, state: this.state(execution) } : { ...about, key, id };
     }
+    const { type, tool, inputText = refuseRedacted() } = about;
+    const { name = tool, namespace } = tools.given(tool) ?? {};
+    const program = place.number === undefined ? undefined : this.program(execution, place);
+    return { type, key, id: this.call(execution, place), tool: name, namespace, inputText, program };
   }
 }
 
@@ -107,20 +87,7 @@ function refuseRedacted(): never {
   });
 }
 
-/** Tells the text of a turn apart from all other parts of its conversation. */
-export function textKey(turn: number): string {
-  return `text ${turn}`;
-}
-
-export function reasoningKey(turn: number): string {
-  return `reasoning ${turn}`;
-}
-
-/** The turn whose text or reasoning has this key. */
-function turnOfKey(key: string): number {
-  return Number(key.slice(key.indexOf(" ") + 1));
-}
-
-function keyOf(what: string, { turn, call, number = -1 }: CallPlace): string {
-  return `${what} ${turn} ${call} ${number}`;
+/** Tells the text or the reasoning of a turn apart from all other parts of its conversation. */
+export function spokenKey(type: SpokenPart["type"], turn: number): string {
+  return `${type} ${turn}`;
 }

@@ -30,8 +30,7 @@ export interface CallPlace {
 }
 
 export type ToldPart =
-  | { readonly type: "reasoning"; readonly turn: number; readonly text: string }
-  | { readonly type: "text"; readonly turn: number; readonly text: string }
+  | { readonly type: "text" | "reasoning"; readonly turn: number; readonly text: string }
   | {
       readonly type: "call";
       readonly place: CallPlace;
@@ -64,7 +63,7 @@ export interface Reply {
   /** The calls for which its client is asked. */
   readonly calls: ClientCall[];
   usage: ModelUsage;
-  programs: ProgramBytes;
+  readonly programs: { -readonly [Name in keyof ProgramBytes]: number };
   /** How the conversation rests after it; undefined if it waits, or goes on. */
   ending: AgentEnding | undefined;
 }
@@ -151,7 +150,7 @@ async function toldIn(journal: Journal, state: KnownState, log: TurnLog): Promis
 /** Endings that were no answer: what comes after them belongs to the same one. */
 const UNTOLD: ReadonlySet<AgentEnding["type"]> = new Set(["provider_failed", "cancelled"]);
 
-function emptyReply(): Reply {
+export function emptyReply(): Reply {
   const programs = { calls: 0, bytesIn: 0, bytesOut: 0 };
   return { parts: [], calls: [], usage: NO_USAGE, programs, ending: undefined };
 }
@@ -197,21 +196,12 @@ function tellCall({ made, result, asked, place }: ToldCall, replyAt: (round: num
     const reply = replyAt(round);
     reply.parts.push({ type: "call", place: own, tool, inputText });
     reply.calls.push({ callId: isProgram ? `${made.id}/${id}` : id, place: own, answer, expiresAt });
-    if (isProgram) count(reply, { calls: 1, bytesIn: 0, bytesOut: 0 });
+    if (isProgram) reply.programs.calls += 1;
   }
-  for (const [round, bytesIn] of asked.bytesIn.entries()) count(replyAt(round), { calls: 0, bytesIn, bytesOut: 0 });
+  for (const [round, bytes] of asked.bytesIn.entries()) replyAt(round).programs.bytesIn += bytes;
   if (!isProgram || !result || asked.isLeft) return;
   const reply = replyAt(asked.rounds);
   const { text, isError } = result;
   reply.parts.push({ type: "program_ended", place, text, isError, isLate: asked.isLate });
-  count(reply, { calls: 0, bytesIn: 0, bytesOut: Buffer.byteLength(result.text) });
-}
-
-function count(reply: Reply, { calls, bytesIn, bytesOut }: ProgramBytes): void {
-  const { programs } = reply;
-  reply.programs = {
-    calls: programs.calls + calls,
-    bytesIn: programs.bytesIn + bytesIn,
-    bytesOut: programs.bytesOut + bytesOut,
-  };
+  reply.programs.bytesOut += Buffer.byteLength(text);
 }

@@ -4,17 +4,14 @@
 import { Lane, now, type SlicedWork } from "../../../base/index.ts";
 import type { AgentEnding } from "../../../conversations/ending.ts";
 import { ifKnown } from "../../../journal/reading/index.ts";
-import { NO_USAGE } from "../../../models/model.ts";
 import type { ReplyEnd, ReplyFacts, ReplyPart } from "../surface/surface.ts";
 import type { Exchange, Place } from "../gateway-parts.ts";
-import { type Reply, readReplies, type ToldPart } from "./replies.ts";
-
-const NO_BYTES = { calls: 0, bytesIn: 0, bytesOut: 0 };
+import { emptyReply, type Reply, readReplies, type ToldPart } from "./replies.ts";
 
 export async function told(exchange: Exchange, place: Place) {
   const { ids, tools, key, runtime, pauseMs } = exchange;
   const replies = await ifKnown(() => readReplies(runtime.journal, place.execution, key.tenant));
-  const { parts = [], calls = [], usage = NO_USAGE, programs = NO_BYTES, ending } = replies?.all[place.reply] ?? {};
+  const { parts, calls, usage, programs, ending } = replies?.all[place.reply] ?? emptyReply();
   const waits = Math.min(...calls.map(({ expiresAt }) => expiresAt));
   const hasPrograms = replies?.all.some((one) => one.parts.some(({ type }) => type === "program")) === true;
   const expiresAt = Number.isFinite(waits) ? waits : now() + pauseMs;
@@ -38,18 +35,9 @@ function* shownParts(parts: Reply["parts"], shown: (part: ToldPart) => ReplyPart
 
 /** How an answer ends after which the conversation rests so, or waits. */
 function endOf(ending: AgentEnding | undefined, hasCalls: boolean): ReplyEnd {
-  switch (ending?.type) {
-    case undefined:
-      return { type: hasCalls ? "called" : "stopped" };
-    case "answered":
-    case "answer_invalid":
-      return { type: "answered" };
-    case "cut_off":
-    case "refused":
-      return ending;
-    default:
-      return { type: "stopped" };
-  }
+  if (!ending) return { type: hasCalls ? "called" : "stopped" };
+  if (ending.type === "cut_off" || ending.type === "refused") return ending;
+  return { type: ending.type === "answered" || ending.type === "answer_invalid" ? "answered" : "stopped" };
 }
 
 export function headOf({ ids, asked }: Exchange, { execution, reply }: Place) {

@@ -1,5 +1,14 @@
 import type { Fields, SlicedWork } from "../../../base/index.ts";
-import type { Refusal, ReplyEnd, ReplyFacts, ReplyPart, ReplyWriter, SpokenPart, WholePart } from "./surface.ts";
+import {
+  isSpoken,
+  type Refusal,
+  type ReplyEnd,
+  type ReplyFacts,
+  type ReplyPart,
+  type ReplyWriter,
+  type SpokenPart,
+  type WholePart,
+} from "./surface.ts";
 
 /** Writes an answer in a provider's events: parts in their order, of which that which is spoken may come in pieces. */
 export abstract class EventWriter implements ReplyWriter {
@@ -33,7 +42,7 @@ export abstract class EventWriter implements ReplyWriter {
   }
 
   part(part: ReplyPart, rest?: string): string {
-    if (part.type !== "text" && part.type !== "reasoning") return this.close() + this.whole(part);
+    if (!isSpoken(part)) return this.close() + this.whole(part);
     const piece = this.piece(rest ?? part.text, part.key);
     return piece + this.close();
   }

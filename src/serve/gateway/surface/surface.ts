@@ -1,7 +1,7 @@
 import type { JsonSchema } from "../../../tools/json-schema/index.ts";
 import type { TextFormat } from "../../../tools/text-format.ts";
 import type { Caller } from "../../../tools/tool.ts";
-import type { Fields, SlicedWork, UntrustedText } from "../../../base/index.ts";
+import { type Fields, PortcullisError, type SlicedWork, type UntrustedText } from "../../../base/index.ts";
 import type { ContentPart, ModelCall, ModelSettings, ModelUsage, UserMessage } from "../../../models/model.ts";
 import type { SealKind } from "../carried/seals.ts";
 
@@ -91,16 +91,8 @@ export interface Asked extends AskedTools, Omit<AskedHistory, "instructions" | "
 
 /** One piece of an answer, in its order. Ids are those that the client sees. */
 export type ReplyPart =
-  | {
-      readonly type: "reasoning";
-      readonly key: string;
-      readonly id: string;
-      /** A summary of it. */
-      readonly text: string;
-      /** What stands for all of it when the client sends it back. */
-      readonly sealed: string;
-    }
-  | { readonly type: "text"; readonly key: string; readonly id: string; readonly text: string }
+  /** A text, or a summary of the reasoning. */
+  | { readonly type: "text" | "reasoning"; readonly key: string; readonly id: string; readonly text: string }
   | {
       readonly type: "call";
       readonly key: string;
@@ -132,6 +124,10 @@ export type ReplyPart =
 /** A part that clients are sent while the model writes it. */
 export type SpokenPart = Extract<ReplyPart, { readonly type: "text" | "reasoning" }>;
 export type WholePart = Exclude<ReplyPart, SpokenPart>;
+
+export function isSpoken(part: ReplyPart): part is SpokenPart {
+  return part.type === "text" || part.type === "reasoning";
+}
 
 /** Why an answer ends. `stopped`: the server goes on if the client asks again without new input. */
 export type ReplyEnd =
@@ -187,6 +183,15 @@ export class RefusedAsk extends Error {
   constructor(refusal: Refusal) {
     super(refusal.message);
     this.refusal = refusal;
+  }
+}
+
+/** What the work gives. Throws `RefusedAsk` if this package refuses the part of a request that is at the place. */
+export function orRefused<Value>(place: string, work: () => Value): Value {
+  try {
+    return work();
+  } catch (error) {
+    throw PortcullisError.is(error) ? refused(place, error.message.slice(0, 1000)) : error;
   }
 }
 

@@ -45,7 +45,7 @@ function headOf({ id, model }: Head): Fields {
 function blockOf(part: ReplyPart): Fields {
   switch (part.type) {
     case "reasoning":
-      return { type: "thinking", thinking: part.text, signature: part.sealed };
+      return { type: "thinking", thinking: part.text, signature: part.id };
     case "text":
       return { type: "text", text: part.text, citations: null };
     case "call": {
@@ -191,7 +191,7 @@ class MessageWriter extends EventWriter {
   }
 
   protected endSpoken(part: SpokenPart): string {
-    const signature = part.type === "reasoning" && this.#delta({ type: "signature_delta", signature: part.sealed });
+    const signature = part.type === "reasoning" && this.#delta({ type: "signature_delta", signature: part.id });
     return (signature || "") + this.#stop();
   }
 

@@ -74,7 +74,7 @@ function itemOf(part: ReplyPart): Fields {
         type: "reasoning",
         id,
         summary: part.text === "" ? [] : [{ type: "summary_text", text: part.text }],
-        encrypted_content: part.sealed,
+        encrypted_content: id,
       };
     case "text":
       return {
