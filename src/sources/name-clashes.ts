@@ -17,16 +17,11 @@ export function uncheckedPart(tool: string, [first = "", ...others]: readonly st
   return `${oneLine(`${tool} is not checked as a whole: ${first.replace(/\.$/, "")}`, PROBLEM_LENGTH)}${more}.`;
 }
 
-/** The problem of a tool that has not all that is described. */
-export function lacking(tool: string, what: string): string {
-  return `${oneLine(`${tool} ${what}`, PROBLEM_LENGTH)}.`;
-}
-
 /** The problem of tools that a document has at a server of their own. */
-export function elsewhere(server: string, [first = "", ...others]: readonly string[]): string {
+export function elsewhere(server: string, [first, ...others]: readonly { readonly name: string }[]): string {
   const more = others.length === 0 ? "" : ` and ${others.length} more`;
   return oneLine(
-    `${first}${more}: the document names a server of its own, ${server}. It is called at baseUrl all the same; a source with that address reaches it.`,
+    `${first?.name}${more}: the document names a server of its own, ${server}. It is called at baseUrl all the same; a source with that address reaches it.`,
     PROBLEM_LENGTH,
   );
 }

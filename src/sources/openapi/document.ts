@@ -93,12 +93,10 @@ export class OpenApiDocument {
 export async function readDocument(source: string, spec: unknown): Promise<OpenApiDocument> {
   const invalid = (why: string, cause?: unknown) =>
     new PortcullisError("source_invalid", `fromOpenApi({ name: ${JSON.stringify(source)}, spec }): ${why}`, { cause });
-  if (spec instanceof Uint8Array)
-    throw invalid('these are bytes: read the file as text, by readFileSync(path, "utf8").');
   const parsed = typeof spec === "string" ? await parse(spec, invalid) : spec;
-  if (!isFields(parsed))
+  if (!isFields(parsed) || parsed instanceof Uint8Array)
     throw invalid(
-      `expected an OpenAPI document, as an object or as its text (JSON or YAML), got ${Array.isArray(parsed) ? "a list" : describe(spec)}.${adviceFor(spec)}`,
+      `expected an OpenAPI document, as an object or as its text (JSON or YAML), got ${Array.isArray(parsed) ? "a list" : describe(spec)}. No path is read and no address is fetched: give the text, as by readFileSync(path, "utf8").`,
     );
   const fault = sizeFault(parsed, { depth: MAX_DEPTH, values: MAX_VALUES });
   if (fault !== undefined) throw invalid(`the document ${fault}.`);
@@ -110,13 +108,6 @@ export async function readDocument(source: string, spec: unknown): Promise<OpenA
       ? `this is no OpenAPI document: it has neither "openapi" nor "swagger" with a version.`
       : `the document is of version ${version.slice(0, 20)}; Swagger 2.0 and OpenAPI 3.0, 3.1 and 3.2 can be read.`,
   );
-}
-
-function adviceFor(spec: unknown): string {
-  if (typeof spec !== "string" || /\s/.test(spec) || spec === "") return "";
-  return /^https?:/i.test(spec)
-    ? " Nothing is fetched: give the text of the answer, await (await fetch(address)).text()."
-    : ' A path is not read: give the text of the file, readFileSync(path, "utf8").';
 }
 
 type Invalid = (why: string, cause?: unknown) => PortcullisError;
@@ -260,13 +251,13 @@ const THREAD = new URL("./conversion-thread.js", import.meta.url);
  * Reads YAML, or makes OpenAPI 3.1 of Swagger 2.0, off the host's thread. Rejects with `source_unavailable` if the
  * library is missing or the thread cannot be started: neither says anything of the document.
  */
-export async function convertDocument(conversion: Conversion, entry = THREAD): Promise<Converted> {
+async function convertDocument(conversion: Conversion): Promise<Converted> {
   const missing =
     "fromOpenApi needs the package @scalar/openapi-parser to read YAML and Swagger 2.0: npm install @scalar/openapi-parser.";
   await loadPackage("source_unavailable", missing, () => import("@scalar/openapi-parser"));
   const bytes = "yaml" in conversion ? conversion.yaml.length : conversion.bytes;
   const thread = new JobThread<Conversion, Converted>({
-    entry: () => entry,
+    entry: () => THREAD,
     jobMs: () => CONVERT_MS,
     // The library copies for each reference what many operations refer to.
     heapMebibytes: Math.min(MEBIBYTES.most, MEBIBYTES.least + Math.ceil((bytes * BYTES_OF_BYTE) / 2 ** 20)),

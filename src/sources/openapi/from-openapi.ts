@@ -19,7 +19,7 @@ import { defineTool, runsAt } from "../../tools/define-tool.ts";
 import { oneLine } from "../../tools/declarations/one-line.ts";
 import type { Effect, Tool } from "../../tools/tool.ts";
 import { toolNameFault } from "../../tools/tool-name.ts";
-import { elsewhere, lacking, leftOut as leftOutPart, nameClashes, uncheckedPart } from "../name-clashes.ts";
+import { elsewhere, leftOut as leftOutPart, nameClashes, uncheckedPart } from "../name-clashes.ts";
 import { givingText } from "../../tools/text-results.ts";
 import { checkPolicy, sourceContext, type ToolPolicy, withResult } from "../tool-policy.ts";
 import { type OpenApiDocument, orFault, PartFault, readDocument } from "./document.ts";
@@ -110,13 +110,36 @@ export async function fromOpenApi(options: OpenApiOptions, policies?: OpenApiPol
   const styles = await loadStyles();
   const document = await readDocument(name, spec);
   const { operations, unread } = await findOperations(document, name);
-  const problems = unread.map(({ path, fault }) => leftOutPart(`the path ${path}`, fault.message));
+  const unreadPaths = unread.map(({ path, fault }) => leftOutPart(`the path ${path}`, fault.message));
   if (operations.length === 0 || operations.length > MAX_OPERATIONS)
     throw new PortcullisError(
       "source_invalid",
-      `fromOpenApi({ name: ${JSON.stringify(name)}, spec }): the document describes ${operations.length === 0 ? ["no operations.", ...problems.slice(0, 1)].join(" ") : `more than ${MAX_OPERATIONS} operations. Take those out that are not needed.`}`,
+      `fromOpenApi({ name: ${JSON.stringify(name)}, spec }): the document describes ${operations.length === 0 ? ["no operations.", ...unreadPaths.slice(0, 1)].join(" ") : `more than ${MAX_OPERATIONS} operations. Take those out that are not needed.`}`,
     );
-  return new SourceMaker(sender, styles, document, checkResults).make(operations, problems, policies);
+  const schemas = { input: new Schemas(document, "input"), output: new Schemas(document, "output") };
+  const { tools, names, leftOut, unassigned, problems } = await makeTools(
+    { sender, styles, document, schemas, checkResults },
+    operations,
+    policies,
+  );
+  return Object.freeze({
+    name,
+    tools: Object.freeze(tools),
+    names: Object.freeze(names),
+    leftOut,
+    unassigned: Object.freeze(unassigned),
+    problems: Object.freeze([...unreadPaths, ...problems]),
+    [Symbol.asyncDispose]: async () => {},
+  });
+}
+
+/** What the tools of a source are made with. */
+interface ToolMaker {
+  readonly sender: Sender;
+  readonly styles: Styles;
+  readonly document: OpenApiDocument;
+  readonly schemas: { readonly input: Schemas; readonly output: Schemas };
+  readonly checkResults: boolean;
 }
 
 /** The fields of a document are checked when they are read. */
@@ -156,145 +179,104 @@ interface Named {
   readonly policy: OpenApiPolicy | false | undefined;
 }
 
-class SourceMaker {
-  readonly #sender: Sender;
-  readonly #styles: Styles;
-  readonly #document: OpenApiDocument;
-  readonly #schemas: { readonly input: Schemas; readonly output: Schemas };
-  readonly #checkResults: boolean;
-
-  constructor(sender: Sender, styles: Styles, document: OpenApiDocument, checkResults: boolean) {
-    this.#checkResults = checkResults;
-    this.#sender = sender;
-    this.#styles = styles;
-    this.#document = document;
-    this.#schemas = { input: new Schemas(document, "input"), output: new Schemas(document, "output") };
+/** Makes the tools of a source. Releases the thread between slices: a document may be written to take long. */
+async function makeTools(maker: ToolMaker, found: readonly FoundOperation[], policies: OpenApiPolicies | undefined) {
+  const { sender, document, schemas } = maker;
+  const { source } = sender;
+  const pace = new Pace();
+  const named: Named[] = [];
+  let layout: Layout = "flat";
+  for (const operation of found) {
+    await pace.rest();
+    const parts = orFault(() => readOperation(document, operation));
+    if (!(parts instanceof PartFault) && !isFlat(document, parts)) layout = "nested";
+    const one = nameOf(source, operation, policies);
+    named.push(one.policy ? { ...one, parts } : one);
   }
-
-  /** Releases the thread between slices: a document may be written to take long. */
-  async make(
-    found: readonly FoundOperation[],
-    problems: string[],
-    policies: OpenApiPolicies | undefined,
-  ): Promise<OpenApiSource> {
-    const { source } = this.#sender;
-    const pace = new Pace();
-    const named: Named[] = [];
-    let layout: Layout = "flat";
-    for (const operation of found) {
-      await pace.rest();
-      const parts = orFault(() => readOperation(this.#document, operation));
-      if (!(parts instanceof PartFault) && !isFlat(this.#document, parts)) layout = "nested";
-      const one = this.#nameOf(operation, policies);
-      named.push(one.policy ? { ...one, parts } : one);
+  const clashing = nameClashes(named.filter(({ policy }) => policy));
+  const problems: string[] = [];
+  let leftOut = 0;
+  const tools: Tool[] = [];
+  const unassigned: UnassignedOperation[] = [];
+  const known = new Set([...serversOf(document.root), sender.baseUrl.href].map(bareAddress));
+  const away: { readonly server: string; readonly name: string }[] = [];
+  for (const one of named) {
+    await pace.rest();
+    const { name, operation, policy } = one;
+    if (policy === undefined) unassigned.push({ name, ...toldOf(operation) });
+    if (!policy) continue;
+    const rival = clashing.get(one);
+    const made = rival ? clash(rival) : orFault(() => defineOperation(maker, one, policy, layout));
+    const odd = Object.values(schemas).flatMap((side) => side.takeOdd());
+    if (made instanceof PartFault) {
+      leftOut += 1;
+      problems.push(leftOutPart(`${name} (${operation.method} ${operation.path})`, made.message));
+      continue;
     }
-    const clashing = nameClashes(named.filter(({ policy }) => policy));
-    let leftOut = 0;
-    const tools: Tool[] = [];
-    const unassigned: UnassignedOperation[] = [];
-    const known = new Set([...serversOf(this.#document.root), this.#sender.baseUrl.href].map(bareAddress));
-    const away: { readonly server: string; readonly name: string }[] = [];
-    for (const one of named) {
-      await pace.rest();
-      const { name, operation, policy } = one;
-      if (policy === false) continue;
-      if (policy === undefined) {
-        unassigned.push({ name, ...toldOf(operation) });
-        continue;
-      }
-      const rival = clashing.get(one);
-      const made = rival ? clash(rival) : orFault(() => this.#define(one, policy, layout));
-      if (made instanceof PartFault) {
-        leftOut += 1;
-        problems.push(leftOutPart(`${name} (${operation.method} ${operation.path})`, made.message));
-      } else {
-        tools.push(made);
-        const isKnown = operation.servers.some((server) => known.has(bareAddress(server)));
-        const [server] = operation.servers;
-        if (server !== undefined && !isKnown) away.push({ server, name });
-        const body = one.parts instanceof PartFault ? undefined : one.parts?.body;
-        if (body?.lost) problems.push(lacking(name, `is sent as ${body.mediaType}, without ${body.lost}`));
-      }
-      const odd = Object.values(this.#schemas).flatMap((schemas) => schemas.takeOdd());
-      if (odd.length > 0 && !(made instanceof PartFault)) problems.push(uncheckedPart(name, odd));
-    }
-    for (const [server, moved] of Map.groupBy(away, (one) => one.server))
-      problems.push(
-        elsewhere(
-          server,
-          moved.map((one) => one.name),
-        ),
-      );
-    for (const why of new Set([...this.#schemas.input.unchecked, ...this.#schemas.output.unchecked]))
-      problems.push(uncheckedPart(source, [why]));
-    return Object.freeze({
-      name: source,
-      tools: Object.freeze(tools),
-      names: Object.freeze(named.map(({ name }) => name)),
-      leftOut,
-      unassigned: Object.freeze(unassigned),
-      problems: Object.freeze(problems),
-      [Symbol.asyncDispose]: async () => {},
-    });
+    tools.push(made);
+    const [server] = operation.servers;
+    if (server !== undefined && !operation.servers.some((other) => known.has(bareAddress(other))))
+      away.push({ server, name });
+    if (odd.length > 0) problems.push(uncheckedPart(name, odd));
   }
+  for (const [server, moved] of Map.groupBy(away, (one) => one.server)) problems.push(elsewhere(server, moved));
+  for (const why of new Set([...schemas.input.unchecked, ...schemas.output.unchecked]))
+    problems.push(uncheckedPart(source, [why]));
+  return { tools, names: named.map(({ name }) => name), leftOut, unassigned, problems };
+}
 
-  #nameOf(operation: FoundOperation, policies: OpenApiPolicies | undefined): Named {
-    const name = `${this.#sender.source}.${operation.name}`;
-    const given = typeof policies === "function" ? policies(name, toldOf(operation)) : policies;
-    if (given === undefined || given === false) return { operation, policy: given, name };
-    const isObject = isFields(given) && !((given as object) instanceof Promise);
-    const whole = isObject ? { ...given, effect: given.effect ?? effectOf(operation.method) } : given;
-    const policy = checkPolicy(name, whole);
-    return { operation, policy, name: policy.name === undefined ? name : `${this.#sender.source}.${policy.name}` };
-  }
+function nameOf(source: string, operation: FoundOperation, policies: OpenApiPolicies | undefined): Named {
+  const name = `${source}.${operation.name}`;
+  const given = typeof policies === "function" ? policies(name, toldOf(operation)) : policies;
+  if (given === undefined || given === false) return { operation, policy: given, name };
+  const isObject = isFields(given) && !((given as object) instanceof Promise);
+  const whole = isObject ? { ...given, effect: given.effect ?? effectOf(operation.method) } : given;
+  const policy = checkPolicy(name, whole);
+  return { operation, policy, name: policy.name === undefined ? name : `${source}.${policy.name}` };
+}
 
-  #define({ operation, parts, name }: Named, policy: OpenApiPolicy, layout: Layout): Tool {
-    const fault = toolNameFault(name);
-    if (fault !== undefined) throw new PartFault(`its name cannot be that of a tool: ${fault}`);
-    if (!parts || parts instanceof PartFault) throw parts ?? new PartFault("it has no policy");
-    const { method } = operation;
-    const template = { path: pathParts(parts.address.path), query: pathParts(parts.address.query) };
-    checkPath(this.#sender.baseUrl, template.path);
-    const given = givenParameters(parts.parameters, (parameter) => this.#isHosts(parameter));
-    const input = toolInput(this.#schemas.input, given, parts.body, layout);
-    const answers = { responses: parts.responses, method };
-    const { schema: output, accept, asPart } = toolOutput(this.#schemas.output, answers, this.#checkResults);
-    const form = parts.body?.form;
-    const [sender, styles] = [this.#sender, this.#styles];
-    const run = givingText((fields, context) =>
-      send(
-        sender,
-        {
-          method,
-          accept,
-          contentType: form === "multipart" ? undefined : parts.body?.mediaType,
-          effect: context.effect,
-          timeoutMs: tool.timeoutMs,
-          asPart,
-        },
-        requestParts(styles, template, input, fields as Readonly<Record<string, unknown>>),
-        sourceContext(policy, context),
-      ),
-    );
-    const tool: Tool = defineTool({
-      ...withResult(policy, output, run),
-      effect: policy.effect ?? effectOf(method),
-      source: sender.source,
-      name,
-      description: this.#document.once(operation.part, readDescription) ?? `${method} ${operation.path}`,
-      inputSchema: input.schema,
-    });
-    return runsAt(placeOf(sender), tool);
-  }
+function defineOperation(
+  { sender, styles, document, schemas, checkResults }: ToolMaker,
+  { operation, parts, name }: Named,
+  policy: OpenApiPolicy,
+  layout: Layout,
+): Tool {
+  const fault = toolNameFault(name);
+  if (fault !== undefined) throw new PartFault(`its name cannot be that of a tool: ${fault}`);
+  if (!parts || parts instanceof PartFault) throw parts ?? new PartFault("it has no policy");
+  const { method } = operation;
+  const template = { path: pathParts(parts.address.path), query: pathParts(parts.address.query) };
+  checkPath(sender.baseUrl, template.path);
+  const given = givenParameters(parts.parameters, (parameter) => isHosts(sender, parameter));
+  const input = toolInput(schemas.input, given, parts.body, layout);
+  const answers = { responses: parts.responses, method };
+  const { schema: output, accept, asPart } = toolOutput(schemas.output, answers, checkResults);
+  const contentType = parts.body?.form === "multipart" ? undefined : parts.body?.mediaType;
+  const run = givingText((fields, context) =>
+    send(
+      sender,
+      { method, accept, contentType, effect: context.effect, timeoutMs: tool.timeoutMs, asPart },
+      requestParts(styles, template, input, fields as Readonly<Record<string, unknown>>),
+      sourceContext(policy, context),
+    ),
+  );
+  const tool: Tool = defineTool({
+    ...withResult(policy, output, run),
+    effect: policy.effect ?? effectOf(method),
+    source: sender.source,
+    name,
+    description: document.once(operation.part, readDescription) ?? `${method} ${operation.path}`,
+    inputSchema: input.schema,
+  });
+  return runsAt(placeOf(sender), tool);
+}
 
-  #isHosts({ name, place }: Parameter): boolean {
-    const { authorization, headers } = this.#sender;
-    if (place === "header") {
-      const lower = name.toLowerCase();
-      return lower === authorization.header || Object.keys(headers).some((one) => one.toLowerCase() === lower);
-    }
-    return (place === "query" && name === authorization.query) || (place === "cookie" && name === authorization.cookie);
+function isHosts({ authorization, headers }: Sender, { name, place }: Parameter): boolean {
+  if (place === "header") {
+    const lower = name.toLowerCase();
+    return lower === authorization.header || Object.keys(headers).some((one) => one.toLowerCase() === lower);
   }
+  return (place === "query" && name === authorization.query) || (place === "cookie" && name === authorization.cookie);
 }
 
 function bareAddress(address: string): string {

@@ -56,8 +56,6 @@ export interface Body {
   readonly description: string | undefined;
   readonly schema: unknown;
   readonly encoding: unknown;
-  /** What it cannot have as it is sent, in words; empty if there is nothing. */
-  readonly lost: string;
 }
 
 /** What a policy is chosen by. */
@@ -127,7 +125,7 @@ export async function findOperations(document: OpenApiDocument, source: string):
   return { operations: operations.map((one, index) => ({ name: names[index] ?? "", ...one })), unread };
 }
 
-/** What stands under each method, in any case. Version 3.2 has a place for all other methods. */
+/** What stands under each method. Version 3.2 has a place for all other methods. */
 function operationsIn(items: readonly unknown[]): Iterable<readonly [method: string, operation: unknown]> {
   const found = new Map<string, unknown>();
   const add = (name: string, operation: unknown) => {
@@ -135,7 +133,7 @@ function operationsIn(items: readonly unknown[]): Iterable<readonly [method: str
     found.set(method, found.get(method) ?? operation);
   };
   for (const item of items) {
-    for (const name of METHODS) add(name, fieldOf(item, name) ?? fieldOf(item, name.toUpperCase()));
+    for (const name of METHODS) add(name, fieldOf(item, name));
     const others = fieldOf(item, "additionalOperations");
     for (const [name, operation] of Object.entries(isFields(others) ? others : {}))
       if (/^[A-Za-z-]{1,40}$/.test(name)) add(name, operation);
@@ -171,7 +169,7 @@ export function readOperation(
   document.count({ parameters: lists.reduce((sum, { length }) => sum + length, 0) });
   // A parameter of the operation replaces the parameter of its path with the same name and place.
   const read = new Map(lists.flat().map((parameter) => [`${parameter.place} ${parameter.name}`, parameter]));
-  const { address, parameters } = addressOf(withBraces(path, [...read.values()]), [...read.values()]);
+  const { address, parameters } = addressOf(path, [...read.values()]);
   const inPath = variablesOf(address);
   const described = new Set(parameters.filter(({ place }) => place === "path").map(({ name }) => name));
   const responses = fieldOf(part, "responses");
@@ -184,14 +182,6 @@ export function readOperation(
     body: bodyOf(document, fieldOf(part, "requestBody"), method),
     responses: isFields(responses) ? responses : {},
   };
-}
-
-/** A path as documents write it, and not as frameworks do: `/users/:id`. A colon before another name is a part of the path. */
-function withBraces(path: string, parameters: readonly Parameter[]): string {
-  const names = new Set(parameters.filter(({ place }) => place === "path").map(({ name }) => name));
-  for (const name of variablesOf({ path, query: "" })) names.delete(name);
-  const write = (all: string, name: string) => (names.has(name) ? `/{${name}}` : all);
-  return path.replaceAll(/\/:(\w{1,100})(?=\/|$)/g, write);
 }
 
 /** A variable of a path that the document does not describe. */
@@ -278,9 +268,8 @@ function bodyOf(document: OpenApiDocument, reference: unknown, method: string): 
 
 function readBody(document: OpenApiDocument, part: Fields): Body | undefined {
   const content = (part["content"] ?? {}) as Fields;
-  const typeOf = (media: unknown) => fieldOf(followQuietly(document, fieldOf(media, "schema")), "type");
-  const [chosen] = Object.entries(content)
-    .map(([mediaType, media]) => ({ mediaType, form: formOf(mediaType), rank: jsonRank(mediaType, typeOf(media)) }))
+  const [chosen] = Object.keys(content)
+    .map((mediaType) => ({ mediaType, form: formOf(mediaType), rank: jsonRank(mediaType) }))
     .toSorted((one, other) => FORMS.indexOf(one.form) - FORMS.indexOf(other.form) || one.rank - other.rank);
   if (!chosen) return undefined;
   if (!/^[\w!#$&^.+*-]+\/[\w!#$&^.+*-]+(?:;[\x20-\x7e]*)?$/.test(chosen.mediaType))
@@ -295,35 +284,7 @@ function readBody(document: OpenApiDocument, part: Fields): Body | undefined {
     description: textOf(part, "description"),
     schema,
     encoding: fieldOf(media, "encoding"),
-    lost: lostFields(document, content, chosen),
   };
-}
-
-/** What the body lacks by its media type: fields of the others, and files. */
-function lostFields(document: OpenApiDocument, content: Fields, { mediaType, form }: Pick<Body, "mediaType" | "form">) {
-  const others = Object.keys(content).filter((type) => type !== mediaType);
-  if (others.length === 0 || form === "text" || form === "bytes") return "";
-  const own = describedFields(document, content[mediaType]);
-  const lost = others.flatMap((other) => {
-    const isUpload = formOf(other) === "multipart";
-    const names = [...describedFields(document, content[other])]
-      .filter(([name, field]) => !own.has(name) || (isUpload && document.once(field, isFile)))
-      .map(([name]) => name);
-    return names.length === 0 ? [] : [`fields of ${other}: ${namesText(names)}`];
-  });
-  return lost.join("; ");
-}
-
-/** Characters of names that a sentence tells. The schemas of many operations may have them. */
-const NAMES_LENGTH = 1000;
-
-export function namesText(names: readonly string[]): string {
-  let length = 0;
-  const over = names.findIndex((name) => {
-    length += name.length;
-    return length > NAMES_LENGTH;
-  });
-  return over < 0 ? names.join(", ") : [...names.slice(0, over), `and ${names.length - over} more`].join(", ");
 }
 
 /** The fields that the schema of a media type describes, without what is within them. */
@@ -379,11 +340,10 @@ const STAND_INS: Readonly<Record<BodyForm, string>> = {
   bytes: "application/octet-stream",
 };
 
-/** The rank of a media type among those of JSON, 0 being best. JSON Patch (RFC 6902) is the last if its schema is of no list. */
-export function jsonRank(mediaType: string, typeOfSchema?: unknown): number {
+/** The rank of a media type among those of JSON, 0 being best. JSON Patch (RFC 6902) is the last. */
+export function jsonRank(mediaType: string): number {
   const type = essenceOf(mediaType);
-  if (type === "application/json") return 0;
-  return type === "application/json-patch+json" && typeOfSchema !== "array" ? 2 : 1;
+  return type === "application/json" ? 0 : type === "application/json-patch+json" ? 2 : 1;
 }
 
 /** A media type without its parameters. */

@@ -10,16 +10,7 @@ import {
   PatternStates,
 } from "../../tools/json-schema/index.ts";
 import { lazySchema, type Schema, SOURCE_STATES } from "../../tools/schema.ts";
-import {
-  follow,
-  isMarked,
-  NAME_LENGTH,
-  type OpenApiDocument,
-  orFault,
-  PartFault,
-  shortName,
-  target,
-} from "./document.ts";
+import { follow, isMarked, type OpenApiDocument, orFault, PartFault, shortName, target } from "./document.ts";
 import { describe, fieldOf, type Fields, isFields, textOf } from "../../base/index.ts";
 
 /** Whether a schema describes what is sent or what comes back. */
@@ -70,7 +61,6 @@ export class Schemas {
   readonly side: Side;
   readonly #converted = new Map<unknown, Converted | PartFault>();
   readonly #definitions = new Map<string, Converted | PartFault>();
-  readonly #names = new Map<string, string>();
   readonly #digests = new Map<string, string>();
   readonly #partDigests = new Map<Converted, string>();
   readonly #patterns = new Map<string, number | undefined>();
@@ -158,8 +148,8 @@ export class Schemas {
     const beyond = new Set([...parts, ...definitions].flatMap(({ references }) => references));
     for (const pointer of included) beyond.delete(pointer);
     return Object.fromEntries([
-      ...definitions.map(({ schema }, index) => [this.nameOf(included[index]!), schema] as const),
-      ...[...beyond].map((pointer) => [this.nameOf(pointer), true] as const),
+      ...definitions.map(({ schema }, index) => [nameOf(included[index]!), schema] as const),
+      ...[...beyond].map((pointer) => [nameOf(pointer), true] as const),
     ]);
   }
 
@@ -176,7 +166,7 @@ export class Schemas {
       const definition = this.#definition(pointer);
       const unfit = this.#unfit(pointer, states + definition.states);
       if (unfit !== undefined) {
-        this.#unchecked.add(`${this.nameOf(pointer)} ${unfit}`);
+        this.#unchecked.add(`${nameOf(pointer)} ${unfit}`);
         continue;
       }
       values += definition.values;
@@ -213,11 +203,6 @@ export class Schemas {
     return remembered(this.#digests, pointer, () => hash("sha256", JSON.stringify(schema)));
   }
 
-  /** Name of a definition. It follows from the pointer alone, so that a tool's digest does not depend on other tools. */
-  nameOf(pointer: string): string {
-    return remembered(this.#names, pointer, () => definitionName(pointer));
-  }
-
   /** States of a pattern; undefined if it cannot be matched in linear time, and is not checked. */
   statesOf(source: string): number | undefined {
     const key = hash("sha256", source);
@@ -239,7 +224,8 @@ function remembered<Key, Value>(known: Map<Key, Value | PartFault>, key: Key, ma
   return made;
 }
 
-function definitionName(pointer: string): string {
+/** Name of a definition. It follows from the pointer alone, so that a tool's digest does not depend on other tools. */
+function nameOf(pointer: string): string {
   const plain = pointer.replace(/^#\/components\/schemas\//, "");
   if (/^[\w.-]{1,100}$/.test(plain)) return plain;
   return `${plain.replaceAll(/[^\w.-]/g, "_").slice(-100)}@${hash("sha256", pointer).slice(0, 16)}`;
@@ -308,7 +294,7 @@ class Conversion {
   #reference(reference: string, inPlace: boolean): string {
     this.#references.add(shortName(reference));
     if (inPlace) this.#inPlace.add(reference);
-    return `#/$defs/${this.#schemas.nameOf(reference)}`;
+    return `#/$defs/${nameOf(reference)}`;
   }
 
   #copyWords(schema: Fields, words: Map<string, unknown>, inPlace: boolean): void {
@@ -353,13 +339,7 @@ class Conversion {
 
   /** Alternatives of real documents overlap, and servers take what fits several: each choice is an `anyOf`. */
   #copyChoice(word: string, schema: Fields, words: Map<string, unknown>, inPlace: boolean): void {
-    const told = this.#schemas.side === "input" ? valuesOf(schema.discriminator) : undefined;
-    const choice = this.#list(word, schema[word], inPlace).map((one, index) => {
-      const values = told?.by.get(fieldOf((schema[word] as readonly unknown[])[index], "$ref"));
-      if (!told || !values) return one;
-      this.#count(values.length);
-      return Object.freeze({ allOf: [one, { properties: { [told.name]: { enum: values } } }] });
-    });
+    const choice = this.#list(word, schema[word], inPlace);
     if (choice.length === 0) return;
     if (!words.has("anyOf")) words.set("anyOf", choice);
     else addAll(words, [{ anyOf: choice }]);
@@ -430,22 +410,6 @@ const TYPES: ReadonlySet<unknown> = new Set("string number integer boolean objec
 
 function isType(value: unknown): boolean {
   return Array.isArray(value) ? value.every((one) => TYPES.has(one)) : TYPES.has(value);
-}
-
-/** The values by which a document tells alternatives apart, by their references. What a server sends is not held to them. */
-function valuesOf(discriminator: unknown) {
-  const name = textOf(discriminator, "propertyName");
-  const mapping = fieldOf(discriminator, "mapping");
-  if (name === undefined || name.length > NAME_LENGTH || !isFields(mapping)) return undefined;
-  const by = new Map<unknown, string[]>();
-  for (const [value, target] of Object.entries(mapping)) {
-    if (typeof target !== "string" || target.length > NAME_LENGTH) continue;
-    const reference = /^[\w.-]+$/.test(target) ? `#/components/schemas/${target}` : target;
-    const values = by.get(reference);
-    if (values) values.push(value);
-    else by.set(reference, [value]);
-  }
-  return { name, by };
 }
 
 function namesOf(_: OpenApiDocument, schemas: unknown): ReadonlyMap<unknown, string> {

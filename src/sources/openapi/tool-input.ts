@@ -7,13 +7,13 @@ import {
   describedFields,
   isBytes,
   isFile,
-  namesText,
   type OperationParts,
   type Parameter,
   requiresFields,
 } from "./operations.ts";
 import type { Converted, Schemas } from "./schemas.ts";
 import { isHeaderName } from "../request-text.ts";
+import { oneLine } from "../../tools/declarations/one-line.ts";
 
 /**
  * Whether the fields of bodies stand beside the parameters or in a field `body`. It is the same for all operations of a
@@ -44,6 +44,8 @@ export interface BodyFields {
 }
 
 const BODY = "body";
+/** Characters of names that a description tells. The schemas of many operations may have them. */
+const NAMES_LENGTH = 1000;
 
 /**
  * Headers that a document cannot give away to programs. OpenAPI ignores the first three; the others steer the request, or
@@ -162,7 +164,7 @@ function bodyInput(schemas: Schemas, body: Body, layout: Layout, taken: Readonly
   const files = body.form === "multipart" ? filesOf(document, body) : new Set<string>();
   if (!properties || (layout === "nested" && files.size === 0)) {
     const converted = schemas.convert(body.schema);
-    const told = files.size > 0 ? `Files, in base64: ${namesText([...files])}.` : "";
+    const told = files.size > 0 ? `Files, in base64: ${oneLine([...files].join(", "), NAMES_LENGTH)}.` : "";
     const field = described(converted.schema, [body.description, told].filter(Boolean).join(" "));
     const names = properties && body.form === "urlencoded" ? document.once(properties, namesIn) : place.names;
     return { fields: [[BODY, field]], required, parts: [converted], place: { ...place, files, names } };

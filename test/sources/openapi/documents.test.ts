@@ -1,6 +1,5 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { fromOpenApi } from "../../../src/index.ts";
 import { validate } from "../../../src/tools/schema.ts";
 import { jsonSchemaOf } from "../../../src/tools/tool-schemas.ts";
 import { toolDigest } from "../../../src/tools/tool-digest.ts";
@@ -239,22 +238,6 @@ describe("inputs", () => {
     expect(declareTools((await sourceOf(spec)).tools)).toContain(`call(input: { ${values} }): Promise<{ ${values} }>`);
   });
 
-  test("say by which values alternatives are told apart, and what may be null in any version", async () => {
-    const kind = (more: object) => named({ kind: { type: "string" }, ...more }, { required: ["kind"] });
-    const schemas = { Cat: kind({ lives: { type: "integer", nullable: true } }), Dog: kind({}), Fox: kind({}) };
-    const oneOf = Object.keys(schemas).map((name) => ({ $ref: `#/components/schemas/${name}` }));
-    const mapping = { cat: "#/components/schemas/Cat", dog: "Dog", hound: "Dog" };
-    const discriminator = { propertyName: "kind", mapping };
-    const spec = operationOf(body({ oneOf, discriminator }), "/x", "post", { components: { schemas } });
-    const { tools } = await sourceOf(spec);
-    const types = [
-      '({ kind: string, lives?: number | null /* integer */ } & { kind?: "cat" })',
-      '({ kind: string } & { kind?: "dog" | "hound" })',
-      "{ kind: string }",
-    ];
-    expect(declareTools(tools)).toContain(`body: ${types.join(" | ")} }`);
-  });
-
   test("have the parameters of their path, replaced by those of the operation, and those that the path names alone", async () => {
     const parameter = (type: string) => ({ name: "n", in: "query", schema: { type } });
     const spec = specOf({
@@ -381,40 +364,6 @@ test("what schemas have beyond 5,000 values may be anything, which is told once 
   );
   expect(none).toEqual([]);
 });
-
-const file = { type: "string", format: "binary" };
-const shared = { $ref: "#/components/schemas/message" };
-test.each<[string, object, string | undefined, type?: string]>([
-  [
-    "in one of its parts",
-    { "multipart/form-data": { allOf: [shared, named({ a: file, b: file, c: file, d: file, e: {} })] } },
-    "multipart/form-data: a, b, c, d, e",
-  ],
-  [
-    "as a file",
-    { "multipart/form-data": named({ text: { oneOf: [{ type: "array", items: file }] } }) },
-    "multipart/form-data: text",
-  ],
-  ["of a range", { "multipart/form-data": named({ other: {} }) }, "multipart/form-data: other", "*/*"],
-  [
-    "of a form",
-    { "application/x-www-form-urlencoded": named({ other: {} }) },
-    "application/x-www-form-urlencoded: other",
-  ],
-  ["of the same names", { "multipart/form-data": shared, "application/xml": { anyOf: [shared] } }, undefined],
-])(
-  "a field that only another media type of a body has is told: %s",
-  async (_, others, lost, type = "application/json") => {
-    const schemas = { ...others, [type]: shared };
-    const content = Object.fromEntries(Object.entries(schemas).map(([name, schema]) => [name, { schema }]));
-    const components = { schemas: { message: named({ text: { type: "string" } }) } };
-    const spec = operationOf({ requestBody: { content } }, "/x", "post", { components });
-    const { tools, problems } = await sourceOf(spec);
-    expect(tools).toHaveLength(1);
-    const line = `api.call is sent as application/json, without fields of ${lost}.`;
-    expect(problems).toEqual(lost === undefined ? [] : [line]);
-  },
-);
 
 test("choices and conditions of one schema hold together, in whatever order the document has them", async () => {
   const words = { anyOf: [{ minLength: 2 }], oneOf: [{ pattern: "^a" }], allOf: [{ maxLength: 3 }] };
@@ -677,6 +626,8 @@ paths:
   test.each<[string, unknown, string]>([
     ["a list", [], "got a list"],
     ["prose", "not a document", "expected an OpenAPI document"],
+    ["an address", "https://a.example/api.json", 'give the text, as by readFileSync(path, "utf8").'],
+    ["the bytes of a file", Buffer.from("openapi: 3.1.0"), "expected an OpenAPI document"],
     ["JSON that breaks off", '{"openapi": "3.0.0", ', "the text is no JSON"],
     ["YAML that breaks off", "openapi: [", "the text is no YAML"],
     ["another object", { a: 1 }, `neither "openapi" nor "swagger"`],
@@ -700,16 +651,6 @@ paths:
     expect(rejected).toMatchObject({ code: "source_invalid", message: expect.stringContaining(message) });
     expect((rejected as Error).message).not.toContain("\n");
   });
-});
-
-test.each<[string, unknown, string]>([
-  ["the path of a file", "./api.json", 'A path is not read: give the text of the file, readFileSync(path, "utf8").'],
-  ["an address", "https://a.example/api.json", "Nothing is fetched"],
-  ["the bytes of a file", Buffer.from("openapi: 3.1.0"), 'readFileSync(path, "utf8")'],
-])("a document that is %s is refused with what to write", async (_, spec, message) => {
-  await expect(
-    fromOpenApi({ name: "api", spec: spec as string, baseUrl: "http://127.0.0.1" }, { allowedCallers: ["direct"] }),
-  ).rejects.toMatchObject({ code: "source_invalid", message: expect.stringContaining(message) });
 });
 
 describe("options", () => {

@@ -12,24 +12,12 @@ const formOf = (properties: object) => {
 };
 
 describe("a request", () => {
-  test("has the method that its operation stands under, in any case, and a path with a colon has the parameter", async () => {
+  test("has the method that its operation stands under", async () => {
     await using server = await startServer();
-    const called = (operationId: string, more: object = {}) => ({ operationId, ...more });
-    const { tools, problems } = await sourceOf(
-      specOf({
-        "/users/:id/x:id": { GET: called("upper", { parameters: [parameter("id", "path")] }) },
-        "/search": { query: called("search"), additionalOperations: { PURGE: called("purge") } },
-      }),
-      { baseUrl: server.baseUrl },
-    );
-    for (const name of ["upper", "search", "purge"])
-      await callTool(tools, `api.${name}`, name === "upper" ? { id: "a" } : {});
-    expect(problems).toEqual([]);
-    expect(server.arrived.map(({ method, url }) => `${method} ${url}`)).toEqual([
-      "GET /users/a/x:id",
-      "QUERY /search",
-      "PURGE /search",
-    ]);
+    const methods = { query: { operationId: "search" }, additionalOperations: { PURGE: { operationId: "purge" } } };
+    const { tools, problems } = await sourceOf(specOf({ "/search": methods }), { baseUrl: server.baseUrl });
+    for (const name of ["search", "purge"]) await callTool(tools, `api.${name}`, {});
+    expect([problems, server.arrived.map(({ method }) => method)]).toEqual([[], ["QUERY", "PURGE"]]);
   });
 
   test("carries parameters and body where the document puts them", async () => {
@@ -261,32 +249,16 @@ describe("a request", () => {
   });
 
   test.each([
-    [
-      "plain JSON before other JSON",
-      "object",
-      ["application/json-patch+json", "text/json", "application/json; charset=utf-8"],
-      2,
-    ],
-    [
-      "a merge patch before a list of changes that is no list",
-      "object",
-      ["application/json-patch+json", "application/merge-patch+json", "application/strategic-merge-patch+json"],
-      1,
-    ],
-    [
-      "the first patch if lists are described",
-      "array",
-      ["application/json-patch+json", "application/merge-patch+json"],
-      0,
-    ],
-    ["the only JSON", "object", ["text/plain", "application/json-patch+json"], 1],
-  ])("is sent as %s", async (_, type, mediaTypes, chosen) => {
+    ["plain JSON", ["application/json-patch+json", "text/json", "application/json; charset=utf-8"], 2],
+    ["a merge patch", ["application/json-patch+json", "application/merge-patch+json", "application/a+json"], 1],
+    ["the only JSON", ["text/plain", "application/json-patch+json"], 1],
+  ])("is sent as %s", async (_, mediaTypes, chosen) => {
     await using server = await startServer();
-    const content = Object.fromEntries(mediaTypes.map((mediaType) => [mediaType, { schema: { type } }]));
+    const content = Object.fromEntries(mediaTypes.map((mediaType) => [mediaType, { schema: { type: "object" } }]));
     const { tools } = await sourceOf(operationOf({ requestBody: { content } }, "/x", "patch"), {
       baseUrl: server.baseUrl,
     });
-    await callTool(tools, "api.call", { body: type === "array" ? [] : {} });
+    await callTool(tools, "api.call", { body: {} });
     expect(server.arrived).toMatchObject([{ headers: { "content-type": mediaTypes[chosen] } }]);
   });
 
