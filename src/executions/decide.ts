@@ -227,8 +227,8 @@ function decisionRecord(call: UnansweredCall, given: Decision, at: number): Deci
     call: String(id),
     allow: done !== undefined || allow === true,
     ...detailsOf(given),
-    ...(grant === undefined ? {} : { grant: readGrant(`${place}.grant`, grant, parsedJson(shownText(call))) }),
-    ...(done === undefined ? {} : { done: requiredText(done.value, `${place}.done.value`) }),
+    grant: grant && readGrant(`${place}.grant`, grant, parsedJson(shownText(call))),
+    done: done && requiredText(done.value, `${place}.done.value`),
     at,
   };
 }
@@ -256,7 +256,7 @@ function resultRecord(call: UnansweredCall, given: ClientResult, at: number): Re
     throw new PortcullisError("call_unknown", `Call ${id} of ${tool} does not wait for a client's result.`);
   if (result)
     throw new PortcullisError("decision_exists", `Call ${id} of ${tool} has its result already. The first one holds.`);
-  const base = { type: "result", call: String(id), ...(mark === undefined ? {} : { mark }), at } as const;
+  const base = { type: "result", call: String(id), mark, at } as const;
   return error === undefined ? { ...base, value: requiredText(value, `${place}.value`) } : { ...base, error };
 }
 

@@ -96,9 +96,9 @@ export function programHeader(
     sandbox: sandbox.name,
     program,
     source,
-    ...(approvePrograms ? { needsApproval: true } : {}),
-    ...(corrects ? { corrects } : {}),
-    ...(result ? recordOfResult(result) : {}),
+    needsApproval: approvePrograms || undefined,
+    corrects,
+    ...(result && recordOfResult(result)),
   };
 }
 

@@ -40,7 +40,7 @@ export async function observed(
   const { log, drive } = begun;
   const { header } = log.state;
   const corrects = header?.kind === "program" ? header.corrects : undefined;
-  if (!before) onEvent({ type: "execution_started", execution, ...(corrects && { corrects: corrects.execution }) });
+  if (!before) onEvent({ type: "execution_started", execution, corrects: corrects?.execution });
   const watch = async () => {
     try {
       const shown = await shownExecution(await (span ? span.run(drive) : drive()), scope);

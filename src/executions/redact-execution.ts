@@ -76,11 +76,11 @@ async function redactFailed(
       const words = {
         name: await text(name),
         message: await text(message),
-        ...(excerpt === undefined ? {} : { excerpt: await text(excerpt) }),
-        ...(tool === undefined ? {} : { tool: await text(tool) }),
+        excerpt: excerpt && (await text(excerpt)),
+        tool: tool && (await text(tool)),
         // A program gives its errors any code.
-        ...(code === undefined ? {} : { code: await text(code) }),
-        ...(unawaited === undefined ? {} : { unawaited: await text(unawaited) }),
+        code: code && (await text(code)),
+        unawaited: unawaited && (await text(unawaited)),
       };
       return { type: "failed", fault: { ...rest, ...words } };
     }
@@ -109,7 +109,7 @@ async function redactCompleted(
   const checked = ending.checked && {
     value: made === undefined ? undefined : (JSON.parse(await json(made)) as unknown),
   };
-  return { type: "completed", value: undefined, ...returned, text, ...(checked && { checked }) };
+  return { type: "completed", value: undefined, ...returned, text, checked };
 }
 
 /** The waiting calls of a conversation, as its report shows them. */
@@ -123,7 +123,7 @@ async function redactWaiting(waiting: Waiting, { json }: Redaction): Promise<Wai
   const approvals = await Array.fromAsync(waiting.approvals, async (call) => ({
     ...call,
     input: await redacted(call.input),
-    ...(call.rawInput !== undefined && { rawInput: await redacted(call.rawInput) }),
+    rawInput: call.rawInput === undefined ? undefined : await redacted(call.rawInput),
   }));
   return { ...waiting, approvals };
 }

@@ -164,6 +164,6 @@ export class ExecutionHandle<Context = unknown> {
   }
 
   #statusOf({ ended, ...facts }: ExecutionFacts): ExecutionStatus {
-    return { ...facts, ...(ended && { report: reportOf(ended, this.#parts.base.gate.tools) }) };
+    return { ...facts, report: ended && reportOf(ended, this.#parts.base.gate.tools) };
   }
 }

@@ -230,8 +230,7 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
       fallbacks: (conversation) => fallbacks?.(conversation),
       result: (one) => resultSchemaOf(result?.(one), `${subject}({ result })`),
       run: ({ model: own, ...one }, work) => {
-        const cancel = signal?.(one);
-        const of = { tenant: one.tenant, context: context?.(one), model: own, ...(cancel && { signal: cancel }) };
+        const of = { tenant: one.tenant, context: context?.(one), model: own, signal: signal?.(one) };
         return this.#run(subject, of, onEvent, work);
       },
     };
@@ -369,7 +368,7 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
         await untilAppended(this.journal, id, records, this.closing);
       },
       search: (input, context, signal) =>
-        this.call({ ...SEARCH_CALL, input, context, ...(signal && { signal }) } as unknown as CallOptions<Context>),
+        this.call({ ...SEARCH_CALL, input, context, signal } as unknown as CallOptions<Context>),
     });
   }
 

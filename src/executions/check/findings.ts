@@ -147,7 +147,7 @@ class Reader {
     const whole = path === "" ? result : `${JSON.stringify(path)} of ${result}`;
     const says = isList ? "is a list." : `has no such field.${namesText(type, field)}`;
     const text = `it reads ${JSON.stringify(field)}, ${isList ? "but" : "and"} ${whole} ${says}`;
-    return { about: "field", text, ...(isList || types.every(({ isClosed }) => isClosed) ? {} : { maybe: field }) };
+    return { about: "field", text, maybe: isList || types.every(({ isClosed }) => isClosed) ? undefined : field };
   }
 
   /** A tool that a program asks for may be missing, and its calls stand where it is there. */

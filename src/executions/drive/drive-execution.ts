@@ -107,11 +107,7 @@ async function takeOver(
 
 /** What earlier drivers have used of the execution before, and changed, does not stand for a call again. */
 function restore(earlier: EarlierCalls, past: Past | undefined, { calls, header }: ExecutionState): void {
-  const begun = [...calls.values()].map(({ tool, started = false, effect }) => ({
-    tool,
-    started,
-    ...(effect && { effect }),
-  }));
+  const begun = [...calls.values()].map(({ tool, started = false, effect }) => ({ tool, started, effect }));
   const { standIns = [], lines = [] } = past ?? {};
   const effects = new Map(header?.tools.map(({ name, effect }) => [name, effect]));
   earlier.restore({ standIns, lines: [...lines, ...begun] }, (tool) => effects.get(tool) ?? "read");
@@ -144,7 +140,7 @@ function outcomeRecord({ ending, notes, ...driven }: Driven): OutcomeRecord {
   return {
     type: "outcome",
     outcome: outcomeText(ending),
-    ...(notes.length === 0 ? {} : { notes }),
+    notes: notes.length === 0 ? undefined : notes,
     usage: { queuedMs, cpuMs, wallMs, approvalMs, peakMemoryBytes, evictions },
     at: now(),
   };

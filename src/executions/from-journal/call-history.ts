@@ -158,10 +158,10 @@ function endOf({ decided, decision, answered, givenUp, at, streamed }: KnownCall
       outcome,
       ms,
       bytes,
-      ...(items === undefined ? {} : { items }),
-      ...(display === undefined ? {} : { display }),
-      ...(partsLeftOut === undefined ? {} : { partsLeftOut }),
-      ...(named === undefined ? {} : { named }),
+      items,
+      display,
+      partsLeftOut,
+      named,
     };
   }
   const last = givenUp ?? decided;
@@ -375,12 +375,12 @@ export function lineOf({
     bytes,
     ms: ms ?? 0,
     outcome,
-    ...(items === undefined ? {} : { items }),
-    ...(display === undefined ? {} : { display: jsonOrText(display) }),
-    ...(partsLeftOut === undefined ? {} : { partsLeftOut }),
-    ...(named === undefined ? {} : { named }),
-    ...(effect === undefined ? {} : { effect }),
-    ...(retried === undefined ? {} : { attempts: retried.attempt + 1 }),
-    ...(earlier && reused ? { from: { execution: earlier.execution, callId: earlier.call } } : {}),
+    items,
+    display: display === undefined ? undefined : jsonOrText(display),
+    partsLeftOut,
+    named,
+    effect,
+    attempts: retried && retried.attempt + 1,
+    from: earlier && reused ? { execution: earlier.execution, callId: earlier.call } : undefined,
   };
 }

@@ -4,7 +4,6 @@
  */
 import {
   type ExecutionId,
-  given,
   type HeldOverdraft,
   Lane,
   optionError,
@@ -112,7 +111,7 @@ export class Earlier {
     // The items of a stream may be more than a record holds. Whether it was done is then decided as for an unknown outcome.
     const value = answer?.isStream === false ? await this.calls.reader.value(earlier) : undefined;
     const about = { earlier: { execution, call }, tool, key, effect, bytes, shape, partsLeftOut, at };
-    return { type: "earlier", ...about, ...given({ value, isHidden, approval, named: named && [...named] }) };
+    return { type: "earlier", ...about, value, isHidden, approval, named: named && [...named] };
   }
 }
 

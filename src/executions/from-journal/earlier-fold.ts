@@ -3,7 +3,7 @@ import type { FailureCode } from "../../gate/answer.ts";
 import { type EarlierAnswer, type EarlierCall, keyOf, refText } from "../../gate/reuse/earlier-calls.ts";
 import { type PastArtifact, pastArtifact } from "../../journal/artifact-space.ts";
 import type { EarlierRecord, JournalRecord, ProgramHeader, ToolDigest } from "../../journal/record.ts";
-import { given, type HeldOverdraft, type Share, type SlicedWork } from "../../base/index.ts";
+import { type HeldOverdraft, type Share, type SlicedWork } from "../../base/index.ts";
 import { canonicalDigest } from "../../gate/run/canonical-json.ts";
 import { CallHistory, type KnownCall } from "./call-history.ts";
 import { applyRecord, applySliced, ExecutionState, type TurnListener } from "./execution-state.ts";
@@ -187,8 +187,7 @@ export class EarlierFold {
     const ref = reused && earlier ? earlier : { execution, call: id };
     const { allow, by, note } = decision ?? {};
     // It was decided about what was done. What is made anew is decided about anew.
-    const approval =
-      allow && answer ? ({ call: `${ref.execution}/${ref.call}`, allow, ...given({ by, note }) } as const) : undefined;
+    const approval = allow && answer ? { call: `${ref.execution}/${ref.call}`, allow, by, note } : undefined;
     // What was to be given again, and was not, is known from what was taken over.
     if (!answer && (reused || effect !== "write" || !this.#mayHaveTakenEffect(call))) return undefined;
     return {

@@ -376,7 +376,7 @@ export function applyCommand(state: ExecutionState, command: GuestFrame): void {
         id: command.id,
         tool: command.tool,
         inputText: command.body,
-        ...(command.name === undefined ? {} : { artifact: command.name }),
+        artifact: command.name,
       });
       return;
     case "timer":

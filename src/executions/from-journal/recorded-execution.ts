@@ -76,7 +76,8 @@ export async function endedExecution(scope: Scope, past: Past, result?: ResultSc
         "option_invalid",
         `The value of execution ${JSON.stringify(header?.execution)} fitted its \`result\` when it ended, and does not now. ${checked.fault.message}`,
       );
-    return await shownExecution(recordedExecution(scope, past, { ...ending, ...(checked && { checked }) }), scope);
+    const told = ending.type === "completed" ? { ...ending, checked } : ending;
+    return await shownExecution(recordedExecution(scope, past, told), scope);
   } finally {
     share.end();
   }

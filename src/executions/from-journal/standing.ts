@@ -30,7 +30,7 @@ export function standingOf(state: ExecutionState, driven: boolean, at = now()): 
   if (!waitsOnly(state) || (held !== undefined && !driven)) return { state: "running" };
   const calls = openCalls(state);
   if (calls.some((call) => isExpired(state.header, call, at))) return { state: "running" };
-  return { state: "waiting", calls, ...(held === undefined ? {} : { held }) };
+  return { state: "waiting", calls, held };
 }
 
 /** The calls that wait for a person or a client, whether the execution does more or not. */
@@ -83,7 +83,7 @@ export function waitingFor(open: readonly UnansweredCall[], execution = "", room
       callId: String(id),
       tool,
       input: parse(shownText(call), execution, id),
-      ...(converted !== undefined && { rawInput: parse(call.inputText, execution, id) }),
+      rawInput: converted === undefined ? undefined : parse(call.inputText, execution, id),
       since: decided.at,
     };
     if (decided.decision === "client") calls.push(about);
@@ -93,7 +93,7 @@ export function waitingFor(open: readonly UnansweredCall[], execution = "", room
     }
   }
   const more = waiting.length - approvals.length - calls.length;
-  return { type: "waiting", approvals, calls, ...(more === 0 ? {} : { more }) };
+  return { type: "waiting", approvals, calls, more: more || undefined };
 }
 
 /** The gate has checked that the input is JSON before it held the call, but a journal may come from elsewhere. */

@@ -116,9 +116,9 @@ export class TrackedLog extends StateLog<ExecutionState> {
         applied += 1;
         if (applied % COMMANDS_PER_SLICE === 0) yield;
       }
-      const noted = usage && records.length + 1 === turns.length ? { usage } : {};
-      endTurn(this.state, noted.usage);
-      records.push({ type: "turn", event: text, commands: texts, ...noted });
+      const noted = records.length + 1 === turns.length ? usage : undefined;
+      endTurn(this.state, noted);
+      records.push({ type: "turn", event: text, commands: texts, usage: noted });
     }
     return records;
   }

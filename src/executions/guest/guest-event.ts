@@ -44,8 +44,8 @@ export function startEvent(
   const body: StartBody = {
     program,
     tools: tools.map(({ name }) => name),
-    ...(language === "python" ? { positional: positionalFields(tools) } : {}),
-    ...(streams.length > 0 ? { streams } : {}),
+    positional: language === "python" ? positionalFields(tools) : undefined,
+    streams: streams.length > 0 ? streams : undefined,
   };
   const text = frameText({
     kind: "start",
@@ -78,7 +78,7 @@ export function answerEvent(now: number, id: number, answer: Answer): GuestEvent
   const head = { kind: "answer", now, id, resultBytes } as const;
   // V8 joins the two parts of a large text only when it is read, which the journal in memory does not.
   const text = answerText(now, id, ok, body);
-  return body.length < LARGE_LENGTH ? { head, text } : { head, text, pieces: [answerHead(now, id, ok), body] };
+  return { head, text, pieces: body.length < LARGE_LENGTH ? undefined : [answerHead(now, id, ok), body] };
 }
 
 /** The value is text already. */
@@ -102,8 +102,8 @@ export function itemsEvent(
     head,
     text,
     heldBytes,
-    ...(body.length < LARGE_LENGTH ? {} : { pieces: [first, body] }),
-    ...(isKept ? {} : { recorded: { head, text: frame } }),
+    pieces: body.length < LARGE_LENGTH ? undefined : [first, body],
+    recorded: isKept ? undefined : { head, text: frame },
   };
 }
 

@@ -60,7 +60,7 @@ export function stubOf(large: LargeValue, allowedBytes: number, advice: string, 
   const count = typeof value === "object" && value !== null ? { count: entryCount(value, counts) } : {};
   // As long as the text about any beginning of it.
   const about = shownText({ bytes, ...count, first: value }, bytes);
-  const known = { too_large: `${about} ${advice}`, ...(artifact && { artifact }), bytes };
+  const known = { too_large: `${about} ${advice}`, artifact, bytes };
   for (const length of SHAPE_LENGTHS) {
     const shape = cut(cleanText(shapeOf(value, counts, length)), length);
     const bare: Stub = { ...known, shape, ...count };

@@ -6,7 +6,6 @@ import {
   counted,
   cutMiddle,
   type ExecutionId,
-  given,
   INSET,
   insetLines,
   insetText,
@@ -82,36 +81,36 @@ export function reportOf<Value = unknown>(
   if (printed !== undefined) parts.push(printed);
   const text = parts.join("\n\n");
   const cut = {
-    ...(value?.cutBytes === undefined ? {} : { valueBytes: value.cutBytes }),
-    ...(logs.dropped === 0 ? {} : { logLines: logs.dropped }),
+    valueBytes: value?.cutBytes,
+    logLines: logs.dropped || undefined,
   };
   return {
     execution: execution.execution,
     outcome: ending.type === "completed" ? { type: "completed", value: value?.value } : ending,
-    ...(ending.type === "completed" && ending.checked ? { value: ending.checked.value as Value } : {}),
+    value: ending.type === "completed" ? (ending.checked?.value as Value) : undefined,
     output: {
       text,
       // A loop that makes failed calls again would make the calls of a program that waits once more.
       isError: ending.type !== "completed" && ending.type !== "waiting",
-      ...(Object.keys(cut).length === 0 ? {} : { cut }),
-      ...(execution.redacted ? { redacted: execution.redacted } : {}),
+      cut: (cut.valueBytes ?? cut.logLines) ? cut : undefined,
+      redacted: execution.redacted || undefined,
     },
     usage: {
       calls: calls.length,
-      ...(reused === 0 ? {} : { reused }),
+      reused: reused || undefined,
       bytesIn: execution.resultBytes - keptBytes(calls),
       bytesSeen: execution.seenBytes,
       bytesOut: Buffer.byteLength(text),
       ...pick(execution, "queuedMs", "cpuMs", "approvalMs", "peakMemoryBytes", "turns", "restarts", "evictions"),
       waitingMs: Math.max(0, execution.wallMs - execution.cpuMs),
-      ...given({ notEvicted: execution.notEvicted }),
+      notEvicted: execution.notEvicted,
       connections: execution.connections,
     },
     calls,
     logs,
     artifacts: reportArtifacts(execution.kept?.place.space),
     notes,
-    ...(execution.unreplayable === undefined ? {} : { unreplayable: execution.unreplayable }),
+    unreplayable: execution.unreplayable,
     remarks,
   };
 }

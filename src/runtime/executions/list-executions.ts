@@ -1,13 +1,4 @@
-import {
-  type ExecutionId,
-  given,
-  Lane,
-  plainFault,
-  PortcullisError,
-  readerFor,
-  textOf,
-  untrusted,
-} from "../../base/index.ts";
+import { type ExecutionId, Lane, plainFault, PortcullisError, readerFor, textOf, untrusted } from "../../base/index.ts";
 import type { ExecutionSummary, Journal, ListOptions } from "../../journal/journal.ts";
 import {
   BudgetSpent,
@@ -101,7 +92,7 @@ function listedOpen(
 ): ListedExecution {
   const waitsFor = [...new Set(calls.map(({ tool }) => tool))];
   const needs = state === "running" ? neededBy(summary, driven) : undefined;
-  return { ...baseOf(summary, driven), state, waitsFor, ...given({ needs, parent: parent?.execution }) };
+  return { ...baseOf(summary, driven), state, waitsFor, needs, parent: parent?.execution };
 }
 
 interface OpenFacts {
@@ -177,7 +168,7 @@ async function readOpenProgram(records: Records, driven: boolean): Promise<OpenF
 async function openProgram({ state, standing }: Omit<ReadProgram, "outcome">, tenant: string): Promise<OpenFacts> {
   const calls = standing.state === "waiting" ? standing.calls.filter(isOutside) : [];
   if (!(await haveInputs(calls, tenant))) return { state: "unreadable" };
-  return { state: standing.state, calls, ...(state.header?.parent && { parent: state.header.parent }) };
+  return { state: standing.state, calls, parent: state.header?.parent };
 }
 
 /** Whether a call waits for a person or a client. */

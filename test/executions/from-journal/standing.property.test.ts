@@ -168,7 +168,7 @@ test("list, status, view, show, events, recover and resume say alike how an exec
       const began = driven.state === "waiting" && !waited;
       waited = driven.state === "waiting";
       const wait = told.find(({ type }) => type === "execution_waiting");
-      expect([wait !== undefined, wait !== undefined && "held" in wait.data]).toEqual([
+      expect([wait !== undefined, (wait?.data as { held?: unknown } | undefined)?.held !== undefined]).toEqual([
         began,
         began && driven.held !== undefined,
       ]);

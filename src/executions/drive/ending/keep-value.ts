@@ -48,10 +48,7 @@ export async function keepLarge(
   const described = await describeValue(text, lane, redactor);
   const name = space.nameFor(prefix + call, names);
   if (space.reserve(name, artifacts) !== undefined) return undefined;
-  await space.save(
-    { name, call: prefix + call, bytes, ...described },
-    { value: text, ...(redacted !== undefined && { redacted }) },
-  );
+  await space.save({ name, call: prefix + call, bytes, ...described }, { value: text, redacted });
   return { name, isShared: prefix !== "" };
 }
 

@@ -41,7 +41,7 @@ export interface ResultSchema {
 
 /** The schema's fields in the header of a program. A library's schema is code, which a journal cannot keep. */
 export function recordOfResult({ schema, json, digest }: ResultSchema): Pick<ProgramHeader, "result" | "resultSchema"> {
-  return { result: digest, ...(isPlain(schema) ? { resultSchema: JSON.stringify(json) } : {}) };
+  return { result: digest, resultSchema: isPlain(schema) ? JSON.stringify(json) : undefined };
 }
 
 /** The schema in a header; undefined without one, or if its text, which may be foreign, does not match the digest. */

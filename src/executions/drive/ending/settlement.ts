@@ -66,7 +66,7 @@ export async function settle(
     ending:
       checked?.ok === false
         ? { type: "failed", fault: checked.fault }
-        : { type: "completed", ...returned, text: body, ...(checked && { checked }) },
+        : { type: "completed", ...returned, text: body, checked },
   };
 }
 
@@ -209,9 +209,9 @@ function parseFault(body = ""): FaultBody | undefined {
   return {
     name,
     message,
-    ...(isText(code, 64) ? { code } : {}),
-    ...(isText(tool, 256) ? { tool } : {}),
-    ...(isText(unawaited, 256) ? { unawaited } : {}),
+    code: isText(code, 64) ? code : undefined,
+    tool: isText(tool, 256) ? tool : undefined,
+    unawaited: isText(unawaited, 256) ? unawaited : undefined,
     ...(isCount(line) && isCount(column) ? { line, column } : {}),
   };
 }

@@ -115,9 +115,7 @@ function strip(amaro: Stripper, text: string): Stripped {
 function transform(amaro: Stripper, text: string): Stripped {
   try {
     const { code, map } = amaro.transformSync(text, { mode: "transform", sourceMap: true });
-    return code.length <= MAX_LENGTH
-      ? { code, ...(map === undefined ? {} : { map }) }
-      : { error: { code: "UnsupportedSyntax", message: TOO_LONG } };
+    return code.length <= MAX_LENGTH ? { code, map } : { error: { code: "UnsupportedSyntax", message: TOO_LONG } };
   } catch (error) {
     const refused = fieldsOf(error);
     if (REFUSING.has(refused.error.code ?? "")) return refused;
