@@ -1,15 +1,6 @@
-import { isGivenBack } from "../journal/packing/index.ts";
+import { isGivenBack, WrappedJournal } from "../journal/packing/index.ts";
 import { type ExecutionId, PortcullisError } from "../base/index.ts";
-import type {
-  Appended,
-  AppendOptions,
-  ExecutionSummary,
-  Head,
-  Journal,
-  Lease,
-  ListOptions,
-  ReadOptions,
-} from "../journal/journal.ts";
+import type { AppendOptions, Head, Lease } from "../journal/journal.ts";
 import type { Header, JournalRecord } from "../journal/record.ts";
 import { drivenHere } from "../executions/driven.ts";
 import type { ChangeOptions, PostgresJournal } from "./postgres/postgres-journal.ts";
@@ -36,11 +27,7 @@ export interface DriverWatch {
  *
  * A claim ends the wake that led to it.
  */
-export class FleetJournal implements Journal {
-  readonly isDurable: boolean;
-  /** The journal that this one wraps. */
-  readonly store: PostgresJournal;
-  readonly onAppend?: (listener: (appended: Appended) => void) => Disposable;
+export class FleetJournal extends WrappedJournal<PostgresJournal> {
   /** The workers of this process. */
   readonly workers = new Set<DriverWatch>();
   /** What the fleet notes beside the records. */
@@ -48,20 +35,18 @@ export class FleetJournal implements Journal {
   readonly #queue: PgBossQueue;
 
   constructor(store: PostgresJournal, queue: PgBossQueue) {
-    this.store = store;
+    super(store);
     this.rows = new FleetStore(store);
     this.#queue = queue;
-    this.isDurable = store.isDurable === true;
-    if (store.onAppend) this.onAppend = store.onAppend.bind(store);
   }
 
-  async create(header: Header, lease?: Lease): Promise<Head> {
+  override async create(header: Header, lease?: Lease): Promise<Head> {
     if (lease) return this.store.create(header, lease);
     const { execution, tenant } = header;
     return this.store.create(header, undefined, this.#waking({ execution, tenant, isNew: true }));
   }
 
-  async append(
+  override async append(
     execution: ExecutionId,
     expected: Head,
     records: readonly JournalRecord[],
@@ -83,19 +68,7 @@ export class FleetJournal implements Journal {
     return write({ ...options, ...this.#waking({ execution, tenant }) });
   }
 
-  read(execution: ExecutionId, options?: ReadOptions): AsyncIterable<JournalRecord> {
-    return this.store.read(execution, options);
-  }
-
-  find(execution: ExecutionId): Promise<ExecutionSummary> {
-    return this.store.find(execution);
-  }
-
-  list(options?: ListOptions): AsyncIterable<ExecutionSummary> {
-    return this.store.list(options);
-  }
-
-  async renew(execution: ExecutionId, lease: Lease): Promise<Head> {
+  override async renew(execution: ExecutionId, lease: Lease): Promise<Head> {
     const head = await this.store.renew(execution, lease);
     const isHeld = [...this.workers].some((worker) => worker.isHeld(execution));
     if (isGivenBack(lease) && !isHeld) {

@@ -1,12 +1,18 @@
 import { z } from "zod";
 import { strictObjectSchema } from "../base/values/object-schema.ts";
 
-const text = z.string();
+/** A text that the runtime or the host has written. */
+const own = z.string();
 /** A name, or the id of a call or a driver: a reader finds by it what it knows, and V8 hashes much longer ones by their length alone. */
-const name = text.max(16_000);
-const digest = text.max(128);
+const name = own.max(16_000);
+const digest = own.max(128);
+/** Texts in which `redact` looks: words, JSON, and frames of the bridge, whose first line and rest are JSON. */
+const words = z.string();
+const namedWords = own.max(16_000);
+const json = z.string();
+const frame = z.string();
 /** A store finds an execution by its id. Stores keep lone surrogates as another character. */
-const key = text.min(1).refine((one) => one.isWellFormed(), "it has half a character (a lone surrogate)");
+const key = own.min(1).refine((one) => one.isWellFormed(), "it has half a character (a lone surrogate)");
 /** Milliseconds, a count or a size. */
 const amount = z.number().nonnegative();
 /** Milliseconds since 1970, up to the last that a `Date` can be. */
@@ -20,7 +26,7 @@ export const TOOL_DIGEST = strictObjectSchema({
   /** What a call of it changes at most; missing for a tool that only reads. */
   effect: z.enum(["idempotent", "write"]).optional(),
   /** Where its calls run, like `mcp crm`; missing for a handler of the host. */
-  place: text.optional(),
+  place: own.optional(),
   /** Who may call it; missing if models and programs may. */
   callers: z.array(z.enum(["direct", "programmatic"])).optional(),
 });
@@ -35,7 +41,7 @@ export const SHOWN_DEFINITION = strictObjectSchema({
 const shown = z.array(SHOWN_DEFINITION).optional();
 
 /** A span as a W3C `traceparent`, as long as one of any version that is read; missing if telemetry did not record. */
-const trace = text.max(256).optional();
+const trace = own.max(256).optional();
 
 /** Characters that the runtime's `redact` has taken out of the record; missing if nothing was taken out. */
 const redacted = z.int().positive().optional();
@@ -43,20 +49,18 @@ const redacted = z.int().positive().optional();
 /** Names of limits, versions and the like: some dozens. */
 const MAX_NAMES = 64;
 const byName = <Value extends z.ZodType>(value: Value) =>
-  z
-    .record(text, value)
-    .refine((given) => Object.keys(given).length <= MAX_NAMES, `it has more than ${MAX_NAMES} names`);
+  z.record(own, value).refine((given) => Object.keys(given).length <= MAX_NAMES, `it has more than ${MAX_NAMES} names`);
 
 /** Amounts by their names in a report's `usage`: times and memory. */
 const usage = byName(amount).optional();
 
 /** A call of another execution. */
-export const PARENT_REF = strictObjectSchema({ execution: text, call: name });
+export const PARENT_REF = strictObjectSchema({ execution: own, call: name });
 
 /** A conversation whose turns another conversation has copied. */
 export const CONTINUED_REF = strictObjectSchema({
   /** Missing if the turns come from a transcript. */
-  execution: text.optional(),
+  execution: own.optional(),
   /** Names of all tools that the turns may tell of. Missing if they come from a transcript: it does not say. */
   tools: z.array(name).optional(),
   /** Number of the turns that were copied. */
@@ -66,13 +70,13 @@ export const CONTINUED_REF = strictObjectSchema({
 /** The client of a server whose execution it is. */
 export const OWNER = strictObjectSchema({
   /** Id of its key. */
-  key: text,
+  key: own,
   /** `gateway`: its calls are answered there alone. Missing for the server's own paths. */
   surface: z.literal("gateway").optional(),
   /** Of a surface: how long an answer is kept that its client has asked to be stored, in milliseconds. */
   storedMs: amount.optional(),
   /** SHA-256 in hex of the settings that its client has asked for: under the same id it is the same with the same alone. */
-  settings: text.optional(),
+  settings: own.optional(),
 });
 
 /** Common fields of the headers of programs, conversations and single calls. */
@@ -91,7 +95,7 @@ export const HEADER_BASE = strictObjectSchema({
   /** Policies that hold for its calls, whoever drives it: by name, or "function" for one that each process has itself. */
   policies: z.array(z.enum(["ask-writes", "ask-changes", "ask-all", "function"])).optional(),
   /** Versions that affect behaviour: `portcullis`, `node`, `v8`, `protocol`; for a conversation also the provider's `sdk`. What MCP servers call themselves, by the `place` of their tools. */
-  versions: byName(text),
+  versions: byName(own),
   /** The call that started this execution, if one did. */
   parent: PARENT_REF.optional(),
   /** Span in which it began. */
@@ -124,32 +128,32 @@ export const RECORD_SCHEMAS = {
   "header (program)": strictObjectSchema({
     ...HEADER_BASE.shape,
     kind: z.literal("program"),
-    language: text,
-    sandbox: text,
+    language: own,
+    sandbox: own,
     /** Prepared source, as sent to the guest. */
-    program: text,
+    program: words,
     /** Original source. */
-    source: text,
+    source: words,
     /** The program itself needs a decision before it starts. */
     needsApproval: z.literal(true).optional(),
     /** Missing for a program that corrects none. */
     corrects: CORRECTED_REF.optional(),
     /** SHA-256 in hex of the JSON Schema of what the program has to return. */
-    result: text.optional(),
+    result: own.optional(),
     /** JSON text of that schema, if it was a plain one: a later driver reads it from here. */
-    resultSchema: text.optional(),
+    resultSchema: json.optional(),
   }),
   "header (conversation)": strictObjectSchema({
     ...HEADER_BASE.shape,
     kind: z.literal("conversation"),
     /** Provider and model, like `anthropic:claude-sonnet-4-5`. */
-    model: text,
+    model: own,
     /** What the model was asked first; empty if messages of the user alone begin the conversation. */
-    task: text,
+    task: words,
     /** Where its programs run: `local`, `hosted` or `none`. */
-    programs: text,
+    programs: own,
     /** Language of its local programs. */
-    language: text,
+    language: own,
     maxTurns: z.int().positive(),
     maxTokens: z.int().positive(),
     /** The definitions that the model was shown with the first request. */
@@ -157,19 +161,19 @@ export const RECORD_SCHEMAS = {
     /** Each of its programs needs a decision before it starts. */
     approvePrograms: z.literal(true).optional(),
     /** The system text; missing if it is the package's own. */
-    instructions: text.optional(),
+    instructions: words.optional(),
     /** What is asked of the model, and how the loop ends: JSON text. */
-    settings: text.optional(),
+    settings: json.optional(),
     /** The conversation that this conversation continues: its first turns were copied, and do not count in its budget. */
     continues: CONTINUED_REF.optional(),
   }),
   "header (call)": strictObjectSchema({
     ...HEADER_BASE.shape,
     kind: z.literal("call"),
-    tool: text,
-    caller: text,
+    tool: own,
+    caller: own,
     /** JSON text; empty if it is longer than `inputBytes`, and the call was refused for it. */
-    input: text,
+    input: json,
   }),
   claim: noted("claim", {
     driver: name.min(1),
@@ -183,32 +187,32 @@ export const RECORD_SCHEMAS = {
   turn: strictObjectSchema({
     type: z.literal("turn"),
     redacted,
-    event: text,
-    commands: z.array(text),
+    event: frame,
+    commands: z.array(frame),
     /** What the program has used up to the turn's end, by all its drivers. */
     usage,
   }),
   message: said("message", {
     from: z.enum(["model", "host", "user"]),
     /** JSON text, without the provider's `opaque` state. */
-    message: text,
+    message: json,
     /** The provider's opaque state after this turn: JSON text that is sent back to the provider and shown nowhere else. */
-    opaque: text.optional(),
+    opaque: json.optional(),
   }),
   rest: said("rest", {
     /** JSON text of the ending; missing after one turn alone, whose calls are for the host to answer. */
-    ending: text.optional(),
+    ending: json.optional(),
   }),
   model: noted("model", {
     /** Provider and model, like `anthropic:claude-sonnet-4-5`. */
-    model: text,
+    model: own,
     /** The new model's system text, as in the header. */
-    instructions: text.optional(),
+    instructions: words.optional(),
   }),
   tools: noted("tools", { tools, shown }),
   compact: said("compact", {
     /** JSON text: which turns are kept, and what was said and answered in them. */
-    history: text,
+    history: json,
   }),
   retry: said("retry", {
     /** Id of the call whose handler failed; missing for a request to a provider. */
@@ -216,22 +220,22 @@ export const RECORD_SCHEMAS = {
     /** Number of the attempt that failed, from 1. */
     attempt: z.int().positive(),
     /** For a call the code of the failure. */
-    reason: text,
+    reason: words,
     /** Milliseconds until the next attempt. */
     delayMs: amount,
   }),
   call: said("call", {
     call: name,
-    tool: text,
-    caller: text,
+    tool: words,
+    caller: own,
     /** `held`: waits for an approval. `client`: waits for a client's result. `reused`: is answered as `earlier` was. `dropped`: the execution ended, or the caller cancelled the call, before it was decided. */
     decision: z.enum(["allowed", "held", "client", "reused", "refused", "dropped"]),
     /** Code of a refusal; `outcome_unknown` for a call that is held because its driver died while its handler ran. */
-    code: text.optional(),
+    code: own.optional(),
     /** Why the policy held or refused the call; missing if it did not. */
-    policy: text.optional(),
+    policy: words.optional(),
     /** JSON text of what the tool's schema made of the input; missing if it is as the caller sent it, and after the first record that has it. */
-    input: text.optional(),
+    input: json.optional(),
     /** SHA-256 in hex of the JSON text of the input that the handler is given; missing if the call was refused before its input was read. */
     inputDigest: digest.optional(),
     /** What an `allowed` or `reused` call changes, if its tool's effect depends on the input. */
@@ -245,32 +249,32 @@ export const RECORD_SCHEMAS = {
   earlier: said("earlier", {
     /** The call that made the change. */
     earlier: PARENT_REF,
-    tool: text,
+    tool: words,
     /** Of the tool, its definition and the input. */
     key: name,
     effect: z.enum(["read", "idempotent", "write"]),
     /** Whether its input was redacted. */
     isHidden: z.literal(true).optional(),
     /** JSON text of what it was answered with; missing if its outcome is unknown. */
-    value: text.optional(),
+    value: json.optional(),
     bytes: amount,
-    shape: text,
+    shape: own,
     partsLeftOut: amount,
     named: z.array(digest).optional(),
     /** The decision that allowed it, if it has an answer and needed one. */
     approval: strictObjectSchema({
       call: name,
       allow: z.literal(true),
-      by: text.optional(),
-      note: text.optional(),
+      by: own.optional(),
+      note: own.optional(),
     }).optional(),
   }),
   decision: said("decision", {
     call: name,
     allow: z.boolean(),
     /** Name of the approver. */
-    by: text.optional(),
-    note: text.optional(),
+    by: words.optional(),
+    note: words.optional(),
     /** Also decides later calls of the execution with the same tool and input. */
     remember: z.literal("execution").optional(),
     /** Further calls of the same tool that it allows. */
@@ -299,13 +303,13 @@ export const RECORD_SCHEMAS = {
     /** Id of the call whose remembered decision is repeated. No one was asked. */
     remembered: name.optional(),
     /** JSON text of the result, if the call had already been done. */
-    done: text.optional(),
+    done: json.optional(),
   }).refine(({ allow, grant, granted }) => allow || !(grant ?? granted), "a refusal has no grant"),
   result: said("result", {
     call: name,
     /** JSON text. */
-    value: text.optional(),
-    error: text.optional(),
+    value: json.optional(),
+    error: words.optional(),
     /** By it a server knows the client's words again. Keyed: what was redacted cannot be found by it. */
     mark: z.int().nonnegative().optional(),
   }).refine(({ value, error }) => (value === undefined) !== (error === undefined), "expected either value or error"),
@@ -313,7 +317,7 @@ export const RECORD_SCHEMAS = {
     call: name,
     ok: z.boolean(),
     /** Code of a failure. */
-    code: text.optional(),
+    code: own.optional(),
     /** Its source refused it, so that it has changed nothing. */
     refused: z.literal(true).optional(),
     /** Milliseconds from the call to its answer. */
@@ -323,9 +327,9 @@ export const RECORD_SCHEMAS = {
     /** Of a stream: number of the items that were given. */
     items: amount.optional(),
     /** What the handler has said to people: JSON text. */
-    display: text.optional(),
+    display: json.optional(),
     /** Kind of the result, like `array of 200`; missing for a failure. */
-    shape: text.optional(),
+    shape: own.optional(),
     /** What a search showed: each tool that it found. */
     shown,
     /** Number of images, files and links of the result that the caller, a program, did not get. */
@@ -334,41 +338,63 @@ export const RECORD_SCHEMAS = {
     named: z.array(digest).optional(),
   }),
   artifact: said("artifact", {
-    name,
+    name: namedWords,
     /** JSON text. */
-    value: text,
+    value: json,
     /** UTF-8 bytes of the value. */
     bytes: amount,
     /** TypeScript type of the value, inferred from its first rows. */
-    shape: text,
+    shape: words,
     /** The beginning of the JSON of the value, or of its first row. */
-    first: text,
+    first: words,
     /**
      * The call that kept it: `3` of a program, `call_2/3` of a program of a conversation, `call_2` for the large result of
      * a model's call, `call_2/value` or `value` for the large value of a program.
      */
     call: name,
   }),
-  violation: said("violation", { detail: text }),
-  restart: said("restart", { detail: text }),
+  violation: said("violation", { detail: words }),
+  restart: said("restart", { detail: words }),
   egress: said("egress", {
     /** Host name as given by the program; empty if it was invalid. */
-    host: text,
+    host: words,
     port: amount,
     /** Address of the connection; empty if none was made. */
-    address: text,
+    address: own,
     bytesUp: amount,
     bytesDown: amount,
     ms: amount,
     outcome: z.enum(["done", "refused", "failed", "cut"]),
     /** The reason if the outcome is not `done`. */
-    detail: text,
+    detail: words,
   }),
   outcome: said("outcome", {
     /** JSON text of the ending, with the value of a completed call. A completed program's value is in the last turn instead. */
-    outcome: text,
+    outcome: json,
     /** The runtime's notes on the ending, for the reader of the result. */
-    notes: z.array(text).optional(),
+    notes: z.array(words).optional(),
     usage,
   }),
 };
+
+export type Reading = "words" | "json" | "frame";
+
+const READINGS = new Map<z.ZodType, Reading>([
+  [words, "words"],
+  [namedWords, "words"],
+  [json, "json"],
+  [frame, "frame"],
+]);
+
+function readingOf(schema: z.ZodType): Reading | undefined {
+  if (schema instanceof z.ZodOptional) return readingOf(schema.unwrap() as z.ZodType);
+  return schema instanceof z.ZodArray ? readingOf(schema.element as z.ZodType) : READINGS.get(schema);
+}
+
+/** The fields of a record in which `redact` looks, and how it is read what they hold. */
+export function redactedFields(record: keyof typeof RECORD_SCHEMAS): readonly (readonly [string, Reading])[] {
+  return Object.entries<z.ZodType>(RECORD_SCHEMAS[record].shape).flatMap(([field, schema]) => {
+    const reading = readingOf(schema);
+    return reading ? [[field, reading] as const] : [];
+  });
+}

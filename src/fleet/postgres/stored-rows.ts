@@ -1,7 +1,6 @@
 import type { ExecutionSummary, Head, ListOptions } from "../../journal/journal.ts";
 import { given } from "../../base/index.ts";
 import {
-  executionRow,
   journalDamaged,
   listedOf,
   MAX_NAME_BYTES,
@@ -162,7 +161,7 @@ export class StoredRows {
 
 function foundExecution(row: Row): FoundExecution {
   const { number, id, tenant, driver, has_long_driver, started_at, leased_until, read_at, ended } = row;
-  const checked = executionRow({
+  const summary = summaryOf({
     ...row,
     number: Number(number),
     id: named(id),
@@ -172,7 +171,7 @@ function foundExecution(row: Row): FoundExecution {
     leased_until: leased_until === null ? null : ownTime(Number(leased_until), Number(read_at)),
     ended: ended === true ? 1 : 0,
   });
-  return { number: String(number), summary: { ...summaryOf(checked), ...given({ needs: needsOf(row["needs"]) }) } };
+  return { number: String(number), summary: { ...summary, ...given({ needs: needsOf(row["needs"]) }) } };
 }
 
 function named(stored: unknown): unknown {

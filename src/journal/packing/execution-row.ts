@@ -26,8 +26,11 @@ export interface ExecutionRow {
 const KINDS: ReadonlySet<unknown> = new Set<Header["kind"]>(["program", "conversation", "call"]);
 
 /** The row of an execution. Throws `journal_corrupt`: what is stored may come from elsewhere. */
-export function executionRow(found: Record<string, unknown>): ExecutionRow {
-  const { id, kind, tenant, started_at, head, ended, driver, leased_until } = found;
+export function executionRow(found: object): ExecutionRow {
+  const { id, kind, tenant, started_at, head, ended, driver, leased_until } = found as Record<
+    keyof ExecutionRow,
+    unknown
+  >;
   const isRow =
     typeof id === "string" &&
     KINDS.has(kind) &&
@@ -38,7 +41,7 @@ export function executionRow(found: Record<string, unknown>): ExecutionRow {
     (ended === 0 || ended === 1) &&
     (driver === null || typeof driver === "string") &&
     (leased_until === null || isAmount(leased_until));
-  if (isRow) return found as unknown as ExecutionRow;
+  if (isRow) return found as ExecutionRow;
   const named = typeof id === "string" ? ` ${JSON.stringify(id.slice(0, 100))}` : "";
   throw journalDamaged(`the entry of execution${named} has values that no execution has`);
 }
@@ -64,14 +67,9 @@ function isAmount(value: unknown): value is number {
   return Number.isSafeInteger(value) && (value as number) >= 0;
 }
 
-export function summaryOf({
-  id,
-  kind,
-  tenant,
-  started_at: startedAt,
-  head: records,
-  ...row
-}: ExecutionRow): ExecutionSummary {
+/** What a list tells of the execution in a row. Throws like `executionRow`. */
+export function summaryOf(found: object): ExecutionSummary {
+  const { id, kind, tenant, started_at: startedAt, head: records, ...row } = executionRow(found);
   const lease = row.driver === null ? {} : { lease: { driver: row.driver, until: row.leased_until ?? 0 } };
   return { execution: id, kind, tenant, startedAt, records, ended: row.ended === 1, ...lease };
 }

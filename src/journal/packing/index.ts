@@ -1,6 +1,7 @@
 export { type AppendListener, AppendListeners } from "../append-listeners.ts";
 export { FIRST_MOMENT, isGivenBack } from "../given-back.ts";
 export * from "../journal-error.ts";
+export * from "../wrapped-journal.ts";
 export * from "./execution-row.ts";
 export {
   itemsUpTo,

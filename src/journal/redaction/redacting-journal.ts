@@ -1,96 +1,11 @@
 import { frameText } from "../../../bridge/frames.ts";
 import { MalformedFrame, parseGuestFrame } from "../../../bridge/parse-frame.ts";
 import { type ExecutionId, parsedJson, PortcullisError } from "../../base/index.ts";
-import type {
-  Appended,
-  AppendOptions,
-  ExecutionSummary,
-  Head,
-  Journal,
-  Lease,
-  ListOptions,
-  ReadOptions,
-} from "../journal.ts";
+import type { AppendOptions, Head, Journal, Lease } from "../journal.ts";
 import type { Header, JournalRecord } from "../record.ts";
+import type { Reading } from "../record-schemas.ts";
+import { WrappedJournal } from "../wrapped-journal.ts";
 import type { Redactor } from "./redactor.ts";
-
-/**
- * How a field of a record is read: as text, as JSON, or as a frame of the bridge, whose first line and rest are JSON.
- * An `own` field is left as it is: the runtime or the host wrote it.
- */
-type Reading = "text" | "json" | "frame" | "own";
-
-/** The fields of a record that hold text or lists of texts. */
-type TextFields<One> = One extends unknown
-  ? {
-      [
-        Field in keyof One as Exclude<One[Field], undefined> extends string | readonly string[] ? Field : never
-      ]: One[Field];
-    }
-  : never;
-
-/** Every text of every record is named: a forgotten text does not compile. */
-type Readings = {
-  readonly [Type in JournalRecord["type"]]: {
-    readonly [Field in Exclude<FieldsOf<TextFields<Extract<JournalRecord, { readonly type: Type }>>>, "type">]: Reading;
-  };
-};
-
-type FieldsOf<One> = One extends unknown ? keyof One : never;
-
-const FIELDS: Readings = {
-  header: {
-    kind: "own",
-    execution: "own",
-    tenant: "own",
-    policies: "own",
-    trace: "own",
-    language: "own",
-    sandbox: "own",
-    program: "text",
-    source: "text",
-    result: "own",
-    resultSchema: "json",
-    model: "own",
-    task: "text",
-    programs: "own",
-    instructions: "text",
-    settings: "json",
-    tool: "own",
-    caller: "own",
-    input: "json",
-  },
-  claim: { driver: "own", trace: "own" },
-  hand: { to: "own" },
-  alive: { driver: "own" },
-  turn: { event: "frame", commands: "frame" },
-  message: { from: "own", message: "json", opaque: "json" },
-  rest: { ending: "json" },
-  model: { model: "own", instructions: "text" },
-  tools: {},
-  compact: { history: "json" },
-  retry: { call: "own", reason: "text" },
-  call: {
-    call: "own",
-    tool: "text",
-    caller: "own",
-    decision: "own",
-    code: "own",
-    policy: "text",
-    input: "json",
-    inputDigest: "own",
-    effect: "own",
-  },
-  earlier: { tool: "text", key: "own", effect: "own", value: "json", shape: "own", named: "own" },
-  decision: { call: "own", by: "text", note: "text", remember: "own", remembered: "own", done: "json" },
-  result: { call: "own", value: "json", error: "text" },
-  answered: { call: "own", code: "own", shape: "own", display: "json", named: "own" },
-  artifact: { name: "text", value: "json", shape: "text", first: "text", call: "own" },
-  violation: { detail: "text" },
-  restart: { detail: "text" },
-  egress: { host: "text", address: "own", outcome: "own", detail: "text" },
-  outcome: { outcome: "json", notes: "text" },
-};
 
 /** Commands of a turn that are joined, in UTF-16 code units: a program that prints more is stopped. */
 const JOINED_LENGTH = 16 * 1024 * 1024;
@@ -99,36 +14,26 @@ const JOINED_LENGTH = 16 * 1024 * 1024;
  * A journal that takes out of records what a runtime's `redact` finds. A changed record says how many characters it lost. A
  * record that a program is run or given from, and from nothing else, is refused in place of that.
  */
-export class RedactingJournal implements Journal {
-  readonly isDurable: boolean;
-  /** Missing if the store tells of no appends. */
-  readonly onAppend?: (listener: (appended: Appended) => void) => Disposable;
-  readonly #journal: Journal;
+export class RedactingJournal extends WrappedJournal {
   readonly #redactor: Redactor;
   /** Open executions of which a record was changed. */
   readonly #changed = new Set<ExecutionId>();
 
   constructor(journal: Journal, redactor: Redactor) {
-    this.#journal = journal;
+    super(journal);
     this.#redactor = redactor;
-    this.isDurable = journal.isDurable === true;
-    if (journal.onAppend) this.onAppend = journal.onAppend.bind(journal);
-  }
-
-  get store(): Journal {
-    return this.#journal;
   }
 
   wasRedacted(execution: ExecutionId): boolean {
     return this.#changed.has(execution);
   }
 
-  async create(header: Header, lease?: Lease): Promise<Head> {
+  override async create(header: Header, lease?: Lease): Promise<Head> {
     // Without a lease, another driver runs what the journal holds.
-    return this.#journal.create((await this.#redacted(header.execution, header, !lease)) as Header, lease);
+    return this.store.create((await this.#redacted(header.execution, header, !lease)) as Header, lease);
   }
 
-  async append(
+  override async append(
     execution: ExecutionId,
     expected: Head,
     records: readonly JournalRecord[],
@@ -136,33 +41,19 @@ export class RedactingJournal implements Journal {
   ): Promise<Head> {
     const redacted: JournalRecord[] = [];
     for (const record of records) redacted.push(await this.#redacted(execution, record));
-    const head = await this.#journal.append(execution, expected, redacted, options);
+    const head = await this.store.append(execution, expected, redacted, options);
     if (records.some(({ type }) => type === "outcome")) this.#changed.delete(execution);
     return head;
-  }
-
-  read(execution: ExecutionId, options?: ReadOptions): AsyncIterable<JournalRecord> {
-    return this.#journal.read(execution, options);
-  }
-
-  find(execution: ExecutionId): Promise<ExecutionSummary> {
-    return this.#journal.find(execution);
-  }
-
-  list(options?: ListOptions): AsyncIterable<ExecutionSummary> {
-    return this.#journal.list(options);
-  }
-
-  renew(execution: ExecutionId, lease: Lease): Promise<Head> {
-    return this.#journal.renew(execution, lease);
   }
 
   async #redacted(execution: ExecutionId, record: JournalRecord, isRun = false): Promise<JournalRecord> {
     const changes: Record<string, unknown> = {};
     let taken = 0;
-    for (const [name, reading] of Object.entries(FIELDS[record.type])) {
-      if (reading === "own") continue;
-      const given = (record as unknown as Readonly<Record<string, unknown>>)[name];
+    // Loaded on demand: loading the schema library takes as long as running a program.
+    const { redactedFields } = await import("../record-schemas.ts");
+    const type = record.type === "header" ? (`header (${record.kind})` as const) : record.type;
+    for (const [field, reading] of redactedFields(type)) {
+      const given = (record as unknown as Readonly<Record<string, unknown>>)[field];
       const list = Array.isArray(given) ? (given as readonly string[]) : [given as string | undefined];
       const texts = reading === "frame" && Array.isArray(given) ? await this.#withWholeOutput(given) : list;
       const redacted: unknown[] = [];
@@ -171,7 +62,7 @@ export class RedactingJournal implements Journal {
         taken += one.taken;
         redacted.push(one.text);
       }
-      if (given !== undefined) changes[name] = Array.isArray(given) ? redacted : redacted[0];
+      if (given !== undefined) changes[field] = Array.isArray(given) ? redacted : redacted[0];
     }
     if (taken === 0) return record;
     if (isRun || (await this.#isGiven(execution, record, changes)))
@@ -189,7 +80,7 @@ export class RedactingJournal implements Journal {
     const isChanged =
       (record.type === "result" && record.value !== changes["value"]) ||
       (record.type === "decision" && record.done !== changes["done"]);
-    return isChanged && (await this.#journal.find(execution)).kind !== "conversation";
+    return isChanged && (await this.store.find(execution)).kind !== "conversation";
   }
 
   /** Commands in which what was printed in pieces stands in one frame: a secret may be cut by the end of a piece. */
@@ -211,7 +102,7 @@ export class RedactingJournal implements Journal {
 
   async #field(text: string, reading: Reading, record: JournalRecord) {
     const about = { to: "journal", ...callOf(record) } as const;
-    if (reading === "text") return this.#redactor.text(text, about);
+    if (reading === "words") return this.#redactor.text(text, about);
     const end = reading === "frame" ? text.indexOf("\n") : -1;
     const first = end === -1 ? text : text.slice(0, end);
     const head =

@@ -191,7 +191,7 @@ class FileJournal implements SqliteJournal {
         }),
       );
       for (const row of rows) {
-        const summary = listedOf(() => summaryOf(executionRow(row)), onDamaged);
+        const summary = listedOf(() => summaryOf(row), onDamaged);
         if (summary) yield summary;
       }
       const last = rows.at(-1);
