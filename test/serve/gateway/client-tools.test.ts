@@ -79,9 +79,9 @@ test("the thread is free after each tool of a request", () => {
 
 test("the check of a text against a client's expression has fewer steps than one against the host's own", () => {
   const textFormat = { regex: "[^;]*" };
-  const text = "x".repeat(3_000_000);
+  const text = "x".repeat(1_000_000);
   const [asked] = made([tool("t", { textFormat })]).all;
-  expect(() => asked?.inputSchema["~standard"].validate(text)).toThrow();
+  expect(asked?.inputSchema["~standard"].validate(text)).toHaveProperty("issues");
   expect(asked?.inputSchema["~standard"].validate(text.slice(0, 100_000))).not.toHaveProperty("issues");
   const own = defineTextTool({
     name: "t",
