@@ -43,26 +43,21 @@ function headOf({ id, model }: Head): Fields {
 
 /** The block of a part: the other end of what `AnthropicConversation` reads of a block. */
 function blockOf(part: ReplyPart): Fields {
+  const { id } = part;
   switch (part.type) {
     case "reasoning":
-      return { type: "thinking", thinking: part.text, signature: part.id };
+      return { type: "thinking", thinking: part.text, signature: id };
     case "text":
       return { type: "text", text: part.text, citations: null };
     case "call": {
-      const { id, tool: name, inputText, program } = part;
+      const { tool: name, inputText, program } = part;
       const caller = program === undefined ? DIRECT : { type: CODE_EXECUTION_TYPE, tool_id: program };
       return { type: "tool_use", id, name, input: new JsonText(written(inputText), NOT_SEEN), caller };
     }
     case "program":
-      return {
-        type: "server_tool_use",
-        id: part.id,
-        name: CODE_EXECUTION_NAME,
-        input: { code: part.source },
-        caller: DIRECT,
-      };
+      return { type: "server_tool_use", id, name: CODE_EXECUTION_NAME, input: { code: part.source }, caller: DIRECT };
     case "program_ended":
-      return { type: "code_execution_tool_result", tool_use_id: part.id, content: resultOf(part) };
+      return { type: "code_execution_tool_result", tool_use_id: id, content: resultOf(part) };
   }
 }
 
@@ -85,21 +80,13 @@ function resultOf({ text, isError, isLate }: ReplyPart & { readonly type: "progr
 
 function stopOf(end: ReplyEnd): Fields {
   const plain = { stop_sequence: null, stop_details: null };
-  switch (end.type) {
-    case "answered":
-    case "called":
-      return { ...plain, stop_reason: STOP_REASONS[end.type] };
-    case "stopped":
-      return { ...plain, stop_reason: STOP_REASONS.unfinished };
-    case "cut_off":
-      return { ...plain, stop_reason: /context/.test(end.reason) ? "model_context_window_exceeded" : "max_tokens" };
-    case "refused":
-      return {
-        ...plain,
-        stop_reason: "refusal",
-        stop_details: { type: "refusal", category: null, explanation: end.reason },
-      };
+  if (end.type === "refused") {
+    const details = { type: "refusal", category: null, explanation: end.reason };
+    return { ...plain, stop_reason: "refusal", stop_details: details };
   }
+  if (end.type === "cut_off")
+    return { ...plain, stop_reason: /context/.test(end.reason) ? "model_context_window_exceeded" : "max_tokens" };
+  return { ...plain, stop_reason: STOP_REASONS[end.type === "stopped" ? "unfinished" : end.type] };
 }
 
 function containerOf({ state }: Pick<ReplyFacts, "state">): Fields | null {
@@ -158,15 +145,8 @@ class MessageWriter extends EventWriter {
   }
 
   begin(): string {
-    const message = {
-      ...headOf(this.#head),
-      content: [],
-      stop_reason: null,
-      stop_sequence: null,
-      stop_details: null,
-      container: null,
-      usage: { ...NO_USAGE, input_tokens: 0, output_tokens: 0 },
-    };
+    const nothing = { content: [], stop_reason: null, stop_sequence: null, stop_details: null, container: null };
+    const message = { ...headOf(this.#head), ...nothing, usage: { ...NO_USAGE, input_tokens: 0, output_tokens: 0 } };
     return typed({ type: "message_start", message });
   }
 

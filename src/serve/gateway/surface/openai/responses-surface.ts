@@ -87,13 +87,12 @@ function itemOf(part: ReplyPart): Fields {
     case "call": {
       const { tool: name, namespace, inputText, program } = part;
       const caller = program === undefined ? null : { type: "program", caller_id: program };
-      const named = namespace === undefined ? {} : { namespace };
       const input = textInputOf(part);
       const written =
         input === undefined
           ? { type: "function_call", arguments: inputText, id: `fc_${bare}` }
           : { type: "custom_tool_call", input, id: `ctc_${bare}` };
-      return { ...written, call_id: id, name, ...named, status: "completed", caller };
+      return { ...written, call_id: id, name, namespace, status: "completed", caller };
     }
     case "program":
       return { type: "program", id: `prog_${bare}`, call_id: id, code: part.source, fingerprint: part.state };
