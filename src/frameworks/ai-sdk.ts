@@ -1,6 +1,5 @@
-import { CONTINUE_PROGRAM } from "../tools/tool-name.ts";
 import { jsonSchema, type Schema } from "../tools/schema.ts";
-import { CONTINUE_DESCRIPTION, CONTINUE_SCHEMA, type PausingTools, type LoopCall } from "./approval/pausing-tools.ts";
+import { CONTINUE_TOOL, type PausingTools, type LoopCall } from "./approval/pausing-tools.ts";
 import { type LoopTool, type RunOptions, runWithProgress } from "./program-tool.ts";
 import { fieldOf, isFields, listOf, quickKey, textOf } from "../base/index.ts";
 import type { LoopRule, LoopVerdict } from "./approval/waiting-programs.ts";
@@ -60,7 +59,8 @@ function running(tool: Pick<LoopTool, "run">, input: unknown, abortSignal: Abort
 
 /** `run_program` and `continue_program`, whose calls a person approves by the AI SDK's own means. */
 export function aiSdkPausingTools(program: LoopTool, pausing: PausingTools, toolApproval: ToolApproval) {
-  const toolOf = <Input>(name: string, about: Pick<LoopTool, "description" | "schema">): AiSdkTool<Input> => {
+  const toolOf = <Input>(about: Pick<LoopTool, "name" | "description" | "schema">): AiSdkTool<Input> => {
+    const { name } = about;
     const goingOf = ({ messages = [] }: AiSdkCallOptions, { signal, onProgress }: RunOptions = {}) => {
       let calls = 0;
       return {
@@ -94,11 +94,8 @@ export function aiSdkPausingTools(program: LoopTool, pausing: PausingTools, tool
     };
   };
   return {
-    run_program: toolOf<{ readonly code: string }>(program.name, program),
-    [CONTINUE_PROGRAM]: toolOf<{ readonly program: string }>(CONTINUE_PROGRAM, {
-      description: CONTINUE_DESCRIPTION,
-      schema: CONTINUE_SCHEMA,
-    }),
+    run_program: toolOf<{ readonly code: string }>(program),
+    [CONTINUE_TOOL.name]: toolOf<{ readonly program: string }>(CONTINUE_TOOL),
   };
 }
 

@@ -111,10 +111,10 @@ async function runInterrupted(
   { id, code }: { readonly id: string; readonly code: string },
   going: Going & Pick<RunOptions, "signal"> & { readonly before: Promise<void> | undefined },
 ): Promise<string> {
-  let report = await programs.run(id, code, going).catch(notRun);
+  let report = await programs.run(id, code, going);
   await going.before;
   for (let asked = 0; ;) {
-    const held = heldIn(await programs.records(id).catch(notRun));
+    const held = heldIn(await programs.records(id));
     if (asked === held.length) {
       const { outcome } = report;
       return outcome.type === "waiting" ? WAITS_FOR_CLIENT : textOfReport(report, going.signal);
@@ -125,15 +125,14 @@ async function runInterrupted(
       asked += 1;
       const hold = held.slice(0, asked).filter((one) => one.call === call).length;
       const mayWait = isLatest && report.outcome.type === "waiting";
-      const waits = mayWait ? await programs.approval(id, call).catch(notRun) : undefined;
+      const waits = mayWait ? await programs.approval(id, call) : undefined;
       const question = waits
         ? questionText([waits])
         : `Call ${call} of ${tool} was decided already. Any answer goes on.`;
       const { input, rawInput } = waits ?? {};
-      const raw = rawInput === undefined ? {} : { rawInput };
-      const about = { program: id, callId: call, hold, tool, input, ...raw, question };
+      const about = { program: id, callId: call, hold, tool, input, rawInput, question };
       const decision = answerTo({ type: "portcullis_approval", ...about }, interrupt);
-      if (waits) report = await programs.decide(id, going, programs.decisionsOf([waits], decision)).catch(notRun);
+      if (waits) report = await programs.decide(id, going, [waits], decision);
     }
   }
 }
@@ -156,8 +155,7 @@ function answerTo(about: ProgramInterrupt, interrupt: Interrupt): Decision {
     const answer = interrupt({ ...about, question } as never);
     const isNamed = textOf(answer, "program") === program && textOf(answer, "callId") === callId;
     if (isNamed && (fieldOf(answer, "hold") ?? 1) === hold) {
-      const note = textOf(answer, "note");
-      return { allow: fieldOf(answer, "allow") === true, ...(note === undefined ? {} : { note }) };
+      return { allow: fieldOf(answer, "allow") === true, note: textOf(answer, "note") };
     }
     question = `The answer before did not name this call, and decided nothing about it. Resume with ${answerOf(hold)}.\n${about.question}`;
   }

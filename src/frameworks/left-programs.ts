@@ -110,7 +110,7 @@ export async function joined(attempt: () => Promise<Report>, signal?: AbortSigna
     } catch (error) {
       const { code } = PortcullisError.is(error) ? error : {};
       if (code !== "head_moved" && code !== "execution_driven") throw error;
-      await pause(ELSEWHERE_MS, signal ? { signal } : {});
+      await pause(ELSEWHERE_MS, { signal: signal ?? undefined });
       signal?.throwIfAborted();
     }
 }

@@ -1,6 +1,5 @@
 import { inputOf } from "../models/turn/index.ts";
-import { CONTINUE_PROGRAM } from "../tools/tool-name.ts";
-import { CONTINUE_DESCRIPTION, CONTINUE_SCHEMA, type LoopCall, type PausingTools } from "./approval/pausing-tools.ts";
+import { CONTINUE_TOOL, type LoopCall, type PausingTools } from "./approval/pausing-tools.ts";
 import { isFailure, type LoopTool, type WritableSchema, writableSchema } from "./program-tool.ts";
 import { fieldOf, isFields, textOf } from "../base/index.ts";
 import type { LoopRule } from "./approval/waiting-programs.ts";
@@ -71,9 +70,13 @@ export function agentsPausingTools(program: LoopTool, pausing: PausingTools, rul
   const invoked = new WeakMap<object, Set<string>>();
   const toolOf = (about: Pick<LoopTool, "name" | "description" | "schema" | "isStrict">): AgentsTool => {
     const { name } = about;
-    const callOf = (callId: string, input: unknown, decided?: boolean): LoopCall => {
-      return { name, callId, input, answered: 0, isAsked: decided !== undefined };
-    };
+    const callOf = (callId: string, input: unknown, decided?: boolean): LoopCall => ({
+      name,
+      callId,
+      input,
+      answered: 0,
+      isAsked: decided !== undefined,
+    });
     const question = async (runContext: unknown, input: unknown, callId: string) => {
       for (const [id, call] of asked)
         if (decidedIn(runContext, call.name, id) === false) {
@@ -108,12 +111,7 @@ export function agentsPausingTools(program: LoopTool, pausing: PausingTools, rul
   };
   return {
     run_program: toolOf(program),
-    [CONTINUE_PROGRAM]: toolOf({
-      name: CONTINUE_PROGRAM,
-      description: CONTINUE_DESCRIPTION,
-      schema: CONTINUE_SCHEMA,
-      isStrict: true,
-    }),
+    [CONTINUE_TOOL.name]: toolOf(CONTINUE_TOOL),
   };
 }
 

@@ -126,7 +126,7 @@ export class ProgramTool implements LoopTool {
     const options = {
       ...(approve && !this.#hostApproves ? { approve } : {}),
       ...this.#own,
-      ...(signal ? { signal } : {}),
+      signal: signal ?? undefined,
       onEvent: (event: ExecutionEvent) => {
         if (event.type !== "call_started" || event.execution !== execution || !onProgress) return;
         calls += 1;

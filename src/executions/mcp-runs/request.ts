@@ -42,27 +42,18 @@ const TOKEN_LENGTH = 1024;
 
 /** `capabilities` are what a client of a protocol before 2026 has declared, if the server knows that. */
 export function readRequest(context: object, capabilities?: object): McpRequest {
-  if ("mcpReq" in context) {
-    const { mcpReq, http } = context as ContextV2;
-    const { _meta: meta } = mcpReq;
-    return {
-      signal: mcpReq.signal,
-      asking: askingOf(mcpReq, capabilities, http?.req?.signal),
-      notify: notifier(meta, (notification) => mcpReq.notify(notification)),
-      idempotencyKey: keyOf(meta),
-    };
-  }
-  if ("sendNotification" in context) {
-    const extra = context as ContextV1;
-    const { _meta: meta } = extra;
-    return {
-      signal: extra.signal,
-      asking: askingOfV1(extra),
-      notify: notifier(meta, (notification) => extra.sendNotification(notification)),
-      idempotencyKey: keyOf(meta),
-    };
-  }
-  return { signal: undefined, asking: { type: "none" }, notify: undefined };
+  const { mcpReq, http } = context as Partial<ContextV2>;
+  const extra = context as ContextV1;
+  if (!mcpReq && !("sendNotification" in context))
+    return { signal: undefined, asking: { type: "none" }, notify: undefined };
+  const { _meta: meta, signal } = mcpReq ?? extra;
+  const send = (one: object) => (mcpReq ? mcpReq.notify(one) : extra.sendNotification(one));
+  return {
+    signal,
+    asking: mcpReq ? askingOf(mcpReq, capabilities, http?.req?.signal) : askingOfV1(extra),
+    notify: notifier(meta, send),
+    idempotencyKey: keyOf(meta),
+  };
 }
 
 /** Who makes a request, if the server has checked that; empty otherwise. */

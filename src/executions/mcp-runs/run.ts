@@ -22,8 +22,6 @@ export interface RunParts {
   readonly principal: string;
   /** Who asks, in questions to the user: `A program`. */
   readonly who: string;
-  /** Bytes of the request that began the run, which the run holds. */
-  readonly bytes: number;
   readonly start: (work: RunWork) => Promise<LinkedResult>;
 }
 
@@ -31,7 +29,6 @@ export interface RunParts {
 export class Run {
   readonly id: string;
   readonly principal: string;
-  readonly bytes: number;
   readonly result: Promise<LinkedResult>;
   readonly questions = new Map<string, Question>();
   readonly watchers = new Set<LatestValue<Progress>>();
@@ -41,6 +38,8 @@ export class Run {
   isOver = false;
   /** Set while no request waits for it. */
   expiry: Timer | undefined;
+  /** Gives back what it holds. */
+  release = (): void => {};
   readonly #who: string;
   readonly #cancel = new AbortController();
   #rounds = 0;
@@ -48,10 +47,9 @@ export class Run {
   /** The answer to all questions once the client is given up. */
   #left: ApprovalAnswer | undefined;
 
-  constructor({ id, principal, bytes, who, start }: RunParts) {
+  constructor({ id, principal, who, start }: RunParts) {
     this.id = id;
     this.principal = principal;
-    this.bytes = bytes;
     this.#who = who;
     this.result = start({
       signal: this.#cancel.signal,

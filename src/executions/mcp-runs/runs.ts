@@ -10,26 +10,25 @@ import { Seal } from "./seal.ts";
 
 /** How long a run waits for the next request about it. Then its questions are answered without the client. */
 const HELD_MS = 10 * 60 * 1000;
-/** Runs of a principal that are not over, or whose results have not been taken. */
-const MOST_RUNS = 1000;
-/** Requests of a principal that wait for its runs: many may wait for the same run. */
-const MOST_REQUESTS = 2000;
+/** Bytes that the calls of a principal may hold, with what each run and each request that waits takes beside its own. */
 const MOST_BYTES = 64 * 1024 * 1024;
+const RUN_BYTES = 64 * 1024;
+const REQUEST_BYTES = 32 * 1024;
 
 const GONE =
   "This call is not waiting any more: it ended, or the server was started again. Nothing was run by this request.";
 const NOT_MEANT =
   "The requestState is not one that this server gave for this request, or it is too old. Nothing was run: make the call again without it.";
-const TOO_MANY = `${MOST_RUNS} calls of this client run or wait already. Wait for their results, or cancel some.`;
-const TOO_MANY_REQUESTS = `${MOST_REQUESTS} requests of this client wait already. Wait for their results, or cancel some.`;
-const TOO_LARGE = `The calls of this client that run or wait already hold ${MOST_BYTES} bytes. Wait for their results, or cancel some.`;
+const TOO_MUCH = `The calls of this client that run or wait already hold ${MOST_BYTES} bytes. Wait for their results, or cancel some.`;
 const UNCLEAR: ApprovalAnswer = {
   allow: false,
   note: "The input is too long to be shown whole to the client's user. Make calls with fewer fields or shorter lists.",
 };
 const CANNOT_ASK: ApprovalAnswer = { allow: false, note: "The client cannot ask its user." };
 
-export interface McpCall extends Pick<RunParts, "principal" | "start" | "who" | "bytes"> {
+export interface McpCall extends Omit<RunParts, "id"> {
+  /** Bytes of the request that begins the run, which the run holds. */
+  readonly bytes: number;
   readonly digest: string;
   /** Id of the run; a new id by default. If the run exists, the request waits for it with the earlier requests. */
   readonly id?: string;
@@ -55,10 +54,8 @@ export class McpRuns {
   readonly #seal = new Seal();
   /** By principal and id: an id may be chosen by another principal, too. */
   readonly #runs = new Map<string, Run>();
-  /** By principal: its runs, their bytes, and its requests that wait for them. */
-  readonly #begun = new Counts();
-  readonly #bytes = new Counts();
-  readonly #requests = new Counts();
+  /** What the runs of principals hold, and the requests that wait for them. */
+  readonly #held = new Counts();
 
   constructor(options: RunsOptions = {}) {
     this.#options = options;
@@ -67,30 +64,36 @@ export class McpRuns {
   /** Answers a request by the call's result, or by questions to the client's user; the client then repeats the request. */
   async handle(call: McpCall, request: McpRequest): Promise<LinkedResult> {
     const { asking } = request;
-    if (this.#requests.of(call.principal) >= MOST_REQUESTS) return errorResult(TOO_MANY_REQUESTS);
-    if (asking.type !== "rounds" || asking.state === undefined) {
-      const known = call.id === undefined ? undefined : this.find(call.id, call.principal);
-      if (!known && this.#begun.of(call.principal) >= MOST_RUNS) return errorResult(TOO_MANY);
-      if (!known && this.#bytes.of(call.principal) + call.bytes > MOST_BYTES) return errorResult(TOO_LARGE);
-      return this.#serve(known ?? this.#start(call), call, request);
+    const release = this.#held.take(call.principal, REQUEST_BYTES, MOST_BYTES);
+    if (!release) return errorResult(TOO_MUCH);
+    try {
+      if (asking.type !== "rounds" || asking.state === undefined) {
+        const known = call.id === undefined ? undefined : this.find(call.id, call.principal);
+        const run = known ?? this.#start(call);
+        return run ? await this.#serve(run, call, request) : errorResult(TOO_MUCH);
+      }
+      const sealed = this.#seal.open(asking.state, call);
+      if (!sealed) return errorResult(NOT_MEANT);
+      const run = this.find(sealed.run, call.principal);
+      if (!run) return await (call.afterwards?.(sealed.run) ?? errorResult(GONE));
+      run.answerRound(sealed.round, asking.responses);
+      return await this.#serve(run, call, request);
+    } finally {
+      release();
     }
-    const sealed = this.#seal.open(asking.state, call);
-    if (!sealed) return errorResult(NOT_MEANT);
-    const run = this.find(sealed.run, call.principal);
-    if (!run) return call.afterwards?.(sealed.run) ?? errorResult(GONE);
-    run.answerRound(sealed.round, asking.responses);
-    return this.#serve(run, call, request);
   }
 
   find(id: string, principal: string): Run | undefined {
     return this.#runs.get(keyOf({ id, principal }));
   }
 
-  #start(call: McpCall): Run {
+  /** Undefined if the principal's calls hold too much already. */
+  #start(call: McpCall): Run | undefined {
+    const release = this.#held.take(call.principal, RUN_BYTES + call.bytes, MOST_BYTES);
+    if (!release) return undefined;
     const run = new Run({ ...call, id: call.id ?? randomUUID() });
+    run.release = release;
     this.#runs.set(keyOf(run), run);
-    this.#begun.add(run.principal, 1);
-    this.#bytes.add(run.principal, run.bytes);
     const forget = () => {
       if (run.isCancelled && run.requests === 0) this.#forget(run);
     };
@@ -108,10 +111,9 @@ export class McpRuns {
     };
     cancel(run.expiry);
     run.requests += 1;
-    this.#requests.add(run.principal, 1);
     signal?.addEventListener("abort", leave, { once: true });
     if (signal?.aborted) leave();
-    const notifying = notifyProgress(run, request);
+    const endNotifying = notifyProgress(run, request);
     try {
       const result = await this.#answer(run, call, request, over.signal);
       signal?.throwIfAborted();
@@ -120,13 +122,13 @@ export class McpRuns {
       signal?.removeEventListener("abort", leave);
       over.abort();
       run.requests -= 1;
-      this.#requests.add(run.principal, -1);
       if (run.requests === 0) this.#hold(run);
-      await notifying.end();
+      await endNotifying();
     }
   }
 
   async #answer(run: Run, call: McpCall, { asking }: McpRequest, over: AbortSignal): Promise<LinkedResult> {
+    const { canWait = false } = this.#options;
     const patience = call.afterwards && this.#options.patience;
     let isOutOfPatience = false;
     let news = Promise.withResolvers<void>();
@@ -148,8 +150,7 @@ export class McpRuns {
           // Calls that were made at once are asked about at once.
           await nextTurn();
           // A person does not allow at a client what the client cannot show: whoever decides elsewhere sees the whole input.
-          for (const { isClear, answer } of run.questions.values())
-            if (!isClear) answer(this.#options.canWait ? "later" : UNCLEAR);
+          for (const { isClear, answer } of run.questions.values()) if (!isClear) answer(canWait ? "later" : UNCLEAR);
           if (asking.type === "rounds" && run.questions.size > 0) return this.#inputRequired(run, call);
           this.#ask(run, asking, over);
         }
@@ -186,36 +187,26 @@ export class McpRuns {
 
   /** Keeps a run until the next request about it comes, or `HELD_MS` are over. */
   #hold(run: Run): void {
-    if (run.isOver) {
-      this.#forget(run);
-      return;
-    }
+    if (run.isOver) return this.#forget(run);
     cancel(run.expiry);
     run.expiry = after(HELD_MS, () => this.#expire(run)).unref();
   }
 
   /** If the client does not come back, the run goes on without the client if it can. */
   #expire(run: Run): void {
-    if (run.isOver) {
-      this.#forget(run);
-      return;
-    }
+    if (run.isOver) return this.#forget(run);
+    const { canWait = false } = this.#options;
     const forget = () => this.#forget(run);
     void run.result.then(forget, forget);
-    if (this.#options.canWait || run.questions.size === 0) {
-      run.leave(this.#options.canWait ? "later" : CANNOT_ASK);
-      return;
-    }
-    this.#forget(run);
+    if (canWait || run.questions.size === 0) return run.leave(canWait ? "later" : CANNOT_ASK);
+    forget();
     run.cancel(new Error("The client did not answer."));
   }
 
   #forget(run: Run): void {
     cancel(run.expiry);
-    if (this.find(run.id, run.principal) !== run) return;
-    this.#runs.delete(keyOf(run));
-    this.#begun.add(run.principal, -1);
-    this.#bytes.add(run.principal, -run.bytes);
+    run.release();
+    if (this.find(run.id, run.principal) === run) this.#runs.delete(keyOf(run));
   }
 
   /** The answer to a call that requires input, from protocol 2026-07-28 on. The types of version 1 do not know it. */
@@ -244,37 +235,32 @@ const LONGEST_MS = 8000;
 /** Shortest time between two notifications: what waits for a slow client must not grow with the number of calls. */
 const SHORTEST_MS = 250;
 
-/** Tells the client of a request how far a run has come, until it is ended. A client that cannot be told still gets its result. */
-function notifyProgress(run: Run, { notify }: McpRequest) {
-  if (!notify) return { end: async () => {} };
+/**
+ * Tells the client of a request how far a run has come, until the function is called that this returns. A client that
+ * cannot be told still gets its result.
+ */
+function notifyProgress(run: Run, { notify }: McpRequest): () => Promise<void> {
+  if (!notify) return async () => {};
   // Each request has its own value, because several requests may wait for the same run.
   const progress = new LatestValue<Progress>();
   run.watchers.add(progress);
   const timer = every(LONGEST_MS, () => progress.set(run.progress)).unref();
   const ended = Promise.withResolvers<void>();
-  const spaced = () => Promise.race([pause(SHORTEST_MS, { ref: false }), ended.promise]);
-  const notified = notifyAll(progress, notify, spaced);
-  return {
-    end: async () => {
-      cancel(timer);
-      run.watchers.delete(progress);
-      progress.end();
-      ended.resolve();
-      await notified;
-    },
+  const notifyAll = async () => {
+    let last = 0;
+    for await (const { calls, text } of progress) {
+      // The number of a notification must be greater than the previous number, even if no call was made meanwhile.
+      last = Math.max(last + 1, calls);
+      await notify(last, text).catch(() => {});
+      await Promise.race([pause(SHORTEST_MS, { ref: false }), ended.promise]);
+    }
   };
-}
-
-/** The number of a notification must be greater than the previous number, even if no call was made meanwhile. */
-async function notifyAll(
-  progress: LatestValue<Progress>,
-  notify: NonNullable<McpRequest["notify"]>,
-  spaced: () => Promise<void>,
-): Promise<void> {
-  let last = 0;
-  for await (const { calls, text } of progress) {
-    last = Math.max(last + 1, calls);
-    await notify(last, text).catch(() => {});
-    await spaced();
-  }
+  const notified = notifyAll();
+  return () => {
+    cancel(timer);
+    run.watchers.delete(progress);
+    progress.end();
+    ended.resolve();
+    return notified;
+  };
 }

@@ -3,7 +3,7 @@ import type { JournalRecord } from "../../journal/record.ts";
 import type { Report } from "../../executions/output/index.ts";
 import type { WaitingApproval } from "../../executions/outcome.ts";
 import { CONTINUE_PROGRAM, RUN_PROGRAM } from "../../tools/tool-name.ts";
-import { codeOf, notRun, textOfReport } from "../program-tool.ts";
+import { codeOf, textOfReport } from "../program-tool.ts";
 import {
   type Going,
   questionText,
@@ -30,15 +30,19 @@ interface Begun {
   readonly isShown: boolean;
 }
 
-export const CONTINUE_SCHEMA = {
-  type: "object",
-  properties: { program: { type: "string", description: "the handle that the waiting program was given" } },
-  required: ["program"],
-  additionalProperties: false,
+/** A tool that goes on with a program that waits. */
+export const CONTINUE_TOOL = {
+  name: CONTINUE_PROGRAM,
+  description:
+    "Goes on with a program that waits for a person to approve some of its calls. Returns what run_program returns.",
+  schema: {
+    type: "object",
+    properties: { program: { type: "string", description: "the handle that the waiting program was given" } },
+    required: ["program"],
+    additionalProperties: false,
+  },
+  isStrict: true,
 } as const;
-
-export const CONTINUE_DESCRIPTION =
-  "Goes on with a program that waits for a person to approve some of its calls. Returns what run_program returns.";
 
 /**
  * `run_program` and `continue_program` for a loop that asks people between two of its requests. The program runs before the
@@ -74,11 +78,12 @@ export class PausingTools {
     const { execution: id } = report;
     if (waits.length === 0 || !isApproved || !isShown) return this.#text(report, going);
     // The same approval in another request may have decided since.
-    if (!(await this.#wereShown(call, id, waits)))
-      return this.#text(await this.#programs.goOn(id, going).catch(notRun), going);
-    const decisions = this.#programs.decisionsOf(waits, { allow: true });
-    const gone = await this.#programs.decide(id, going, decisions).catch(notRun);
-    return this.#text(gone, going);
+    const programs = this.#programs;
+    const wereShown = await this.#wereShown(call, id, waits);
+    return this.#text(
+      await (wereShown ? programs.decide(id, going, waits, { allow: true }) : programs.goOn(id, going)),
+      going,
+    );
   }
 
   /** Ends the program of a call that a person has denied. */
@@ -146,9 +151,9 @@ export class PausingTools {
     if (call.name !== CONTINUE_PROGRAM) {
       const code = codeOf(call.input);
       const key = this.#programs.idOf(call.callId, code, call.answered);
-      const begun = this.#begun.get(key) ?? (await this.#find(call, code, asks).catch(notRun));
+      const begun = this.#begun.get(key) ?? (await this.#find(call, code, asks));
       this.#begun.set(key, begun);
-      return { report: await this.#programs.run(begun.id, code, going).catch(notRun), isShown: begun.isShown };
+      return { report: await this.#programs.run(begun.id, code, going), isShown: begun.isShown };
     }
     const handle = this.#handleOf(call.input);
     if (!handle)
@@ -159,7 +164,7 @@ export class PausingTools {
     const goingOn = this.#programs.goOn(handle.id, going).catch((error: unknown) => {
       if (PortcullisError.is(error) && error.code === "execution_unknown")
         throw new PortcullisError("program_failed", "There is no program with this handle. Run it again.");
-      return notRun(error);
+      throw error;
     });
     return { report: await goingOn, isShown: true };
   }
@@ -167,7 +172,7 @@ export class PausingTools {
   /** Whether the person who approved the call was asked about exactly these calls, and the program is where it was then. */
   async #wereShown(call: LoopCall, id: string, waits: readonly WaitingApproval[]): Promise<boolean> {
     if (call.name === CONTINUE_PROGRAM) return this.#handleOf(call.input)?.wave === waveOf(waits);
-    const records = await this.#programs.records(id).catch(notRun);
+    const records = await this.#programs.records(id);
     // The first question is about what the first driver came to wait for: before any person has decided, or a call expired.
     const claim = records.findIndex(({ type }) => type === "claim");
     const first = claim < 0 ? records : records.slice(0, claim);

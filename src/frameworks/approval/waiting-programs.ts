@@ -1,12 +1,13 @@
 import { createHash } from "node:crypto";
 import { type ExecutionId, PortcullisError } from "../../base/index.ts";
+import type { ExecutionEvent } from "../../executions/event.ts";
 import type { JournalRecord } from "../../journal/record.ts";
 import { type Report, shownInput } from "../../executions/output/index.ts";
 import type { Decision } from "../../executions/decide.ts";
 import type { WaitingApproval } from "../../executions/outcome.ts";
 import { CONTINUE_PROGRAM } from "../../tools/tool-name.ts";
 import { callsText, joined } from "../left-programs.ts";
-import type { ProgramHost } from "../program-tool.ts";
+import { notRun, type ProgramHost } from "../program-tool.ts";
 import type { Approve } from "../../gate/approve/approval.ts";
 import type { Policy, PolicyRequest } from "../../gate/approve/policy.ts";
 
@@ -55,56 +56,60 @@ export class WaitingPrograms {
 
   /** Runs a program until it ends or waits. If it was run before, gives what it has come to. */
   run(id: ExecutionId, code: string, going: Going): Promise<Report> {
-    return joined(() => this.#parts.host.execute(code, { id, ...this.#options(going) }), going.signal);
+    const { host } = this.#parts;
+    return joined(() => host.execute(code, { id, ...this.#options(going) }), going.signal).catch(unlessUnknown);
   }
 
   /** Goes on with a program after these decisions, until it ends or waits. Without decisions it only tells what it has come to. */
   goOn(id: ExecutionId, going: Going, decisions: Readonly<Record<string, Decision>> = {}): Promise<Report> {
-    return joined(() => this.#parts.host.resume(id, { ...this.#options(going), decisions }), going.signal);
+    const { host } = this.#parts;
+    return joined(() => host.resume(id, { ...this.#options(going), decisions }), going.signal).catch(
+      (error: unknown) => {
+        const isLate = PortcullisError.is(error) && (error.code === "decision_exists" || error.code === "call_unknown");
+        // Another person has decided one of these calls at the same time: what was decided first holds.
+        return isLate ? this.goOn(id, going) : unlessUnknown(error);
+      },
+    );
   }
 
-  /** Like `goOn`, also if another person has decided one of these calls at the same time: what was decided first holds. */
-  decide(id: ExecutionId, going: Going, decisions: Readonly<Record<string, Decision>>): Promise<Report> {
-    return this.goOn(id, going, decisions).catch((error: unknown) => {
-      const isLate = PortcullisError.is(error) && (error.code === "decision_exists" || error.code === "call_unknown");
-      if (!isLate) throw error;
-      return this.goOn(id, going);
-    });
+  /** Goes on once these calls are decided. */
+  decide(id: ExecutionId, going: Going, waits: readonly WaitingApproval[], decision: Decision): Promise<Report> {
+    const decisions = waits.map(({ callId, hold }) => [callId, { by: this.by, hold, ...decision }]);
+    return this.goOn(id, going, Object.fromEntries(decisions) as Readonly<Record<string, Decision>>);
   }
 
   /** Ends a program whose call was denied: its calls that wait are denied, and it goes no further. */
   async deny(id: ExecutionId, note: string | undefined): Promise<void> {
     const rule = () => "ask" as const;
     const { outcome } = await this.goOn(id, { rule });
-    if (outcome.type !== "waiting") return;
-    const decisions = this.decisionsOf(outcome.approvals, { allow: false, ...(note !== undefined && { note }) });
-    await this.goOn(id, { rule, signal: AbortSignal.abort(new Error("The program was denied.")) }, decisions);
-  }
-
-  decisionsOf(approvals: readonly WaitingApproval[], decision: Decision): Readonly<Record<string, Decision>> {
-    return Object.fromEntries(approvals.map(({ callId, hold }) => [callId, { by: this.by, hold, ...decision }]));
+    const signal = AbortSignal.abort(new Error("The program was denied."));
+    if (outcome.type === "waiting") await this.decide(id, { rule, signal }, outcome.approvals, { allow: false, note });
   }
 
   records(id: ExecutionId): Promise<readonly JournalRecord[]> {
-    return this.#parts.host.records(id);
+    return this.#parts.host.records(id).catch(unlessUnknown);
   }
 
   approval(id: ExecutionId, callId: string): Promise<WaitingApproval | undefined> {
-    return this.#parts.host.approval(id, callId);
+    return this.#parts.host.approval(id, callId).catch(unlessUnknown);
   }
 
   #options({ rule, signal, onCall }: Going) {
     return {
       ...gateRuleOf(rule, this.ruleBy),
       context: this.#parts.context,
-      ...(signal ? { signal } : {}),
-      ...(onCall && {
-        onEvent: (event: { readonly type: string; readonly tool?: string }) => {
-          if (event.type === "call_started" && event.tool !== undefined) onCall(event.tool);
-        },
-      }),
+      signal: signal ?? undefined,
+      onEvent: (event: ExecutionEvent) => {
+        if (event.type === "call_started") onCall?.(event.tool);
+      },
     };
   }
+}
+
+/** The host could not do it, unless there is no such program. */
+function unlessUnknown(error: unknown): never {
+  if (PortcullisError.is(error) && error.code === "execution_unknown") throw error;
+  return notRun(error);
 }
 
 /** Bytes of an input that is shown whole: a person sees nothing else of it. What is longer says that its middle is left out. */
