@@ -54,8 +54,6 @@ export interface Opening {
    * adapter declares them from then on, or from the beginning if its provider hides them from the model.
    */
   readonly deferred?: readonly ToolDeclaration[];
-  /** Whether the search also finds tools for programs. Only the text of its result has their stubs. */
-  readonly searchesPrograms?: boolean;
   /** Ids of calls of earlier turns, which the conversation is not told of. It gives these ids to no call. */
   readonly usedIds?: readonly string[];
   /** The tool that takes the source of a program, if programs run locally. */

@@ -6,11 +6,10 @@ import type { Tool } from "../../src/tools/tool.ts";
 import { makeTool } from "../gate/open-session.ts";
 import { catalogueTools } from "../tools/search/catalogue-tools.ts";
 import { anthropicWire } from "./anthropic/wire.ts";
-import { geminiWire } from "./gemini/wire.ts";
-import { chatWire } from "./openai/chat/wire.ts";
 import { responsesWire } from "./openai/responses/wire.ts";
 import { ask } from "./provider.suite.ts";
-import { serve, type Wire, type WireStep } from "./wire.ts";
+import { serve, type WireStep } from "./wire.ts";
+import { WIRES } from "./wires.ts";
 
 const direct = ["direct"] as const;
 const refunds = makeTool({
@@ -29,28 +28,7 @@ const TOOLS = [
 
 const search = { query: "money back", limit: 1 };
 const SEARCH: WireStep = { calls: [{ id: "call_s", tool: "search_tools", input: search }] };
-const SEARCH_ITEM: WireStep = {
-  raw: {
-    output: [
-      {
-        type: "tool_search_call",
-        id: "ts_1",
-        call_id: "call_s",
-        execution: "client",
-        arguments: search,
-        status: "completed",
-      },
-    ],
-  },
-};
 const CALL: WireStep = { calls: [{ id: "call_r", tool: "billing_refund", input: { invoice: "R-1" } }] };
-
-const WIRES: readonly (readonly [name: string, wire: Wire, search: WireStep, call: WireStep])[] = [
-  ["Anthropic Messages", anthropicWire, SEARCH, CALL],
-  ["OpenAI Responses", responsesWire, SEARCH_ITEM, CALL],
-  ["OpenAI Chat Completions", chatWire, SEARCH, CALL],
-  ["Gemini", geminiWire, SEARCH, CALL],
-];
 
 /** Names of the tools that a request declares and does not hide from the model. */
 function shownIn(body: Readonly<Record<string, unknown>> | undefined): readonly unknown[] {
@@ -61,9 +39,9 @@ function shownIn(body: Readonly<Record<string, unknown>> | undefined): readonly 
     .map((one) => (one.function as { name: string } | undefined)?.name ?? one.name ?? one.type);
 }
 
-describe.each(WIRES)("with %s", (name, wire, searching, calling) => {
+describe.each(WIRES)("with %s", (name, wire) => {
   test("a deferred tool is found by a search, declared, and called", async () => {
-    await using served = await serve(wire, [searching, calling, { text: "done" }]);
+    await using served = await serve(wire, [SEARCH, CALL, { text: "done" }]);
     await using runtime = await createRuntime({ tools: TOOLS, sandbox: createMemorySandbox() });
     const report = await runtime.agent({ model: served.model({}), task: "Give R-1 back." });
     expect(report.ending).toEqual({ type: "answered", answer: "done" });
@@ -72,8 +50,7 @@ describe.each(WIRES)("with %s", (name, wire, searching, calling) => {
       ["billing.refund", "value"],
     ]);
     const [first, second, third] = served.asked.map(({ body }) => shownIn(body));
-    const own = name === "OpenAI Responses" ? "tool_search" : "search_tools";
-    expect(first?.toSorted()).toEqual(["clock", own].toSorted());
+    expect(first?.toSorted()).toEqual(["clock", "search_tools"]);
     const grows = name.startsWith("Gemini") || name.includes("Chat");
     const later = [...(first ?? []), ...(grows ? ["billing_refund"] : [])];
     expect([second, third]).toEqual([later, later]);
@@ -83,29 +60,14 @@ describe.each(WIRES)("with %s", (name, wire, searching, calling) => {
   });
 
   test("a conversation that is taken up after a search sends the same requests", async () => {
-    await using served = await serve(wire, [searching, calling, { text: "done" }]);
+    await using served = await serve(wire, [SEARCH, CALL, { text: "done" }]);
     // `ask` compares the requests of a conversation that is taken up with those that were sent.
     const { ending } = await ask(served, { tools: TOOLS });
     expect(ending).toEqual({ type: "answered", answer: "done" });
   });
 
   test("a search that finds nothing, and one that is refused, are answered", async () => {
-    const raw = (call_id: string, args: unknown) => ({
-      raw: {
-        output: [
-          {
-            type: "tool_search_call",
-            id: `ts_${call_id}`,
-            call_id,
-            execution: "client",
-            arguments: args,
-            status: "completed",
-          },
-        ],
-      },
-    });
-    const asks = (id: string, input: unknown): WireStep =>
-      wire === responsesWire ? raw(id, input) : { calls: [{ id, tool: "search_tools", input }] };
+    const asks = (id: string, input: unknown): WireStep => ({ calls: [{ id, tool: "search_tools", input }] });
     await using served = await serve(wire, [
       asks("c1", { query: "zeppelin" }),
       asks("c2", { query: 7 }),
@@ -129,27 +91,10 @@ test("Anthropic gets references to what was found, beside the result", async () 
   ]);
 });
 
-test("OpenAI gets the definitions of what was found as the output of its search", async () => {
-  await using served = await serve(responsesWire, [SEARCH_ITEM, { text: "done" }]);
+test("OpenAI gets the definitions of what was found in an item after the results", async () => {
+  await using served = await serve(responsesWire, [SEARCH, { text: "done" }]);
   await using runtime = await createRuntime({ tools: TOOLS, sandbox: createMemorySandbox() });
   await runtime.agent({ model: served.model({}), task: "x" });
-  const input = served.asked[1]?.body.input as Record<string, unknown>[];
-  expect(input.at(-1)).toMatchObject({
-    type: "tool_search_output",
-    call_id: "call_s",
-    execution: "client",
-    tools: [{ type: "function", name: "billing_refund", defer_loading: true }],
-  });
-});
-
-test("where OpenAI's search would lose the stubs of programs, the found tools are added", async () => {
-  await using served = await serve(responsesWire, [SEARCH, CALL, { text: "done" }]);
-  const fillers = Array.from({ length: 80 }, (_, place) => makeTool({ name: `crm.thing${place}` }));
-  await using runtime = await createRuntime({ tools: [...TOOLS, ...fillers], sandbox: createMemorySandbox() });
-  const { ending, calls } = await runtime.agent({ model: served.model({}), task: "x" });
-  expect(ending).toMatchObject({ type: "answered" });
-  expect(calls.map(({ tool }) => tool)).toEqual(["search_tools", "billing.refund"]);
-  expect(shownIn(served.asked[0]?.body)).toContain("search_tools");
   const input = served.asked[1]?.body.input as Record<string, unknown>[];
   expect(input.at(-1)).toMatchObject({
     type: "additional_tools",

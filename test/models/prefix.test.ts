@@ -78,7 +78,6 @@ describe.each(WIRES)("with %s", (name, wire) => {
         instructions: "Work.",
         tools: [search, declared("f")],
         deferred: [declared("late")],
-        searchesPrograms: true,
         hosted: false,
       },
       [{ calls: [{ id: "c1", tool: "search_tools", input: {} }] }, { text: "4" }],
@@ -102,7 +101,7 @@ describe.each(WIRES)("with %s", (name, wire) => {
           ...(turns[turn - 1]?.calls.length ? {} : { say: `Message ${turn}.` }),
           results: (call) => (call.type === "tool_call" && call.tool === "search_tools" ? { found } : {}),
         }));
-        const tools = { tools: [SEARCH, declared("f")], deferred: LATE, searchesPrograms: true };
+        const tools = { tools: [SEARCH, declared("f")], deferred: LATE };
         const requests = await run({ instructions: "Work.", hosted: false, ...tools }, script, steps);
         for (const [turn, { before, messages }] of requests.entries()) {
           const earlier = requests[turn - 1];

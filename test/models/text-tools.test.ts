@@ -111,23 +111,7 @@ describe.each(ALL)("with %s", (_, wire) => {
   test("S18: a text tool that a search has found is called with a text", async () => {
     const { tool, texts } = query({ defer: true });
     const text = "SELECT a FROM t";
-    const search: WireStep =
-      wire === responsesWire
-        ? {
-            raw: {
-              output: [
-                {
-                  type: "tool_search_call",
-                  id: "ts_1",
-                  call_id: "s_1",
-                  execution: "client",
-                  arguments: { query: "rows" },
-                  status: "completed",
-                },
-              ],
-            },
-          }
-        : { calls: [{ tool: "search_tools", input: { query: "rows" } }] };
+    const search: WireStep = { calls: [{ tool: "search_tools", input: { query: "rows" } }] };
     await using served = await serve(wire, [search, { calls: [called(text)] }, { text: "1" }], { redeclares: true });
     const { answer } = await ask(served, { tools: [tool], programs: "none" });
     expect([answer, texts, served.refusals]).toEqual(["1", [text], []]);

@@ -53,7 +53,7 @@ export function openingFor(
     ...(asked === undefined ? {} : { settings: asked }),
     ...(compactAt === undefined ? {} : { compactAt }),
     tools: [...shown, ...(searched ? [searched] : [])],
-    ...(deferred.length > 0 ? { deferred, searchesPrograms: local?.search !== undefined } : {}),
+    ...(deferred.length > 0 ? { deferred } : {}),
     ...(local ? { runProgram: local.runProgram } : {}),
     hosted: programs === "hosted" && told.some((tool) => isVisible(tool, ["programmatic"])),
   };

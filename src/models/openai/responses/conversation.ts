@@ -1,7 +1,6 @@
 import { type Fields, isFields, listOf, textOf, without } from "../../../base/index.ts";
 import type { MessageContent } from "../../turn/content-parts.ts";
 import type { ModelConversation, HostedNews, ModelCall } from "../../model.ts";
-import { SEARCH_TOOLS } from "../../../tools/tool-name.ts";
 import { looseTools, openOpenAiClient, type OpenAiClient, strictInput, userMessage } from "../openai-request.ts";
 import {
   type ConversationParts,
@@ -22,7 +21,6 @@ import {
   declareTools,
   outputItem,
   programOutputItem,
-  searchOutput,
   settingsFields,
   toolChoiceOf,
 } from "./request.ts";
@@ -65,8 +63,8 @@ class ResponsesConversation extends ProviderConversation<ResponsesReply, OpenAiC
       model,
       instructions: this.opening.instructions,
       input: this.#input,
-      tools: this.#tools.declarations,
-      ...(this.#tools.declarations.length > 0 && {
+      tools: this.#tools,
+      ...(this.#tools.length > 0 && {
         tool_choice: toolChoiceOf(toolChoice, this.opening, this.names),
         parallel_tool_calls: this.settings.parallelCalls === false ? false : undefined,
       }),
@@ -134,16 +132,10 @@ class ResponsesConversation extends ProviderConversation<ResponsesReply, OpenAiC
   }
 
   #callOf(item: Fields): ModelCall {
-    if (item.type === "tool_search_call") {
-      const id = this.openCall(callIdOf(item), (result) => searchOutput(item, result, this.#tools));
-      const input = item.arguments;
-      const inputText = typeof input === "string" ? input : (JSON.stringify(input) ?? "");
-      return { type: "tool_call", id, tool: SEARCH_TOOLS, caller: "direct", inputText };
-    }
     const caller = callerOf(item.caller);
     const id = this.openCall(callIdOf(item), (result) => {
       const found = this.foundFirst(result);
-      if (found.length > 0) this.#additional.push(additionalTools(found, this.#tools));
+      if (found.length > 0) this.#additional.push(additionalTools(found, this.names, this.isStrict));
       return caller === "direct" ? outputItem(item, result, this.partsOf(result)) : programOutputItem(item, result);
     });
     const name = calledName(item);
@@ -185,9 +177,7 @@ function isReadable(item: Fields): boolean {
   return typeof input === "string";
 }
 
-/** We answer no search that the provider makes itself. */
-function isCall({ type, execution }: Fields): boolean {
-  if (type === "tool_search_call") return execution === "client";
+function isCall({ type }: Fields): boolean {
   return type === "function_call" || type === "custom_tool_call";
 }
 

@@ -10,8 +10,7 @@ const INPUTS: Readonly<Record<string, readonly string[]>> = {
   mcp_call: ["arguments"],
 };
 
-const OTHERS =
-  "message reasoning compaction function_call custom_tool_call program program_output tool_search_call tool_search_output mcp_list_tools";
+const OTHERS = "message reasoning compaction function_call custom_tool_call program program_output mcp_list_tools";
 const READ: ReadonlySet<unknown> = new Set([...Object.keys(INPUTS), ...OTHERS.split(" ")]);
 
 /** Whether items of this kind are read. */

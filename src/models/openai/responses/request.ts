@@ -1,7 +1,7 @@
-import { type Fields, isFields, textOf, without } from "../../../base/index.ts";
+import { type Fields, isFields, textOf } from "../../../base/index.ts";
 import { type ContentForms, dataUrl, fileName, type ResultParts } from "../../turn/content-parts.ts";
 import type { CallResult, Opening, ToolDeclaration, ModelSettings, ToolChoice } from "../../model.ts";
-import { RUN_PROGRAM, SEARCH_TOOLS } from "../../../tools/tool-name.ts";
+import { RUN_PROGRAM } from "../../../tools/tool-name.ts";
 import { labelledText } from "../../turn/result-text.ts";
 import type { ToolNames } from "../../turn/tool-names.ts";
 import { answerFormat, functionFields, grammarOf } from "../openai-request.ts";
@@ -9,46 +9,33 @@ import { searchOf } from "../../hosted-tools.ts";
 import { isReasoned } from "../../settings.ts";
 
 /** The declarations of a conversation, the same in every request. */
-export interface ResponsesTools {
-  readonly declarations: readonly Fields[];
-  /** Declarations of deferred tools, by name of the tool. The model gets them when a search has found them. */
-  readonly deferred: ReadonlyMap<string, Fields>;
-}
-
-/** Whether OpenAI's own search takes the place of ours. Its results have no place for the stubs of programs. */
-function usesOwnSearch({ deferred = [], searchesPrograms = false }: Opening): boolean {
-  return deferred.length > 0 && !searchesPrograms;
-}
-
-export function declareTools(opening: Opening, names: ToolNames, isStrict: boolean): ResponsesTools {
-  const { tools, deferred = [], runProgram, hosted, settings = {} } = opening;
-  const declare = (tool: ToolDeclaration): Fields => {
-    const { description, outputSchema: output, callers, textFormat } = tool;
-    const name = names.given(tool.name);
-    const forPrograms = hosted ? { allowed_callers: callers } : {};
-    if (textFormat !== undefined)
-      return { type: "custom", name, description, format: grammarOf(textFormat), ...forPrograms };
-    const typed = hosted && output !== undefined ? { output_schema: output } : {};
-    return { type: "function", ...functionFields({ ...tool, name }, isStrict), ...forPrograms, ...typed };
-  };
-  const isSearch = ({ name }: ToolDeclaration) => usesOwnSearch(opening) && name === SEARCH_TOOLS;
-  const searches = tools.filter(isSearch).map(({ description, inputSchema: input }) => ({
-    type: "tool_search",
-    execution: "client",
-    description,
-    parameters: input,
-  }));
-  const declarations = [
+export function declareTools(opening: Opening, names: ToolNames, isStrict: boolean): readonly Fields[] {
+  const { tools, runProgram, hosted, settings = {} } = opening;
+  return [
     ...(hosted ? [{ type: "programmatic_tool_calling" }] : []),
     ...searchTools(settings),
     // A custom tool takes the source as plain text, without JSON around it.
     ...(runProgram ? [{ type: "custom", ...runProgram, format: { type: "text" } }] : []),
-    ...searches,
-    ...tools.filter((tool) => !isSearch(tool)).map(declare),
+    ...tools.map((tool) => declareTool(tool, names, { isStrict, hosted })),
   ];
+}
+
+interface Declaring {
+  readonly isStrict: boolean;
+  readonly hosted: boolean;
+}
+
+function declareTool(tool: ToolDeclaration, names: ToolNames, { isStrict, hosted }: Declaring): Fields {
+  const { description, outputSchema: output, callers, textFormat } = tool;
+  const name = names.given(tool.name);
+  const allowed = hosted ? callers : undefined;
+  if (textFormat !== undefined)
+    return { type: "custom", name, description, format: grammarOf(textFormat), allowed_callers: allowed };
   return {
-    declarations,
-    deferred: new Map(deferred.map((tool) => [tool.name, { ...declare(tool), defer_loading: true }])),
+    type: "function",
+    ...functionFields({ ...tool, name }, isStrict),
+    allowed_callers: allowed,
+    output_schema: hosted ? output : undefined,
   };
 }
 
@@ -59,26 +46,10 @@ function searchTools(settings: ModelSettings): readonly Fields[] {
   return [{ type: "web_search", ...(allowedDomains && { filters: { allowed_domains: allowedDomains } }) }];
 }
 
-/** The item that answers a search: the definitions of the tools that it found. */
-export function searchOutput(call: Fields, { found = [] }: CallResult, tools: ResponsesTools): Fields {
-  return {
-    type: "tool_search_output",
-    call_id: textOf(call, "call_id") ?? "",
-    execution: "client",
-    status: "completed",
-    tools: declarationsOf(found, tools),
-  };
-}
-
-/** The item that declares deferred tools if another tool than OpenAI's own search found them. */
-export function additionalTools(found: readonly ToolDeclaration[], tools: ResponsesTools): Fields {
-  const names = found.map(({ name }) => name);
-  const declared = declarationsOf(names, tools).map((declaration) => without(declaration, "defer_loading"));
-  return { type: "additional_tools", role: "developer", tools: declared };
-}
-
-function declarationsOf(found: readonly string[], { deferred }: ResponsesTools): readonly Fields[] {
-  return found.map((tool) => deferred.get(tool)).filter((declared) => declared !== undefined);
+/** The item that declares deferred tools once a search has found them. */
+export function additionalTools(found: readonly ToolDeclaration[], names: ToolNames, isStrict: boolean): Fields {
+  const tools = found.map((tool) => declareTool(tool, names, { isStrict, hosted: false }));
+  return { type: "additional_tools", role: "developer", tools };
 }
 
 export const CONTENT: ContentForms = {
@@ -124,13 +95,10 @@ export function settingsFields(settings: ModelSettings): Fields {
   };
 }
 
-export function toolChoiceOf(choice: ToolChoice, opening: Opening, names: ToolNames): unknown {
+export function toolChoiceOf(choice: ToolChoice, { tools, runProgram }: Opening, names: ToolNames): unknown {
   if (typeof choice === "string") return choice === "auto" ? undefined : choice;
-  const { tools, runProgram } = opening;
   const { tool } = choice;
   if (tool === runProgram?.name) return { type: "custom", name: tool };
-  if (usesOwnSearch(opening) && tool === SEARCH_TOOLS)
-    return { type: "allowed_tools", mode: "required", tools: [{ type: "tool_search" }] };
   if (tool === RUN_PROGRAM && !tools.some(({ name }) => name === tool)) return { type: "programmatic_tool_calling" };
   const { textFormat } = tools.find(({ name }) => name === tool) ?? {};
   return { type: textFormat === undefined ? "function" : "custom", name: names.given(tool) };

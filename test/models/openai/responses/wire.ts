@@ -221,10 +221,6 @@ function toolFault({ tools = [] }: Record<string, unknown>, asked: readonly Aske
   const names = new Set<unknown>();
   for (const tool of tools as readonly Item[]) {
     if (tool.type === "programmatic_tool_calling" || tool.type === "web_search") continue;
-    if (tool.type === "tool_search") {
-      if (tool.execution !== "client" || !("parameters" in tool)) return "Invalid 'tools[0].execution'";
-      continue;
-    }
     if (names.has(tool.name)) return `Duplicate tool name ${String(tool.name)}`;
     names.add(tool.name);
     if (!/^[a-zA-Z0-9_-]{1,64}$/.test(String(tool.name))) return "Invalid 'tools[0].name'";
@@ -271,7 +267,7 @@ function inputFault(
     ...(searches ? ["web_search_call.action.sources"] : []),
   ];
   if (!isDeepStrictEqual(body.include ?? [], include)) return "include: reasoning would be lost";
-  const outputs = input.filter(({ type }) => type?.endsWith("_call_output") || type === "tool_search_output");
+  const outputs = input.filter(({ type }) => type?.endsWith("_call_output"));
   if (input.some(({ role, content }) => role === "user" && Array.isArray(content) && !content.every(isContent)))
     return "input: content is malformed";
   const added = input.filter(({ type }) => type === "additional_tools");
@@ -283,48 +279,23 @@ function inputFault(
     .map((item) => sentBack(named(without(item, "created_by") as Item)));
   if (!isDeepStrictEqual(echoed, stored ? [] : given)) return "input: items of the model were changed, or are missing";
   const calls = (stored ? (replies.at(-1)?.output ?? []) : given).filter(({ type }) =>
-    /^(function|custom_tool|tool_search)_call$/.test(type ?? ""),
+    /^(function|custom_tool)_call$/.test(type ?? ""),
   );
   const wanted = calls.map(({ type, call_id, caller }) =>
-    JSON.stringify([
-      type === "tool_search_call" ? "tool_search_output" : `${type ?? ""}_output`,
-      call_id,
-      caller ?? null,
-    ]),
+    JSON.stringify([`${type ?? ""}_output`, call_id, caller ?? null]),
   );
   const found = outputs.map(({ type, call_id, caller }) => JSON.stringify([type, call_id, caller ?? null]));
   if (!isDeepStrictEqual(wanted.toSorted(), found.toSorted()))
     return "No tool output found for function call, or one too many";
-  for (const { type, output, tools } of outputs) {
-    if (type !== "tool_search_output") {
-      if (typeof output !== "string" && !(Array.isArray(output) && output.every(isContent)))
-        return "input: output must be a string or a list of content";
-    } else if (!Array.isArray(tools) || !tools.flatMap(functionsOf).every(isDeferred))
-      return "input: tools must be deferred functions, or namespaces of them";
-  }
-  return undefined;
+  const isGood = ({ output }: Item) =>
+    typeof output === "string" || (Array.isArray(output) && (output as readonly Item[]).every(isContent));
+  return outputs.every(isGood) ? undefined : "input: output must be a string or a list of content";
 }
 
 /** A call that lacks its call id, as compatible servers send it, is known by its own. */
 function named(item: Item): Item {
-  const isCalled = /^(?:(?:function|custom_tool|tool_search)_call|program)$/.test(item.type ?? "");
+  const isCalled = /^(?:(?:function|custom_tool)_call|program)$/.test(item.type ?? "");
   return isCalled && !item.call_id ? { ...item, call_id: item.id } : item;
-}
-
-/** The functions of a tool, which may be a namespace. */
-function functionsOf(tool: Item): readonly Item[] {
-  const { type, name, description, tools } = tool;
-  if (type !== "namespace") return [tool];
-  const isWhole = isName(name) && typeof description === "string" && Array.isArray(tools) && tools.length > 0;
-  return isWhole ? (tools as readonly Item[]) : [{ ...tool, type: "malformed" }];
-}
-
-function isDeferred({ type, name, defer_loading }: Item): boolean {
-  return (type === "function" || type === "custom") && isName(name) && defer_loading === true;
-}
-
-function isName(name: unknown): boolean {
-  return typeof name === "string" && /^[a-zA-Z0-9_-]{1,64}$/.test(name);
 }
 
 function isContent({ type, text, image_url, detail, filename, file_data, file_url }: Item): boolean {
