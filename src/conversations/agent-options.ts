@@ -5,7 +5,6 @@ import {
   asked,
   callback,
   type ExecutionId,
-  fieldOf,
   flag,
   isFields,
   listener,
@@ -13,7 +12,6 @@ import {
   oneOf,
   option,
   optionsIn,
-  PortcullisError,
   type OptionsOf,
   readOptions,
   required,
@@ -238,7 +236,6 @@ export type Opened<Rules extends Grouped> = WithModels<Omit<Resolved<Rules>, "se
 
 /** Reads options of a conversation, with models in place of their names. `subject` is the function that was called, for errors. */
 export function openedOptions<Rules extends Grouped>(subject: string, options: unknown, rules: Rules): Opened<Rules> {
-  refuseUngrouped(subject, options);
   const { settings = {}, loop = {}, ...read } = readOptions(subject, options, rules as Grouped);
   return {
     ...withModels(read),
@@ -247,22 +244,8 @@ export function openedOptions<Rules extends Grouped>(subject: string, options: u
   } as Opened<Rules>;
 }
 
-/** Throws `option_invalid` for an option that stands beside its group. */
-export function refuseUngrouped(subject: string, options: unknown): void {
-  const given = ["", "settings", "loop"].map(
-    (within) => [within, within ? fieldOf(options, within) : options] as const,
-  );
-  for (const [within, fields] of given)
-    for (const name of isFields(fields) ? Object.keys(fields) : []) {
-      const group = Object.hasOwn(CONVERSATION_SETTINGS, name) ? "settings" : "loop";
-      if (group !== within && (group === "settings" || Object.hasOwn(LOOP_RULES, name)))
-        throw new PortcullisError("option_invalid", `${subject}: write ${group}: { ${name} }.`);
-    }
-}
-
 /** As `openedOptions`, of a conversation that is taken up. */
 export function resumedOptions(subject: string, options: unknown) {
-  refuseUngrouped(subject, options);
   const { loop = {}, ...read } = readOptions(subject, options, RESUME_AGENT_RULES);
   return { ...withModels(read), ...readOptions(optionsIn(subject, "loop"), loop, RUN_RULES) };
 }

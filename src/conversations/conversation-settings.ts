@@ -13,7 +13,7 @@ import {
   wholeNumber,
 } from "../base/index.ts";
 import type { ModelSettings } from "../models/model.ts";
-import { SETTINGS_RULES } from "../models/settings.ts";
+import { SETTINGS_RULES } from "../models/setting-rules.ts";
 import { longestBeginning } from "../models/model-name.ts";
 import { REUSE_OPTIONS } from "./calls/failed-programs.ts";
 import type { JsonSchema } from "../tools/json-schema/json-schema.ts";

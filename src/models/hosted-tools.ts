@@ -1,4 +1,4 @@
-import { advised, isFields, option, type OptionRule, type OptionsOf, readOptions, wholeNumber } from "../base/index.ts";
+import { isFields, option, type OptionRule, type OptionsOf, readOptions, wholeNumber } from "../base/index.ts";
 
 /** A tool that the provider itself runs. */
 export interface HostedTool extends OptionsOf<typeof WEB_SEARCH_RULES> {
@@ -30,9 +30,9 @@ export function webSearch(options: OptionsOf<typeof WEB_SEARCH_RULES> = {}): Hos
   });
 }
 
-export const HOSTED_TOOLS: OptionRule<readonly HostedTool[], "optional"> = advised(
-  option<readonly HostedTool[]>("an array of tools made by webSearch, each kind once", areHostedTools),
-  adviceFor,
+export const HOSTED_TOOLS: OptionRule<readonly HostedTool[], "optional"> = option<readonly HostedTool[]>(
+  "an array of tools made by webSearch, each kind once",
+  areHostedTools,
 );
 
 /** The search among hosted tools; undefined if there is none. */
@@ -64,14 +64,6 @@ function isHostedTool(tool: unknown): boolean {
       Object.hasOwn(WEB_SEARCH_RULES, name) &&
       (value === undefined || WEB_SEARCH_RULES[name as keyof typeof WEB_SEARCH_RULES].accepts(value)),
   );
-}
-
-/** Why a provider's own tool is not taken. */
-function adviceFor(tools: unknown): string | undefined {
-  const kinds = Array.isArray(tools) ? tools.map((tool) => (isFields(tool) ? String(tool.type) : "")) : [];
-  if (kinds.some((kind) => kind.startsWith("mcp")))
-    return "Remote MCP of a provider is not taken: its calls would pass no approval, limit or journal here. fromMcp({ url }) gives the same tools behind the gate.";
-  return undefined;
 }
 
 function isDomain(value: unknown): boolean {

@@ -2,8 +2,8 @@ import type { TokenUsage } from "../tools/token-usage.ts";
 import type { JsonSchema } from "../tools/json-schema/json-schema.ts";
 import type { TextFormat } from "../tools/text-format.ts";
 import type { Caller } from "../tools/tool.ts";
-import type { SchemaType, TextReader } from "../base/index.ts";
-import type { HostedTool } from "./hosted-tools.ts";
+import type { OptionsOf, SchemaType, TextReader } from "../base/index.ts";
+import type { SETTINGS_RULES, ToolChoice } from "./setting-rules.ts";
 import type {
   CALL_RESULT,
   CITATION,
@@ -62,33 +62,15 @@ export interface Opening {
   readonly hosted: boolean;
 }
 
+export type { Reasoning, ToolChoice } from "./setting-rules.ts";
+
 /**
  * What a developer asks of a model. Before any request, an adapter refuses what its provider or a hosted program does
  * not take: `option_invalid` names the option.
  */
-export interface ModelSettings {
-  readonly toolChoice?: ToolChoice;
-  /** Whether a turn may make several calls at once; true by default. */
-  readonly parallelCalls?: boolean;
-  readonly reasoning?: Reasoning;
-  readonly temperature?: number;
-  /** Maximum of output tokens per turn, in place of the model's own. */
-  readonly maxOutputTokens?: number;
-  /** Texts at which the model stops. */
-  readonly stop?: readonly string[];
-  /** Tools that the provider runs itself. */
-  readonly hostedTools?: readonly HostedTool[];
+export interface ModelSettings extends OptionsOf<typeof SETTINGS_RULES> {
   /** JSON Schema of the answer. An adapter ignores it if its provider takes no schema beside tools. */
   readonly answer?: JsonSchema;
-}
-
-/** `none`: no call. `required`: at least one. `tool`: a call of this tool, or of `run_program`. */
-export type ToolChoice = "auto" | "none" | "required" | { readonly tool: string };
-
-export interface Reasoning {
-  readonly effort?: "low" | "medium" | "high";
-  /** Whether summaries of the model's reasoning are shown to listeners. */
-  readonly summary?: boolean;
 }
 
 /** A message of the user: text, or text with images, files and links. */

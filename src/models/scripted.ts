@@ -21,6 +21,7 @@ import {
   type MessagePart,
   type Model,
   type ModelCall,
+  type HostedNews,
   type ModelSettings,
   type ModelTurn,
   type ModelUsage,
@@ -48,23 +49,33 @@ export interface ScriptedCall {
   readonly answerBy?: number;
 }
 
-/** One turn of a script, or of a transcript. By default it ends `called` if it has calls or programs, else `answered`. */
-export interface ScriptedTurn {
-  readonly text?: string;
+const TURN_FIELDS = {
+  /** Which turns of transcripts have. */
+  type: oneOf(["turn"]),
+  /** The model's text. */
+  text: text({ minLength: 0, expected: "a string" }),
   /** A summary of the model's reasoning, shown if summaries were asked for. */
-  readonly reasoning?: string;
-  readonly calls?: readonly (ScriptedCall | ModelCall)[];
+  reasoning: text({ minLength: 0, expected: "a string" }),
+  /** Its calls. */
+  calls: array<ScriptedCall | ModelCall>("an array of calls"),
   /** Sources of programs to run. */
-  readonly programs?: readonly string[];
-  readonly end?: TurnEnd;
-  readonly usage?: Partial<ModelUsage>;
-  readonly hosted?: ModelTurn["hosted"];
-  readonly citations?: readonly Citation[];
+  programs: array<string>("an array of sources"),
+  /** How it ends: `called` if it has calls or programs, else `answered`. */
+  end: object<TurnEnd>(),
+  /** Tokens of the turn; none by default. */
+  usage: object<Partial<ModelUsage>>(),
+  /** What the provider ran itself. */
+  hosted: array<HostedNews>(),
+  /** The sources that the text names. */
+  citations: array<Citation>(),
   /** The provider fails in place of the turn. */
-  readonly failure?: ProviderFailure;
+  failure: object<ProviderFailure>(),
   /** Why attempts before the turn failed, each a sentence. They are told of without waiting. */
-  readonly retries?: readonly string[];
-}
+  retries: array<string>("an array of sentences"),
+};
+
+/** One turn of a script, or of a transcript. */
+export type ScriptedTurn = OptionsOf<typeof TURN_FIELDS>;
 
 /** The state of the conversation, for a step that computes its turn. */
 export interface ScriptedMoment {
@@ -99,21 +110,6 @@ export const SCRIPTED_RULES = {
 };
 
 export type ScriptedModelOptions = OptionsOf<typeof SCRIPTED_RULES>;
-
-/** The fields of a turn of a script, and `type`, which turns of transcripts have. */
-const TURN_FIELDS = {
-  type: oneOf(["turn"]),
-  text: text({ minLength: 0, expected: "a string" }),
-  reasoning: text({ minLength: 0, expected: "a string" }),
-  calls: array<ScriptedCall | ModelCall>("an array of calls"),
-  programs: array<string>("an array of sources"),
-  end: object<TurnEnd>(),
-  usage: object<Partial<ModelUsage>>(),
-  hosted: array<NonNullable<ScriptedTurn["hosted"]>[number]>(),
-  citations: array<Citation>(),
-  failure: object<ProviderFailure>(),
-  retries: array<string>("an array of sentences"),
-};
 
 /** A script plays any provider, so it takes every setting that some provider takes, and refuses the others. */
 const TAKES_ALL: SettingsTaken = {

@@ -418,8 +418,7 @@ test.each<[object, string]>([
   [{ task: " " }, 'agent({ task }): expected a non-blank string, got " ".'],
   [{ loop: { maxTurns: 0 } }, "agent({ loop: { maxTurns } }): expected a whole number from 1 to 10000, got 0."],
   [{ programs: "remote" }, 'agent({ programs }): expected "local", "hosted" or "none", got "remote".'],
-  [{ maxTurns: 1 }, "agent: write loop: { maxTurns }."],
-  [{ temperature: 0 }, "agent: write settings: { temperature }."],
+  [{ maxTurns: 1 }, 'agent: there is no option "maxTurns"'],
   [{ loop: { maxTurn: 1 } }, 'agent({ loop }): there is no option "maxTurn", did you mean maxTurns?'],
 ])("a wrong option is told: %j", async (options, message) => {
   await expect(talk([], { tools: [], ...options })).rejects.toThrow(message);

@@ -20,16 +20,7 @@ import { ALLOWED_CALLERS, type CallContext, TIMEOUT_MS, type Tool } from "../../
 import { jsonSchema } from "../../tools/schema.ts";
 import { TOOLS, ToolSet } from "../../tools/tool-set.ts";
 import type { AgentReport, AgentRequest } from "../agent-report.ts";
-import {
-  FALLBACKS,
-  INSTRUCTION_RULES,
-  LOOP_RULES,
-  MODEL,
-  PROGRAMS,
-  refuseUngrouped,
-  requestOf,
-  withModels,
-} from "../agent-options.ts";
+import { FALLBACKS, INSTRUCTION_RULES, LOOP_RULES, MODEL, PROGRAMS, requestOf, withModels } from "../agent-options.ts";
 import { isAgentScope } from "../agent-scope.ts";
 import { childExecution } from "../calls/child-execution.ts";
 import { CONVERSATION_SETTINGS } from "../conversation-settings.ts";
@@ -86,7 +77,6 @@ export type AgentToolOptions<Context = unknown> = Omit<OptionsOf<typeof AGENT_TO
  * option and for what the model does not support, `tool_invalid` for an invalid name.
  */
 export function agentAsTool<Context = unknown>(options: AgentToolOptions<Context>): Tool<Context> {
-  refuseUngrouped(SUBJECT, options);
   const read = readOptions(SUBJECT, options, AGENT_TOOL_RULES);
   const { name, description, allowedCallers, concurrency, timeoutMs, answer } = read;
   const tools = new ToolSet(read.tools, `${SUBJECT}({ tools })`);

@@ -97,61 +97,37 @@ export class TurnDisplay {
   }
 }
 
-/** Names of fields longer than this are not told apart. */
-const KEY_LENGTH = 8;
-
 const ESCAPES: ReadonlyMap<string, string> = new Map(Object.entries({ n: "\n", t: "\t", r: "\r", b: "\b", f: "\f" }));
+/** What the JSON of a program begins with, and its most characters. */
+const BEGIN = /^\s*\{\s*"code"\s*:\s*"/;
+const BEGIN_LENGTH = 200;
+/** Characters of the longest escape. */
+const ESCAPE_LENGTH = 6;
 
-/**
- * Reads a program's source out of JSON like `{"code":"…"}` while it is written, piece by piece. What it gives is for
- * display only: JSON that is invalid or never becomes whole gives what looks like the source.
- */
+/** Reads a program's source out of JSON like `{"code":"…"}` while it is written, piece by piece. For display only. */
 export class SourceReader {
-  #depth = 0;
-  #isText = false;
-  #isValue = false;
-  #key = "";
-  /** The characters of an escape so far, without its backslash; undefined outside of one. */
-  #escape: string | undefined;
+  /** What cannot be read yet: a part of the beginning, or of an escape. */
+  #rest = "";
+  #isBegun = false;
+  #isOver = false;
 
   read(piece: string): string {
-    let source = "";
-    for (let at = 0; at < piece.length; at += 1) source += this.#take(piece.charAt(at));
-    return source;
+    if (this.#isOver) return "";
+    this.#rest += piece;
+    const [begin] = this.#isBegun ? [""] : (BEGIN.exec(this.#rest) ?? []);
+    if (begin === undefined) this.#isOver = this.#rest.length > BEGIN_LENGTH;
+    if (begin === undefined) return "";
+    this.#isBegun = true;
+    const text = this.#rest.slice(begin.length);
+    const parts = [...text.matchAll(/[^"\\]+|\\(?:u[\da-f]{4}|[^u])/giy)].map(([part]) => part);
+    this.#rest = text.slice(parts.join("").length);
+    this.#isOver = this.#rest.startsWith('"') || this.#rest.length > ESCAPE_LENGTH;
+    return parts.map(unescaped).join("");
   }
+}
 
-  #take(char: string): string {
-    if (this.#isText) return this.#inText(char);
-    if (char === '"') {
-      this.#isText = true;
-      if (!this.#isValue) this.#key = "";
-    } else if (char === "{" || char === "[") this.#depth += 1;
-    else if (char === "}" || char === "]") this.#depth -= 1;
-    else if (this.#depth === 1 && (char === ":" || char === ",")) this.#isValue = char === ":";
-    return "";
-  }
-
-  #inText(char: string): string {
-    if (this.#escape !== undefined) return this.#inEscape(this.#escape + char);
-    if (char === "\\") this.#escape = "";
-    else if (char === '"') this.#isText = false;
-    else return this.#give(char);
-    return "";
-  }
-
-  #inEscape(escape: string): string {
-    const isOpen = escape.startsWith("u") && escape.length < 5;
-    this.#escape = isOpen ? escape : undefined;
-    if (isOpen) return "";
-    if (!escape.startsWith("u")) return this.#give(ESCAPES.get(escape) ?? escape);
-    const unit = Number.parseInt(escape.slice(1), 16);
-    return this.#give(Number.isNaN(unit) ? "" : String.fromCharCode(unit));
-  }
-
-  #give(char: string): string {
-    if (this.#depth !== 1) return "";
-    if (this.#isValue) return this.#key === "code" ? char : "";
-    if (this.#key.length < KEY_LENGTH) this.#key += char;
-    return "";
-  }
+function unescaped(part: string): string {
+  if (!part.startsWith("\\")) return part;
+  if (part.length === ESCAPE_LENGTH) return String.fromCharCode(Number.parseInt(part.slice(2), 16));
+  return ESCAPES.get(part.slice(1)) ?? part.slice(1);
 }

@@ -1,7 +1,7 @@
 import { Option } from "commander";
 import { expect, test } from "vitest";
 import { settings } from "../../../src/cli/input/units.ts";
-import { SETTINGS_RULES } from "../../../src/models/settings.ts";
+import { SETTINGS_RULES } from "../../../src/models/setting-rules.ts";
 import { LIMIT_RULES } from "../../../src/executions/limits.ts";
 
 const { parseArg } = settings("", { ...LIMIT_RULES, ...SETTINGS_RULES }).apply(new Option("--set <name=value>"));

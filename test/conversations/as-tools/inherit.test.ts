@@ -139,7 +139,6 @@ test.each([
   [{ model: "inherited" }, "agentAsTool({ model }): expected a model"],
   [{ answer: { type: "object", properties: {} } }, "agentAsTool({ answer }): this is a plain JSON Schema. Wrap it"],
   [{ loop: { compact: () => [] } }, 'agentAsTool({ loop }): there is no option "compact"'],
-  [{ maxTurns: 3 }, "agentAsTool: write loop: { maxTurns }."],
 ])("%j is refused by its name when the agent is made", (options, message) => {
   expect(() => inheriting(options)).toThrow(message);
 });
