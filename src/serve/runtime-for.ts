@@ -18,24 +18,23 @@ export function runtimeFor(
   more: Omit<Owner, "key"> = {},
 ): Runtime {
   const { id, tenant, limits } = principal;
-  refuseWider(`limits of the key ${id}`, limits, runtime.limits);
+  const above = limitAbove(limits, runtime.limits);
+  if (above)
+    throw new PortcullisError(
+      "option_invalid",
+      `limits of the key ${id}: ${above.name} may be at most ${above.most} here, and ${above.given} was given.`,
+    );
   const tools = toolsOf(runtime, principal);
-  return runtime.derive(
-    { tenant, ...(limits ? { limits } : {}), ...(tools ? { tools } : {}) },
-    { owner: { key: id, ...more }, ownerSignal },
-  );
+  return runtime.derive({ tenant, limits, tools }, { owner: { key: id, ...more }, ownerSignal });
 }
 
-/** Limits only narrow. Throws `option_invalid` for a limit above the allowed limit. */
-function refuseWider(place: string, limits: LimitChanges = {}, allowed: LimitChanges): void {
-  for (const [name, value = 0] of Object.entries(limits)) {
+/** The first limit above the allowed one: limits only narrow. */
+export function limitAbove(limits: LimitChanges = {}, allowed: LimitChanges = {}) {
+  for (const [name, given = 0] of Object.entries(limits)) {
     const most = allowed[name as keyof LimitChanges];
-    if (most !== undefined && value > most)
-      throw new PortcullisError(
-        "option_invalid",
-        `${place}: ${name} may be at most ${most} here, and ${value} was given.`,
-      );
+    if (most !== undefined && given > most) return { name, given, most };
   }
+  return undefined;
 }
 
 /** The principal's part of the tools that exist now; undefined for all. */

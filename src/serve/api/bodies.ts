@@ -36,6 +36,11 @@ const execution = z
   .refine((id) => withoutPrefixes(id) === id, "expected an id that is not like one of the server")
   .meta({ description: "id of the execution" });
 
+const language = z.enum(["javascript", "python"]);
+
+/** Of a page, from a query. */
+const number = z.coerce.number().int();
+
 const limits = z
   .strictObject(
     Object.fromEntries(
@@ -49,9 +54,11 @@ const result = z.looseObject({}).meta({
   description: "JSON Schema (draft 2020-12) that the value has to fit; else it ends as `failed` with `result_invalid`",
 });
 
+const wait = z.boolean().default(true).meta({ description: "false: answer 202 as soon as the journal has it" });
+
 export const EXECUTE_BODY = z.strictObject({
   program: z.string().meta({ description: "source of the program" }),
-  language: z.enum(["javascript", "python"]).optional(),
+  language: language.optional(),
   limits: limits.optional(),
   result: result.optional(),
   id: execution.optional().meta({ description: "id of your choice: the same again never runs a second one" }),
@@ -63,7 +70,7 @@ export const EXECUTE_BODY = z.strictObject({
     description:
       "age up to which results of calls that only read are given again; 300,000 by default; only with `corrects`",
   }),
-  wait: z.boolean().default(true).meta({ description: "false: answer 202 as soon as the journal has the execution" }),
+  wait,
 });
 
 /** What the user says: text, text with images, files and links, or several such messages. */
@@ -72,10 +79,6 @@ const message = z
     error: 'expected text, a list of parts like { type: "text", text }, or a list of such messages',
   })
   .meta({ description: "what the user says: text, a list of parts, or a list of messages" });
-const conversationWait = z
-  .boolean()
-  .default(true)
-  .meta({ description: "false: answer 202 as soon as the journal has the message" });
 
 export const BEGIN_BODY = z.strictObject({
   message,
@@ -85,7 +88,7 @@ export const BEGIN_BODY = z.strictObject({
   tools: z.array(z.string().max(NAME_LENGTH)).max(MOST_CALLS).optional().meta({
     description: "names of tools, like crm.find or crm.*; all of the key's by default",
   }),
-  language: z.enum(["javascript", "python"]).optional().meta({ description: "language of its programs" }),
+  language: language.optional().meta({ description: "language of its programs" }),
   limits: limits.optional(),
   maxTurns: z.int().min(1).optional().meta({ description: "turns of the model after each message" }),
   maxTokens: z.int().min(1).optional().meta({ description: "tokens of the whole conversation" }),
@@ -94,7 +97,7 @@ export const BEGIN_BODY = z.strictObject({
   answer: result
     .optional()
     .meta({ description: "JSON Schema (draft 2020-12) that the model's answer, as JSON, has to fit" }),
-  wait: conversationWait,
+  wait,
 });
 
 export const SAY_BODY = z.strictObject({
@@ -102,7 +105,7 @@ export const SAY_BODY = z.strictObject({
   expect: z.int().min(0).optional().meta({
     description: "`said` of the conversation as you know it: the same message with the same number is never said twice",
   }),
-  wait: conversationWait,
+  wait,
 });
 
 const decision = z.strictObject({
@@ -154,12 +157,12 @@ export const LIST_QUERY = z.strictObject({
     .transform(Number)
     .optional()
     .meta({ description: "that of the page before" }),
-  limit: z.coerce.number().int().min(1).max(MOST_OF_PAGE).default(PAGE),
+  limit: number.min(1).max(MOST_OF_PAGE).default(PAGE),
 });
 
 export const TOOLS_QUERY = z.strictObject({
   cursor: z.string().max(NAME_LENGTH).optional().meta({ description: "that of the page before" }),
-  limit: z.coerce.number().int().min(1).max(MOST_TOOLS).default(TOOLS_PAGE),
+  limit: number.min(1).max(MOST_TOOLS).default(TOOLS_PAGE),
 });
 
 export const SEARCH_QUERY = z.strictObject({
@@ -169,20 +172,20 @@ export const SEARCH_QUERY = z.strictObject({
     .max(QUERY_LENGTH)
     .regex(/\S/, "expected a word")
     .meta({ description: "what the tool should do, in a few words" }),
-  limit: z.coerce.number().int().min(1).max(FOUND_MAX).default(FOUND_DEFAULT),
+  limit: number.min(1).max(FOUND_MAX).default(FOUND_DEFAULT),
   caller: z.enum(["direct", "programmatic"]).default("programmatic").meta({ description: "who would call the tools" }),
-  language: z.enum(["javascript", "python"]).default("javascript").meta({ description: "language of the stubs" }),
+  language: language.default("javascript").meta({ description: "language of the stubs" }),
 });
 
 export const STATUS_QUERY = z.strictObject({
-  wait: z.coerce.number().int().min(0).max(MOST_WAIT).default(0).meta({
+  wait: number.min(0).max(MOST_WAIT).default(0).meta({
     description: "seconds that the answer may wait until the execution has ended, or waits for a person or a client",
   }),
 });
 
 /** As Anthropic's clients ask for pages. */
 export const MODELS_QUERY = z.strictObject({
-  limit: z.coerce.number().int().min(1).max(1000).default(1000),
+  limit: number.min(1).max(1000).default(1000),
   after_id: z.string().max(512).optional(),
   before_id: z.string().max(512).optional(),
 });

@@ -1,4 +1,3 @@
-import { hash } from "node:crypto";
 import type { Counts, ExecutionId } from "../../base/index.ts";
 import { findOwn } from "../../executions/from-journal/index.ts";
 import { isNamedBy } from "../../executions/scope.ts";
@@ -101,12 +100,6 @@ export function takePlace({ atOnce }: ApiParts, key: Key): () => void {
 /** A request may take its time before anything is begun, and keys change. */
 export function refuseRevoked({ keys }: ApiParts, key: Key): void {
   keys.signalOf(key).throwIfAborted();
-}
-
-/** The runtime of a key for what a request begins, whose journal then tells by a digest with which settings. */
-export function runtimeWith({ keys }: ApiParts, key: Key, asked: object) {
-  const settings = hash("sha256", JSON.stringify(asked));
-  return { settings, runtime: keys.runtimeOf(key).derive({}, { owner: { key: key.id, settings } }) };
 }
 
 /** Refuses what an execution of the gateway is told elsewhere: only its client, which its ids are sealed for, goes on with it. */

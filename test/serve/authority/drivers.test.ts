@@ -258,7 +258,7 @@ const OTHERS: ReadonlySet<string> = new Set([
   "executions/from-journal/tracked-log.ts",
   "conversations/drive/conversation-log.ts",
   "executions/drive/ending/end-without-running.ts",
-  "serve/gateway/end-conversation.ts",
+  "serve/gateway/expiry.ts",
 ]);
 
 test("whatever claims an execution to drive it derives its scope from the header", () => {

@@ -1,4 +1,4 @@
-import { cancelled, interrupted } from "../../../conversations/index.ts";
+import { REASONS } from "../../../conversations/index.ts";
 import type { ExecutionId } from "../../../base/index.ts";
 import { isHeadMoved } from "../../../journal/reading/index.ts";
 import { drivenHere } from "../../../executions/driven.ts";
@@ -16,56 +16,41 @@ const TRIES = 10;
 
 /** `POST /v1/executions/:id/cancel`: ends an execution, and answers what it has come to. An execution that has ended stays as it is. */
 export async function cancel(parts: ApiParts, { key, id }: ApiRequest<unknown, unknown>): Promise<Response> {
-  return end(parts, key, await ownReadable(parts, key, id));
+  return end(parts, key, await ownReadable(parts, key, id), "cancel");
 }
 
 /** `POST /v1/conversations/:id/end`: the same for a conversation, by those who hold conversations. */
 export async function endConversation(parts: ApiParts, { key, id }: ApiRequest<unknown, unknown>): Promise<Response> {
-  return end(parts, key, await ownConversation(parts, key, id, (header) => refuseOfAnother(parts, key, header)));
+  const own = await ownConversation(parts, key, id, (header) => refuseOfAnother(parts, key, header));
+  return end(parts, key, own, "cancel");
 }
 
 /** `POST /v1/conversations/:id/interrupt`: ends what is under way. It is answered once the journal has it. */
 export async function interrupt(parts: ApiParts, { key, id }: ApiRequest<unknown, unknown>): Promise<Response> {
   const own = await ownConversation(parts, key, id, (header) => refuseOfAnother(parts, key, header));
-  await repeat(parts, key, own, async (status) => {
-    if (parts.runs.has(own)) await parts.runs.end(own, interrupted());
-    else if (status.listed.state === "running") await endRunning(parts, key, own, status, "interrupt");
-    else return true;
-    return false;
-  });
-  return jsonAnswer(key, await statusAnswer(parts, key, own));
-}
-
-async function end(parts: ApiParts, key: Key, own: ExecutionId): Promise<Response> {
-  await repeat(parts, key, own, async (status) => {
-    if (status.listed.state === "ended") return true;
-    if (parts.runs.has(own)) await parts.runs.end(own, cancelled());
-    else if (rests(status)) await endResting(parts, key, own, status.conversation);
-    else await endRunning(parts, key, own, status, "cancel");
-    return false;
-  });
-  return jsonAnswer(key, await statusAnswer(parts, key, own));
+  return end(parts, key, own, "interrupt");
 }
 
 /**
- * Repeats a step until it says that there is nothing more to do, for as long as the key holds. Others may append to the same
- * execution between two steps.
+ * Ends an execution, or what is under way in it, for as long as the key holds. It is looked at again until there is nothing more to do,
+ * as others may append to the same execution.
  */
-async function repeat(
-  { runtime, keys }: ApiParts,
-  key: Key,
-  id: ExecutionId,
-  step: (status: ExecutionStatus) => Promise<boolean>,
-): Promise<void> {
+async function end(parts: ApiParts, key: Key, own: ExecutionId, request: "cancel" | "interrupt"): Promise<Response> {
+  const { runtime, runs, keys } = parts;
   for (let tries = 1; tries <= TRIES; tries += 1)
     try {
-      const status = await runtime.execution(id, { tenant: key.tenant }).status();
+      const status = await runtime.execution(own, { tenant: key.tenant }).status();
       keys.signalOf(key).throwIfAborted();
-      if (await step(status)) return;
+      const { state } = status.listed;
+      if (request === "cancel" ? state === "ended" : state !== "running" && !runs.has(own)) break;
+      if (runs.has(own)) await runs.end(own, REASONS[request]());
+      else if (rests(status)) await endResting(parts, key, own, status.conversation);
+      else await endRunning(parts, key, own, status, request);
     } catch (error) {
       // Another client has said something about it, or has cancelled it too.
       if (tries === TRIES || !isHeadMoved(error)) throw error;
     }
+  return jsonAnswer(key, await statusAnswer(parts, key, own));
 }
 
 type RestingStatus = ExecutionStatus & Required<Pick<ExecutionStatus, "conversation">>;
@@ -95,7 +80,7 @@ async function endRunning(
       "execution_driven",
       "Code of the server itself runs this execution, and only that code can cancel it.",
     );
-  const signal = AbortSignal.abort(request === "cancel" ? cancelled() : interrupted());
+  const signal = AbortSignal.abort(REASONS[request]());
   const options = { signal, onEvent, approve: () => "later" as const, allowChangedTools: true };
   const model = conversation && served.continuing({ execution: id, tenant, ...conversation });
   const handle = runtime.execution(id, { tenant });

@@ -1,12 +1,11 @@
-import { randomUUID } from "node:crypto";
+import { hash, randomUUID } from "node:crypto";
 import type { z } from "zod";
-import { cleanText, cutMiddle, type ExecutionId, given, Lane, PortcullisError } from "../../../base/index.ts";
+import { cleanText, cutMiddle, type ExecutionId, Lane, PortcullisError } from "../../../base/index.ts";
 import type { Report } from "../../../executions/output/index.ts";
-import type { Limits } from "../../../executions/limits.ts";
 import { findIfKnown, readHeader } from "../../../journal/reading/index.ts";
-import type { Runtime } from "../../../runtime/create-runtime.ts";
 import type { Key } from "../../http/keys.ts";
 import { RequestProblem } from "../../http/problems.ts";
+import { limitAbove } from "../../runtime-for.ts";
 import type { JsonSchema } from "../../../tools/json-schema/index.ts";
 import { type Schema, storedSchema } from "../../../tools/schema.ts";
 import { type EXECUTE_BODY, FAULT_BYTES, SCHEMA_LENGTH } from "../bodies.ts";
@@ -18,7 +17,6 @@ import {
   ownUnless,
   refuseElsewhere,
   refuseIfElsewhere,
-  runtimeWith,
   takePlace,
   untilBegun,
 } from "../parts.ts";
@@ -28,22 +26,17 @@ type ExecuteRequest = ApiRequest<z.output<typeof EXECUTE_BODY>, unknown>;
 
 /** `POST /v1/executions`: runs a program. What has begun goes on, whatever becomes of the request. */
 export async function execute(parts: ApiParts, request: ExecuteRequest): Promise<Response> {
-  const { key, body, about } = request;
-  const { id: execution = randomUUID(), program, wait: _, ...chosen } = body;
+  const { key, body } = request;
+  const { id: _id, program, wait: _wait, ...chosen } = body;
   if (body.maxAgeMs !== undefined && body.corrects === undefined)
     throw new RequestProblem("request_invalid", "body.maxAgeMs: it goes with `corrects`, and there is none.");
-  const { runtime, settings } = runtimeWith(parts, key, { language: "javascript", ...chosen });
-  refuseAboveLimits(body.limits, runtime);
-  refuseLanguage(body.language, runtime);
-  const result = await schemaOf(key, body.result, "body.result");
-  const id = body.id === undefined ? execution : await parts.ids.stored(key.tenant, execution);
-  await refuseIfElsewhere(parts, key, id);
+  const asked = { language: "javascript", ...chosen };
+  const { runtime, settings, id, schema: result } = await beginning(parts, request, asked, ["result", body.result]);
   const corrects = body.corrects === undefined ? undefined : await earlierOf(parts, key, body.corrects, id);
-  about(execution);
   const release = takePlace(parts, key);
   const begun = Promise.withResolvers<void>();
   const { language, limits, maxAgeMs } = chosen;
-  const options = given({ language, limits, result, corrects, maxAgeMs });
+  const options = { language, limits, result, corrects, maxAgeMs };
   const drive = () => parts.driving.run({ runtime, program, execution: id, settings: options }, begun.resolve);
   const isKnown = await isTheSame(parts, request, id, settings).catch((error: unknown) => {
     release();
@@ -87,8 +80,35 @@ async function again(
   }
 }
 
+type Beginning = Pick<ExecuteRequest["body"], "id" | "language" | "limits">;
+
+/**
+ * What a request begins: the runtime of its key, its settings as a digest, its schema, and its id in the journal. Throws a
+ * `RequestProblem` for what the key may not have. `asked`: all that the settings are made of.
+ */
+export async function beginning(
+  parts: ApiParts,
+  { key, body: { id, language, limits }, about }: Pick<ApiRequest<Beginning, unknown>, "key" | "body" | "about">,
+  asked: object,
+  [field, given]: readonly [field: string, schema: JsonSchema | undefined],
+) {
+  const settings = hash("sha256", JSON.stringify(asked));
+  const runtime = parts.keys.runtimeOf(key).derive({}, { owner: { key: key.id, settings } });
+  const above = limitAbove(limits, runtime.limits);
+  if (above)
+    throw new RequestProblem("request_invalid", `body.limits.${above.name}: at most ${above.most} for this key.`);
+  const { languages } = runtime.sandbox;
+  if (language !== undefined && !languages.includes(language))
+    throw new RequestProblem("request_invalid", `body.language: this server runs ${languages.join(" and ")}.`);
+  const schema = await schemaOf(key, given, `body.${field}`);
+  const stored = id === undefined ? randomUUID() : await parts.ids.stored(key.tenant, id);
+  await refuseIfElsewhere(parts, key, stored);
+  about(id ?? stored);
+  return { runtime, settings, schema, id: stored };
+}
+
 /** The schema in a form that takes little memory: many executions that wait for a place are held at once. */
-export async function schemaOf(
+async function schemaOf(
   { tenant }: Pick<Key, "tenant">,
   result: JsonSchema | undefined,
   place: string,
@@ -121,17 +141,4 @@ async function isTheSame(
     header.source === body.program &&
     header.owner?.settings === settings
   );
-}
-
-export function refuseLanguage(language: ExecuteRequest["body"]["language"], { sandbox }: Runtime): void {
-  if (language !== undefined && !sandbox.languages.includes(language))
-    throw new RequestProblem("request_invalid", `body.language: this server runs ${sandbox.languages.join(" and ")}.`);
-}
-
-export function refuseAboveLimits(limits: ExecuteRequest["body"]["limits"], { limits: allowed }: Runtime): void {
-  for (const [name, value] of Object.entries(limits ?? {})) {
-    const most = allowed[name as keyof Limits];
-    if (most !== undefined && value !== undefined && value > most)
-      throw new RequestProblem("request_invalid", `body.limits.${name}: at most ${most} for this key.`);
-  }
 }

@@ -19,7 +19,7 @@ export async function ready({ runtime, isReady }: ApiParts): Promise<Response> {
   // What was deleted or damaged shows here.
   for await (const _ of readList(journal)) break;
   const told = findings.map(({ what, state }) => ({ what, state }));
-  return Response.json({ status: "ready", ...(told.length > 0 && { journal: told }) });
+  return Response.json({ status: "ready", journal: told.length > 0 ? told : undefined });
 }
 
 export async function metricsText({ metrics, runtime: { fleet } }: ApiParts): Promise<Response> {

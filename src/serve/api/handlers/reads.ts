@@ -29,7 +29,7 @@ export async function list(
     (header) => faultOfAnother(key, header) === undefined,
   );
   const own = executions.map((row) => ids.shownIn(tenant, row));
-  return jsonAnswer(key, { executions: own, ...(next === undefined ? {} : { cursor: String(next) }) });
+  return jsonAnswer(key, { executions: own, cursor: next === undefined ? undefined : String(next) });
 }
 
 /** `GET /v1/executions/:id/view`: what the page shows of it. */

@@ -1,3 +1,4 @@
+import { addAbortListener } from "node:events";
 import { cleanText, type ExecutionId, now, type SchemaType } from "../../../base/index.ts";
 import { clientEnding, startedBy } from "../../../conversations/index.ts";
 import type { CallLine } from "../../../gate/call-line.ts";
@@ -33,19 +34,14 @@ async function untilAtRest(
   signal: AbortSignal,
 ): Promise<void> {
   using watching = watch.watch(id);
-  const wake = () => watching.wake();
   const over = AbortSignal.any([signal, closing]);
-  over.addEventListener("abort", wake, { once: true });
-  try {
-    for (;;) {
-      const { listed } = await readings.run(key, signal, () => runtime.execution(id, { tenant }).status());
-      const left = until - now();
-      if (listed.state !== "running" || left <= 0 || over.aborted) return;
-      const { records } = await runtime.journal.find(id);
-      await watching.wait(new Map([[id, records]]), left);
-    }
-  } finally {
-    over.removeEventListener("abort", wake);
+  using _ = addAbortListener(over, () => watching.wake());
+  for (;;) {
+    const { listed } = await readings.run(key, signal, () => runtime.execution(id, { tenant }).status());
+    const left = until - now();
+    if (listed.state !== "running" || left <= 0 || over.aborted) return;
+    const { records } = await runtime.journal.find(id);
+    await watching.wait(new Map([[id, records]]), left);
   }
 }
 
@@ -58,7 +54,7 @@ export async function statusAnswer(parts: ApiParts, key: Key, id: string): Promi
   if (!conversation) return about;
   const { ending, artifacts, ...rest } = conversation;
   const calls = await readableCalls(parts, key, id, rest.calls);
-  const told = { artifacts: artifacts.map(artifactLine), ...(ending && { ending: clientEnding(ending) }) };
+  const told = { artifacts: artifacts.map(artifactLine), ending: ending && clientEnding(ending) };
   return { ...about, conversation: { ...rest, calls, ...told } };
 }
 

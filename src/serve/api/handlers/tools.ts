@@ -1,5 +1,5 @@
 import type { z } from "zod";
-import { given, inSlices, Lane, type SchemaType } from "../../../base/index.ts";
+import { inSlices, Lane, type SchemaType } from "../../../base/index.ts";
 import { PROGRAM_SCHEMA } from "../../../models/turn/index.ts";
 import { SEARCH_INPUT, toolStub } from "../../../tools/search/index.ts";
 import type { Tool } from "../../../tools/tool.ts";
@@ -25,13 +25,11 @@ export async function tools(
   for await (const tool of inSlices(page, new Lane(key.tenant))) shown.push(listed(runtime.shown(tool)));
   return jsonAnswer(key, {
     run_program: { name: program.name, description: program.config.description, inputSchema: PROGRAM_SCHEMA },
-    ...(search && {
-      search_tools: { name: search.name, description: search.config.description, inputSchema: SEARCH_INPUT },
-    }),
+    search_tools: search && { name: search.name, description: search.config.description, inputSchema: SEARCH_INPUT },
     languages: runtime.sandbox.languages,
     scopes: key.scopes,
     tools: shown,
-    ...(after.length > page.length ? { cursor: page.at(-1)?.name } : {}),
+    cursor: after.length > page.length ? page.at(-1)?.name : undefined,
   });
 }
 
@@ -47,5 +45,5 @@ function listed(tool: Tool): SchemaType<typeof LISTED_TOOL> {
   const { description, allowedCallers, source, stream, execute: handler } = tool;
   const stub = allowedCallers.includes("programmatic") ? toolStub(tool, "javascript") : undefined;
   const client = handler === "client" ? (true as const) : undefined;
-  return { ...toolFacts(tool), description, ...given({ stub, source, client, stream: stream && (true as const) }) };
+  return { ...toolFacts(tool), description, stub, source, client, stream: stream && (true as const) };
 }
