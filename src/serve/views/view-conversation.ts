@@ -56,8 +56,8 @@ export async function viewConversation(
     state: standing.state,
     lastAt,
     records: past.records,
-    ...(outcome && { outcome }),
-    ...(output && { output }),
+    outcome,
+    output,
     waiting,
     calls: calls.all({ header, driven: base.driven, waiting }),
     limits: limitViews(past),
@@ -120,14 +120,11 @@ function turnViews({ header, turns, use }: PastConversation, room: TextAllowance
     const own = calls.flatMap((call): ProgramCallView[] => {
       if (call.type !== "program_call") return [];
       const result = results.get(call.id);
-      return [
-        {
-          ...programView(call.id, call.source ?? ""),
-          execution: childExecution(header.execution, call.id),
-          ...(made.get(call.id) ?? { calls: 0, fetched: 0 }),
-          ...(result && { result: room.head(result.text), isError: result.isError }),
-        },
-      ];
+      const told = made.get(call.id) ?? { calls: 0, fetched: 0 };
+      const execution = childExecution(header.execution, call.id);
+      const program = programView(call.id, call.source ?? "");
+      const head = result && room.head(result.text);
+      return [{ ...program, execution, ...told, result: head, isError: result?.isError }];
     });
     const atProvider = hosted.flatMap((news) =>
       news.type === "hosted_program_started" ? [programView(news.program, news.source)] : [],
@@ -158,7 +155,7 @@ function hostedCalls(hosted: TranscriptTurn["turn"]["hosted"]): HostedCallView[]
     if (news.type === "hosted_call_started") calls.set(id, { ...known, input: news.input });
     else {
       const { isError, output, sources } = news;
-      calls.set(id, { ...known, isError, sources: [...sources], ...(output === undefined ? {} : { output }) });
+      calls.set(id, { ...known, isError, sources: [...sources], output });
     }
   }
   return [...calls.values()];

@@ -74,8 +74,8 @@ export async function viewCall(
     id,
     tool: call.tool,
     input: call.input.text,
-    ...(call.rawInput && { rawInput: call.rawInput.text }),
-    ...(call.result && { result: call.result.text }),
+    rawInput: call.rawInput?.text,
+    result: call.result?.text,
   };
 }
 
@@ -126,8 +126,8 @@ async function viewHostCall(
     state: standingOf(state, base.driven).state,
     lastAt,
     records: state.records,
-    ...(ending && { outcome: outcomeView(ending) }),
-    ...(text !== undefined && { output: headOf(text, bounds.each) }),
+    outcome: ending && outcomeView(ending),
+    output: text === undefined ? undefined : headOf(text, bounds.each),
     waiting,
     calls: views,
     limits: [],

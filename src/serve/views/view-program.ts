@@ -20,7 +20,7 @@ import { limitsOf } from "../../executions/limits.ts";
 import { unreplayableNote } from "../../executions/drive/ending/index.ts";
 import type { Effect } from "../../tools/tool.ts";
 import { ToolSet } from "../../tools/tool-set.ts";
-import { given, Lane, readPlainData, type SlicedWork } from "../../base/index.ts";
+import { Lane, readPlainData, type SlicedWork } from "../../base/index.ts";
 import { baseOf, outcomeView, waitingViews } from "./parts/base-view.ts";
 import { COUNTED_BYTES, partOf, TokenCount } from "./parts/funnel-view.ts";
 import { TextAllowance, headOf, type TextBounds } from "./parts/text-allowance.ts";
@@ -93,16 +93,16 @@ export class ProgramFold {
       state: standingOf(past.state, base.driven).state,
       lastAt: reader.lastAt,
       records: past.state.records,
-      ...(past.outcome && { outcome: outcomeView(await lane.work(endingHead(past.outcome.outcome))) }),
-      ...(output && { output: headOf(output.text, bounds.all) }),
+      outcome: past.outcome && outcomeView(await lane.work(endingHead(past.outcome.outcome))),
+      output: output && headOf(output.text, bounds.all),
       waiting,
       calls,
-      ...(reader.calls.left === 0 ? {} : { callsLeft: reader.calls.left }),
+      callsLeft: reader.calls.left || undefined,
       limits: limitViews(header, past, reader, output),
       funnel: {
         fetched: reader.tokens.of(past.resultBytes + past.streamedBytes),
         seen: reader.tokens.seen,
-        ...(output && { returned: partOf(output.text, output.isExact) }),
+        returned: output && partOf(output.text, output.isExact),
       },
       // What is read later changes no view that was given.
       events: [...reader.events.all],
@@ -110,7 +110,7 @@ export class ProgramFold {
       artifacts,
       language,
       sandbox,
-      ...given({ corrects: corrects?.execution }),
+      corrects: corrects?.execution,
       source,
       places: toolPlaces(source, new Set(calls.map(({ tool }) => tool))),
       logs: [...reader.logs],
@@ -174,13 +174,13 @@ function limitViews(
     inputBytes: largest.inputBytes,
     resultBytes: largest.resultBytes,
     totalBytes: past.inputBytes + past.resultBytes,
-    ...given({ streamBytes }),
+    ...(streamBytes === undefined ? {} : { streamBytes }),
     outputBytes: output && returned !== undefined ? Buffer.byteLength(returned) : undefined,
     printedBytes: Math.min(past.logs.bytes, printedBytes),
   };
   return Object.entries(used).map(([name, value]) => ({
     name,
-    ...given({ used: value }),
+    used: value,
     allowed: limits[name as keyof typeof limits] ?? 0,
   }));
 }
@@ -240,9 +240,8 @@ class ProgramReader {
     else if (command.kind === "output") {
       const read = readPlainData(command.body);
       const text = read.ok && typeof read.value === "string" ? read.value : "";
-      const dropped = command.dropped === 0 ? {} : { dropped: command.dropped };
       this.logLength += text.length;
-      this.logs.push({ stream: command.stream, text, ...dropped });
+      this.logs.push({ stream: command.stream, text, dropped: command.dropped || undefined });
     }
   }
 }

@@ -1,4 +1,4 @@
-import { given, PortcullisError } from "../../../base/index.ts";
+import { PortcullisError } from "../../../base/index.ts";
 import type { ExecutionSummary, Journal } from "../../../journal/journal.ts";
 import { readHeader, ReadingBudget, readList } from "../../../journal/reading/index.ts";
 import type { Header } from "../../../journal/record.ts";
@@ -33,12 +33,9 @@ export async function listView(
   const executions: ListRow[] = [];
   let looked = 0;
   const budget = new ReadingBudget(LOOKED_THROUGH);
-  const options = {
-    ...given({ tenant, before }),
-    ...(state === undefined || state === "unreadable" ? {} : { open: state !== "ended" }),
-  };
+  const open = state === undefined || state === "unreadable" ? undefined : state !== "ended";
   let last: number | undefined;
-  for await (const summary of readList(journal, options)) {
+  for await (const summary of readList(journal, { tenant, before, open })) {
     // The next list begins before a time, so executions that started in the same millisecond stand in the same list.
     const isFull = executions.length >= limit || looked >= LOOKED_AT || budget.isSpent;
     if (isFull && last !== undefined && summary.startedAt < last) return { executions, next: last };
@@ -74,9 +71,9 @@ async function lookAt(
   const awaited = listed.waitsFor.map((name) => ({ name, digest: "", callers: [] }));
   if (!shown || !mayRead({ ...shown, tools: awaited })) {
     const { execution, kind, state, tenant, startedAt, driven, ms } = listed;
-    return { execution, kind, state, tenant, startedAt, driven, waitsFor: [], ...given({ ms }), ...row };
+    return { execution, kind, state, tenant, startedAt, driven, waitsFor: [], ms, ...row };
   }
-  return { ...listed, ...given({ parent: shown.parent?.execution }), ...row };
+  return { ...listed, parent: shown.parent?.execution, ...row };
 }
 
 function fits({ tool, text }: ListFilter, tools: readonly string[], searched: string): boolean {

@@ -5,7 +5,7 @@ import { shownText, type UnansweredCall } from "../../../executions/from-journal
 import { TextAllowance } from "./text-allowance.ts";
 import { titleOf } from "../title.ts";
 import type { FaultView, OutcomeView, WaitingView } from "../view.ts";
-import { countOf, fieldOf, type Fields, given, isFields, textOf } from "../../../base/index.ts";
+import { countOf, fieldOf, type Fields, isFields, textOf } from "../../../base/index.ts";
 
 /** The fields of the header that the views of all kinds have. */
 export function baseOf(journal: Journal, summary: ExecutionSummary, header: Header) {
@@ -17,10 +17,10 @@ export function baseOf(journal: Journal, summary: ExecutionSummary, header: Head
     tenant,
     startedAt,
     driven,
-    ...(driven && summary.lease && { drivenUntil: summary.lease.until }),
-    ...given({ needs: neededBy(summary, driven) }),
+    drivenUntil: driven ? summary.lease?.until : undefined,
+    needs: neededBy(summary, driven),
     versions: Object.entries(versions).map(([name, text]) => ({ name, text })),
-    ...(parent && { parent: { execution: parent.execution, call: parent.call } }),
+    parent: parent && { execution: parent.execution, call: parent.call },
   };
 }
 
@@ -51,12 +51,13 @@ export function waitingViews(groups: Iterable<WaitingGroup>): readonly WaitingVi
       id: `${above}${id}`,
       tool,
       why: hostSince !== undefined || decided?.decision === "client" ? "result" : held,
-      ...(digest && { effect: digest.effect ?? "read" }),
+      effect: digest && (digest.effect ?? "read"),
       input: room.head(shownText(call)),
-      ...(converted !== undefined && { rawInput: room.head(inputText) }),
-      ...given({ policy: decided?.policy, inputDigest: decided?.inputDigest }),
+      rawInput: converted === undefined ? undefined : room.head(inputText),
+      policy: decided?.policy,
+      inputDigest: decided?.inputDigest,
       since: hostSince ?? decided?.at ?? 0,
-      ...given({ hold: call.holds }),
+      hold: call.holds,
     };
   };
   return Array.from(groups, (group) => {
@@ -70,20 +71,18 @@ export function waitingViews(groups: Iterable<WaitingGroup>): readonly WaitingVi
 export function outcomeView(ending: Fields): OutcomeView {
   const type = textOf(ending, "type") ?? "unreadable";
   const fault = fieldOf(ending, "fault") ?? fieldOf(ending, "failure");
-  return { type, ...given({ fault: faultView(type, fault), limit: textOf(ending, "limit") }) };
+  return { type, fault: faultView(type, fault), limit: textOf(ending, "limit") };
 }
 
+/** Lines and columns are counted from 1. */
 function faultView(type: string, fault: unknown): FaultView | undefined {
   if (!isFields(fault)) return undefined;
   return {
     name: textOf(fault, "name") ?? type,
     message: textOf(fault, "message") ?? "",
-    ...given({ code: textOf(fault, "code"), tool: textOf(fault, "tool") }),
-    ...given({ line: placeOf(fault, "line"), column: placeOf(fault, "column") }),
+    code: textOf(fault, "code"),
+    tool: textOf(fault, "tool"),
+    line: countOf(fault, "line") || undefined,
+    column: countOf(fault, "column") || undefined,
   };
-}
-
-/** A line or a column, counted from 1. */
-function placeOf(fault: Fields, name: string): number | undefined {
-  return countOf(fault, name) || undefined;
 }

@@ -11,10 +11,9 @@ import {
 } from "../../../executions/from-journal/index.ts";
 import type { DecisionRecord, Header, JournalRecord, ResultRecord } from "../../../journal/record.ts";
 import { grantText } from "../../../executions/output/index.ts";
-import { given } from "../../../base/index.ts";
 import type { Caller } from "../../../tools/tool.ts";
 import type { TextAllowance } from "./text-allowance.ts";
-import type { CallState, CallView, DecisionView, TextHead, WaitingView } from "../view.ts";
+import type { CallView, DecisionView, TextHead, WaitingView } from "../view.ts";
 
 /** What a view shows of a call beside its history. */
 interface Shown {
@@ -67,19 +66,16 @@ export class CallViews {
   all(standing: CallStanding): readonly CallView[] {
     const waiting = new Set(standing.waiting.map(({ id }) => id));
     const places = placesOf(standing.header.tools);
-    const placed = (view: CallView): CallView => {
-      const place = places.get(view.tool);
-      return place === undefined ? view : { ...view, place };
-    };
     return [...this.#shown].flatMap(([id, shown]) => {
       const call = this.#history.get(id);
       if (!call) return [];
-      if (call.end) {
-        const detail = endText(call.end, call.reused) || shown.answer;
-        return [placed(viewOf(call, shown, call.end.outcome.type, detail))];
-      }
-      if (waiting.has(id)) return [placed(viewOf(call, shown, "waiting", undefined))];
-      return [placed(viewOf(call, shown, "open", openText(call, standing)))];
+      const state = call.end?.outcome.type ?? (waiting.has(id) ? "waiting" : "open");
+      const detail = call.end
+        ? endText(call.end, call.reused) || shown.answer
+        : state === "open"
+          ? openText(call, standing)
+          : undefined;
+      return [{ ...viewOf(call, shown), state, detail, place: places.get(call.tool) }];
     });
   }
 
@@ -129,22 +125,25 @@ export class CallViews {
   }
 }
 
-function viewOf(call: KnownCall, shown: Shown, state: CallState, detail: string | undefined): CallView {
-  const { id, tool, caller, at, started, effect, retried, end } = call;
-  const { input, rawInput, result, decision, policy } = shown;
-  const streamed = streamedOf(call);
+function viewOf(call: KnownCall, { answer: _, ...shown }: Shown): Omit<CallView, "state"> {
+  const { id, tool, caller, at, started = false, effect, retried, end } = call;
+  const { items, bytes = end?.bytes ?? 0 } = streamedOf(call) ?? {};
+  const attempts = retried && retried.attempt + 1;
+  const { ms, display } = end ?? {};
   return {
+    ...shown,
     id,
     tool,
     caller,
-    state,
     at,
-    input,
-    bytes: streamed?.bytes ?? end?.bytes ?? 0,
-    started: started === true,
-    ...given({ rawInput, detail, ms: end?.ms, items: streamed?.items, result, effect }),
-    ...given({ attempts: retried && retried.attempt + 1, decision, policy }),
-    ...given({ display: end?.display, from: lineOf(call)?.from }),
+    ms,
+    items,
+    bytes,
+    started,
+    effect,
+    attempts,
+    from: lineOf(call)?.from,
+    display,
   };
 }
 
@@ -169,11 +168,12 @@ function decisionOf(record: DecisionRecord): DecisionView {
   const { allow, done, by, note, remember, remembered, grant, granted, at } = record;
   return {
     decision: done !== undefined ? "done" : allow ? "allowed" : "denied",
-    ...given({ by, note, remember: remember && (true as const), remembered }),
-    ...given({
-      grant: grant && grantText(grant, at),
-      granted: granted && { call: granted.call, left: grantText(granted.left, at) },
-    }),
+    by,
+    note,
+    remember: remember && (true as const),
+    remembered,
+    grant: grant && grantText(grant, at),
+    granted: granted && { call: granted.call, left: grantText(granted.left, at) },
     at,
   };
 }
