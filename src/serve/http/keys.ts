@@ -136,15 +136,11 @@ export function parseKeys(place: string, written: string): Keys {
   if (!Array.isArray(list) || list.length === 0)
     throw invalid(place, `expected { "keys": [ … ] } with at least one key`);
   const keys = (list as unknown[]).map((one, index) => readKey(`${place}: keys[${index}]`, one));
-  const ids = new Set<string>();
-  const digests = new Set<string>();
-  for (const { id, digest } of keys) {
-    const hex = digest.toString("hex");
-    if (ids.has(id)) throw invalid(place, `two keys have the id ${JSON.stringify(id)}`);
-    if (digests.has(hex))
+  for (const [index, { id, digest }] of keys.entries()) {
+    const before = keys.slice(0, index);
+    if (before.some((one) => one.id === id)) throw invalid(place, `two keys have the id ${JSON.stringify(id)}`);
+    if (before.some((one) => one.digest.equals(digest)))
       throw invalid(place, `the key ${JSON.stringify(id)} is the same as one before it: give each its own`);
-    ids.add(id);
-    digests.add(hex);
   }
   return new Keys(keys);
 }
@@ -187,8 +183,8 @@ function readKey(place: string, written: unknown): Key {
   return {
     ...principal,
     scopes,
-    ...(limits === undefined ? {} : { limits: checkOptions(fieldsOf(`${place}.limits`), limits, LIMIT_RULES) }),
-    ...(rate === undefined ? {} : { rate: checkOptions(fieldsOf(`${place}.rate`), rate, RATE_RULES) }),
+    limits: limits && checkOptions(fieldsOf(`${place}.limits`), limits, LIMIT_RULES),
+    rate: rate && checkOptions(fieldsOf(`${place}.rate`), rate, RATE_RULES),
     digest: hashed === undefined ? digestOf(key ?? "") : Buffer.from(hashed, "hex"),
     isPlain: key !== undefined,
   };

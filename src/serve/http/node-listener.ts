@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import { after, cancel, nextTick, nextTurn } from "../../base/index.ts";
+import { after, nextTick, nextTurn } from "../../base/index.ts";
 import { problemOf, problemResponse } from "./problems.ts";
 
 /** How long the rest of a refused body is read. */
@@ -98,10 +98,9 @@ const READ_BEFORE =
 
 /** Reads the rest of a refused body: many clients read the answer only after they have sent all. */
 async function discard(incoming: IncomingMessage): Promise<void> {
-  const timer = after(DISCARD_MS, () => incoming.destroy()).unref();
+  using _ = after(DISCARD_MS, () => incoming.destroy()).unref();
   incoming.resume();
-  await Promise.race([once(incoming, "end"), once(incoming, "close")]).catch(() => {});
-  cancel(timer);
+  await firstOf(incoming, ["end", "close"]).catch(() => {});
 }
 
 function requestOf(incoming: IncomingMessage, signal: AbortSignal): Request {
@@ -153,19 +152,22 @@ async function nextPart(incoming: IncomingMessage, signal: AbortSignal): Promise
     if (part) return part;
     if (incoming.readableEnded || signal.aborted) return undefined;
     if (incoming.destroyed) throw incoming.errored ?? new Error("The client has left.");
-    await changed(incoming, signal);
+    // There may be more to read, or nothing more will come. An error of the body is seen where it is read.
+    await firstOf(incoming, ["readable", "end", "close"], signal).catch(() => {});
     await nextTurn();
   }
 }
 
-/** Resolves when there may be more to read, or nothing more will come. Leaves no listener behind: a body flows only without one. */
-async function changed(incoming: IncomingMessage, cancelled: AbortSignal): Promise<void> {
+/** Resolves at the first of these events. Leaves no listener behind: a body flows only without one. */
+async function firstOf(
+  of: IncomingMessage | ServerResponse,
+  events: readonly string[],
+  ...cancelled: readonly AbortSignal[]
+): Promise<void> {
   const over = new AbortController();
-  const signal = AbortSignal.any([over.signal, cancelled]);
+  const signal = AbortSignal.any([over.signal, ...cancelled]);
   try {
-    await Promise.race(["readable", "end", "close"].map((event) => once(incoming, event, { signal })));
-  } catch {
-    // An error of the body is seen where it is read.
+    await Promise.race(events.map((event) => once(of, event, { signal })));
   } finally {
     over.abort();
   }
@@ -184,22 +186,9 @@ async function pass(
   for (;;) {
     const { done, value } = await reader.read();
     if (done || left.aborted) return;
-    if (!outgoing.write(value)) await drained(outgoing, idleMs);
-  }
-}
-
-/**
- * Resolves when more can be written, or the connection has closed. Ends the connection of a client that reads nothing
- * for `idleMs`. Leaves no listener behind.
- */
-async function drained(outgoing: ServerResponse, idleMs: number): Promise<void> {
-  const over = new AbortController();
-  const { signal } = over;
-  const timer = after(idleMs, () => outgoing.destroy());
-  try {
-    await Promise.race([once(outgoing, "drain", { signal }), once(outgoing, "close", { signal })]);
-  } finally {
-    cancel(timer);
-    over.abort();
+    if (outgoing.write(value)) continue;
+    // Ends the connection of a client that reads nothing for so long.
+    using _ = after(idleMs, () => outgoing.destroy());
+    await firstOf(outgoing, ["drain", "close"]);
   }
 }

@@ -140,7 +140,7 @@ function turnViews({ header, turns, use }: PastConversation, room: TextAllowance
       calls: calls.flatMap(({ type, id }) => (type === "tool_call" ? [id] : [])),
       programs: [...own, ...atProvider],
       hosted: hostedCalls(hosted),
-      citations: [...(turn.citations ?? [])],
+      citations: turn.citations ?? [],
     };
   });
 }
@@ -155,7 +155,7 @@ function hostedCalls(hosted: TranscriptTurn["turn"]["hosted"]): HostedCallView[]
     if (news.type === "hosted_call_started") calls.set(id, { ...known, input: news.input });
     else {
       const { isError, output, sources } = news;
-      calls.set(id, { ...known, isError, sources: [...sources], output });
+      calls.set(id, { ...known, isError, sources, output });
     }
   }
   return [...calls.values()];

@@ -86,7 +86,6 @@ export class ProgramFold {
     const waiting = waitingViews([{ calls: waitingCalls(past.state, base.driven), tools: header.tools }]);
     const { language, sandbox, source, corrects } = header;
     const calls = reader.calls.all({ header, driven: base.driven, waiting });
-    const artifacts = past.artifacts.map(({ name, bytes, shape, call }) => ({ name, bytes, shape, call }));
     return {
       ...base,
       kind: "program",
@@ -107,7 +106,7 @@ export class ProgramFold {
       // What is read later changes no view that was given.
       events: [...reader.events.all],
       notes: notesOf(past),
-      artifacts,
+      artifacts: past.artifacts.map(({ name, bytes, shape, call }) => ({ name, bytes, shape, call })),
       language,
       sandbox,
       corrects: corrects?.execution,

@@ -1,3 +1,8 @@
+import type { FAULT } from "../../executions/outcome.ts";
+import type { SchemaType } from "../../base/index.ts";
+import type { CallLine } from "../../gate/call-line.ts";
+import type { ArtifactRecord, DecisionRecord, Header } from "../../journal/record.ts";
+import type { ModelTurn } from "../../models/model.ts";
 import type { ListedExecution } from "../../runtime/executions/index.ts";
 
 /** The beginning of a text. */
@@ -12,26 +17,21 @@ export interface TextHead {
 /** The state of one call. `open`: it has no answer and waits for nothing from outside. */
 export type CallState = "open" | "waiting" | "value" | "refused" | "failed" | "aborted";
 
-export interface DecisionView {
+export interface DecisionView extends Pick<DecisionRecord, "by" | "note" | "remember" | "remembered" | "at"> {
   readonly decision: "allowed" | "denied" | "done";
-  readonly by?: string;
-  readonly note?: string;
-  /** The decision holds for later calls with the same tool and input, too. */
-  readonly remember?: true;
-  /** The earlier call whose remembered decision this call repeats. */
-  readonly remembered?: string;
   /** The further calls that it allows, in words. */
   readonly grant?: string;
   /** Set if the grant of an earlier call allows it: that call, and what is left of its grant, in words. */
   readonly granted?: { readonly call: string; readonly left: string };
-  /** Milliseconds since 1970. */
-  readonly at: number;
 }
 
-export interface CallView {
+/** Its bytes and items are those that the program was given so far. */
+export interface CallView extends Pick<
+  CallLine,
+  "tool" | "bytes" | "items" | "started" | "effect" | "attempts" | "from"
+> {
   /** The id that `decide` takes: `3`, or `call_2/3` in a conversation. */
   readonly id: string;
-  readonly tool: string;
   /** Where it runs, like `mcp crm`, `agent` or `client`; missing for a handler of the host. */
   readonly place?: string;
   readonly caller: string;
@@ -48,16 +48,6 @@ export interface CallView {
   readonly rawInput?: TextHead;
   /** JSON text of the value, or the message of a refusal or failure; missing while none has been delivered, and for items. */
   readonly result?: TextHead;
-  /** UTF-8 bytes of the value's JSON; 0 without one. Of a stream, of the items that the program was given so far. */
-  readonly bytes: number;
-  /** Of a stream: number of the items that the program was given so far. Missing until there is one. */
-  readonly items?: number;
-  readonly started: boolean;
-  readonly effect?: string;
-  /** How often the handler was run, if it was run again. */
-  readonly attempts?: number;
-  /** The call of an earlier execution whose answer it was given. No handler ran for it. */
-  readonly from?: { readonly execution: string; readonly callId: string };
   readonly decision?: DecisionView;
   /** Why the policy held or refused it; missing if it did not. */
   readonly policy?: string;
@@ -127,14 +117,7 @@ export interface LogView {
 }
 
 /** A fault of the program, in terms of its source. */
-export interface FaultView {
-  readonly name: string;
-  readonly message: string;
-  readonly code?: string;
-  readonly tool?: string;
-  readonly line?: number;
-  readonly column?: number;
-}
+export type FaultView = Pick<SchemaType<typeof FAULT>, "name" | "message" | "code" | "tool" | "line" | "column">;
 
 /** The ending of an execution. */
 export interface OutcomeView {
@@ -152,22 +135,11 @@ export interface EventView {
   readonly at: number;
 }
 
-interface ArtifactView {
-  readonly name: string;
-  readonly bytes: number;
-  readonly shape: string;
-  readonly call: string;
-}
-
-interface ViewBase {
-  readonly execution: string;
+interface ViewBase extends Pick<Header, "execution" | "tenant" | "startedAt" | "parent"> {
   /** What it is called, in one line: of a program its head comment, or its tools, or its first line; the task; the tool. */
   readonly title: string;
   /** `waiting`: it continues only with a decision, a client's result or, in a conversation, the user. */
   readonly state: "running" | "waiting" | "ended";
-  readonly tenant: string;
-  /** Milliseconds since 1970. */
-  readonly startedAt: number;
   /** Milliseconds since 1970, of the last record that has a time. */
   readonly lastAt: number;
   /** Number of records that were read. */
@@ -178,7 +150,6 @@ interface ViewBase {
   readonly drivenUntil?: number;
   /** What a worker must have to take it up, if those that looked at it did not have that. */
   readonly needs?: NonNullable<ListedExecution["needs"]>;
-  readonly parent?: { readonly execution: string; readonly call: string };
   readonly versions: readonly { readonly name: string; readonly text: string }[];
   readonly outcome?: OutcomeView;
   /** The text that the model or the caller gets. */
@@ -192,7 +163,7 @@ interface ViewBase {
   /** Events beside calls: restarts, violations, connections, retries, drivers that took the execution up. */
   readonly events: readonly EventView[];
   readonly notes: readonly string[];
-  readonly artifacts: readonly ArtifactView[];
+  readonly artifacts: readonly Pick<ArtifactRecord, "name" | "bytes" | "shape" | "call">[];
 }
 
 /**
@@ -243,11 +214,8 @@ export interface ProgramCallView {
   readonly isError?: boolean;
 }
 
-/** A page or a document that a provider names as a source. */
-interface SourceView {
-  readonly url: string;
-  readonly title?: string;
-}
+/** Pages and documents that a provider names as sources. */
+type Sources = NonNullable<ModelTurn["citations"]>;
 
 /** A call that a provider made itself, as data from outside. */
 export interface HostedCallView {
@@ -257,7 +225,7 @@ export interface HostedCallView {
   /** Missing if no turn tells of its end. */
   readonly isError?: boolean;
   readonly output?: string;
-  readonly sources: readonly SourceView[];
+  readonly sources: Sources;
 }
 
 export interface ModelTurnView {
@@ -277,7 +245,7 @@ export interface ModelTurnView {
   /** Calls that the provider made itself. */
   readonly hosted: readonly HostedCallView[];
   /** Sources that the text names, as the provider says. */
-  readonly citations: readonly SourceView[];
+  readonly citations: Sources;
 }
 
 /** A model's conversation. Its programs are executions of their own, with views of their own. */

@@ -20,7 +20,7 @@ export function baseOf(journal: Journal, summary: ExecutionSummary, header: Head
     drivenUntil: driven ? summary.lease?.until : undefined,
     needs: neededBy(summary, driven),
     versions: Object.entries(versions).map(([name, text]) => ({ name, text })),
-    parent: parent && { execution: parent.execution, call: parent.call },
+    parent,
   };
 }
 

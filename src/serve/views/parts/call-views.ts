@@ -170,7 +170,7 @@ function decisionOf(record: DecisionRecord): DecisionView {
     decision: done !== undefined ? "done" : allow ? "allowed" : "denied",
     by,
     note,
-    remember: remember && (true as const),
+    remember,
     remembered,
     grant: grant && grantText(grant, at),
     granted: granted && { call: granted.call, left: grantText(granted.left, at) },
