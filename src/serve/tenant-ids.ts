@@ -1,5 +1,4 @@
 import { hash } from "node:crypto";
-import type { CallLine } from "../gate/call-line.ts";
 import type { ExecutionId } from "../base/index.ts";
 import { findIfKnown } from "../journal/reading/index.ts";
 import type { Journal } from "../journal/journal.ts";
@@ -46,23 +45,29 @@ export class TenantIds {
     return id.startsWith(prefix) ? id.slice(prefix.length) : id;
   }
 
-  /** What is told of an execution, with its ids as its tenant writes them. */
-  shownIn<About extends { readonly execution: ExecutionId; readonly parent?: ExecutionId }>(
-    tenant: string,
-    about: About,
-  ): About {
-    const { execution, parent } = about;
-    const above = parent === undefined ? {} : { parent: this.shown(tenant, parent) };
-    return { ...about, execution: this.shown(tenant, execution), ...above };
+  /** What is told of an execution or a call, with its ids as its tenant writes them. */
+  shownIn<About extends Shown>(tenant: string, about: About): About {
+    const { execution, parent, corrects, from, calls } = about;
+    const shown = (id: ExecutionId | undefined) => id && this.shown(tenant, id);
+    const below = (ref: Ref | undefined) => ref && { ...ref, execution: shown(ref.execution) };
+    const own = { execution: shown(execution), corrects: shown(corrects), from: below(from) };
+    const above = typeof parent === "object" ? below(parent) : shown(parent);
+    return { ...about, ...own, parent: above, calls: calls?.map((call) => this.shownIn(tenant, call)) };
   }
 }
 
-/** What is told of a call, with the id of the execution that its answer comes from as `shown` gives it. */
-export function withShownFrom<Call extends { readonly from?: CallLine["from"] }>(
-  call: Call,
-  shown: (id: ExecutionId) => string,
-): Call {
-  return call.from ? { ...call, from: { ...call.from, execution: shown(call.from.execution) } } : call;
+interface Ref {
+  readonly execution: ExecutionId;
+}
+
+/** Where ids of executions are in what is told of one, or of a call. */
+interface Shown {
+  readonly execution?: ExecutionId;
+  readonly parent?: ExecutionId | Ref;
+  readonly corrects?: ExecutionId;
+  /** Where the answer of a call comes from. */
+  readonly from?: Ref;
+  readonly calls?: readonly object[];
 }
 
 /** A sentence about an execution, with the id that its client has chosen. */

@@ -251,28 +251,19 @@ function unknownText(name: string, fields: readonly string[]): string {
 /** The fault in words of HTTP, not in a library's. What a route says itself stays. */
 function plain(issue: z.core.$ZodIssue): string {
   const { code, message } = issue;
-  if (code === "custom" || !LIBRARY.test(message)) return message;
+  const unit = "origin" in issue && issue.origin === "string" ? " characters" : "";
   switch (code) {
     case "invalid_type":
-      return message.endsWith("received undefined")
-        ? `it is missing, expected ${issue.expected}`
-        : `expected ${issue.expected}`;
+      return `${message.endsWith("received undefined") ? "it is missing, " : ""}expected ${issue.expected}`;
     case "invalid_value":
       return `expected ${issue.values.map((value) => JSON.stringify(value)).join(" or ")}`;
     case "too_small":
-      return `expected at least ${issue.minimum}${unitOf(issue.origin)}`;
+      return `expected at least ${issue.minimum}${unit}`;
     case "too_big":
-      return `expected at most ${issue.maximum}${unitOf(issue.origin)}`;
+      return `expected at most ${issue.maximum}${unit}`;
     default:
-      return "it is invalid";
+      return /^(?:Invalid|Unrecognized)/.test(message) ? "it is invalid" : message;
   }
-}
-
-/** How the library begins its own sentences. */
-const LIBRARY = /^(?:Invalid|Too |Unrecognized|Expected )/;
-
-function unitOf(origin: string): string {
-  return origin === "string" ? " characters" : "";
 }
 
 /** Names of the fields that may stand at a path. */

@@ -1,7 +1,6 @@
-import type { ExecutionId } from "../../base/index.ts";
 import { NO_ITEMS, readRecords } from "../../journal/reading/index.ts";
 import type { Journal } from "../../journal/journal.ts";
-import { withShownFrom } from "../tenant-ids.ts";
+import type { TenantIds } from "../tenant-ids.ts";
 import { type JournalEvent, JournalEvents, LAST_EVENTS } from "./journal-events.ts";
 import { type LiveReader, liveStream, type LiveStreamParts } from "./live-stream.ts";
 
@@ -14,8 +13,7 @@ const LENGTH_AT_ONCE = 4 * 1024 * 1024;
 export interface EventStreamParts extends LiveStreamParts {
   readonly journal: Journal;
   readonly tenant: string;
-  /** An id as the execution's tenant writes it. */
-  readonly shown: (id: ExecutionId) => string;
+  readonly ids: TenantIds;
   /** The last event that the client has; undefined if it has none. */
   readonly after: EventPlace | undefined;
 }
@@ -38,15 +36,15 @@ export function eventStream(parts: EventStreamParts): ReadableStream<Uint8Array>
 }
 
 /** Reads the journal in steps, each of which is over before the next begins: a client that is slow keeps nothing open. */
-function eventReader({ journal, execution, tenant, shown, after }: EventStreamParts): LiveReader {
+function eventReader({ journal, execution, tenant, ids, after }: EventStreamParts): LiveReader {
   const events = new JournalEvents();
   const isNew = ({ id }: JournalEvent) => {
     const { record, place } = parseEventId(id) ?? { record: 0, place: 0 };
     return after === undefined || record > after.record || (record === after.record && place > after.place);
   };
   const textOf = ({ id, type, data }: JournalEvent) => {
-    const told = { ...withShownIds(data, shown), execution: shown(execution) };
-    return `id: ${id}\nevent: ${type}\ndata: ${JSON.stringify(told)}\n\n`;
+    const told = JSON.stringify(ids.shownIn(tenant, { ...data, execution }));
+    return `id: ${id}\nevent: ${type}\ndata: ${told}\n\n`;
   };
   return async () => {
     let [text, records, length, isAtEnd, isOver] = ["", 0, 0, true, false];
@@ -67,12 +65,4 @@ function eventReader({ journal, execution, tenant, shown, after }: EventStreamPa
     const positions = new Map([[execution, events.position]]);
     return { text, heldBytes: events.heldBytes, positions, isAtEnd, isOver };
   };
-}
-
-/** What an event tells, with the ids of other executions as their tenant writes them. */
-function withShownIds(data: JournalEvent["data"], shown: EventStreamParts["shown"]): JournalEvent["data"] {
-  if (data.type === "call_ended") return withShownFrom(data, shown);
-  return data.type === "execution_started" && data.corrects !== undefined
-    ? { ...data, corrects: shown(data.corrects) }
-    : data;
 }

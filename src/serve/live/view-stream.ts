@@ -4,6 +4,7 @@ import type { Journal } from "../../journal/journal.ts";
 import type { TextBounds } from "../views/parts/text-allowance.ts";
 import { LiveView } from "../views/live-view.ts";
 import type { ExecutionView } from "../views/view.ts";
+import type { TenantIds } from "../tenant-ids.ts";
 import { patchOf } from "../views/view-patch.ts";
 import { type LiveReader, liveStream, type LiveStreamParts } from "./live-stream.ts";
 
@@ -15,8 +16,7 @@ export interface ViewStreamParts extends LiveStreamParts {
   readonly journal: Journal;
   readonly tenant: string;
   readonly bounds: TextBounds;
-  /** The view with its ids as its tenant writes them. */
-  readonly shown: (view: ExecutionView) => ExecutionView;
+  readonly ids: TenantIds;
 }
 
 /**
@@ -27,7 +27,7 @@ export function viewStream(parts: ViewStreamParts): ReadableStream<Uint8Array> {
   return liveStream(parts, viewReader(parts));
 }
 
-function viewReader({ journal, execution, tenant, bounds, shown }: ViewStreamParts): LiveReader {
+function viewReader({ journal, execution, tenant, bounds, ids }: ViewStreamParts): LiveReader {
   const lane = new Lane(tenant);
   const live = new LiveView(journal, execution, bounds);
   let last: ExecutionView | undefined;
@@ -39,7 +39,7 @@ function viewReader({ journal, execution, tenant, bounds, shown }: ViewStreamPar
     const began = monotonic();
     const programs = await positionsOf(journal, openPrograms(last));
     const view = await live.next();
-    const own = shown(view);
+    const own = ids.shownIn(tenant, view);
     const text = (await changeTo(own)) ?? "";
     last = own;
     // A program that was not looked at before the view was read may have more records since.

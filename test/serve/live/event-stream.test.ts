@@ -6,8 +6,9 @@ import { join } from "node:path";
 import { createSqliteJournal, PortcullisError } from "portcullis";
 import { createMemoryJournal, type Journal } from "portcullis/journal";
 import { expect, test } from "vitest";
-import { eventStream } from "../../../src/serve/live/event-stream.ts";
+import { eventStream, type EventStreamParts } from "../../../src/serve/live/event-stream.ts";
 import { JournalWatch } from "../../../src/serve/live/journal-watch.ts";
+import { TenantIds } from "../../../src/serve/tenant-ids.ts";
 import { header } from "../../journal/records.ts";
 import { testOfAll } from "../../support/all-tests.ts";
 import { keyOf, openServer, type OpenServer } from "../servers.ts";
@@ -133,26 +134,25 @@ testOfAll("the connection of a client that never reads is ended, and a slow read
   expect(await events.text()).toContain("execution_ended");
 });
 
+/** A stream of the events of `e`, for a client that may have them all. */
+function open(journal: Journal, watch: JournalWatch, more: Partial<EventStreamParts>) {
+  const { signal } = new AbortController();
+  const given = {
+    ids: new TenantIds(journal),
+    after: undefined,
+    inTurn: <Value>(read: () => Promise<Value>) => read(),
+  };
+  const parts = { ...given, allowed: signal, signal, hold: () => {}, onError: () => {}, ...more };
+  return eventStream({ journal, watch, execution: "e", tenant: "default", ...parts });
+}
+
 test("a line is sent where nothing happens for long, also while records are appended that are no events", async () => {
   const journal = createMemoryJournal();
-  await journal.create(header("quiet"));
+  await journal.create(header("e"));
   using watch = new JournalWatch(journal);
   const closing = new AbortController();
-  const alive = setInterval(() => watch.wake("quiet"), 5);
-  const reader = eventStream({
-    inTurn: (read) => read(),
-    hold: () => {},
-    journal,
-    watch,
-    execution: "quiet",
-    tenant: "default",
-    shown: () => "quiet",
-    after: undefined,
-    allowed: new AbortController().signal,
-    signal: closing.signal,
-    onError: () => {},
-    heartbeatMs: 100,
-  }).getReader();
+  const alive = setInterval(() => watch.wake("e"), 5);
+  const reader = open(journal, watch, { signal: closing.signal, heartbeatMs: 100 }).getReader();
   let text = "";
   while (text.split(": still here").length < 4) text += new TextDecoder().decode((await reader.read()).value);
   expect(idsIn(text)).toEqual(["0"]);
@@ -166,7 +166,7 @@ test.each([
   ["journal_gone", 1],
 ] as const)("a stream that ends with %s says so, and tells the operator %i times", async (code, times) => {
   const memory = createMemoryJournal();
-  await memory.create(header("lost"));
+  await memory.create(header("e"));
   const journal: Journal = {
     ...memory,
     // eslint-disable-next-line require-yield
@@ -176,19 +176,7 @@ test.each([
   };
   using watch = new JournalWatch(journal);
   const errors: unknown[] = [];
-  const stream = eventStream({
-    inTurn: (read) => read(),
-    hold: () => {},
-    journal,
-    watch,
-    execution: "lost",
-    tenant: "default",
-    shown: () => "lost",
-    after: undefined,
-    allowed: new AbortController().signal,
-    signal: new AbortController().signal,
-    onError: (error) => errors.push(error),
-  });
+  const stream = open(journal, watch, { onError: (error) => errors.push(error) });
   const text = await new Response(stream).text();
   expect(text).toContain(`event: error\ndata: {"error":{"code":"${code}"`);
   expect(text).not.toContain("secret");

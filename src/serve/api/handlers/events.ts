@@ -1,6 +1,5 @@
 import type { ExecutionId } from "../../../base/index.ts";
 import { readHeader } from "../../../journal/reading/index.ts";
-import type { ExecutionView } from "../../views/view.ts";
 import type { Key } from "../../http/keys.ts";
 import { RequestProblem } from "../../http/problems.ts";
 import { whenOver } from "../../http/when-over.ts";
@@ -8,7 +7,7 @@ import { eventStream, type EventStreamParts, parseEventId } from "../../live/eve
 import type { LiveStreamParts } from "../../live/live-stream.ts";
 import { viewStream } from "../../live/view-stream.ts";
 import { type ApiParts, type ApiRequest, ownReadable, refuseOfAnother } from "../parts.ts";
-import { FOR_CLIENTS, shownView } from "./reads.ts";
+import { FOR_CLIENTS } from "./reads.ts";
 
 /** What a stream holds beside what its reader holds: a chunk of events, twice while it is encoded. */
 const STREAM_BYTES = 256 * 1024;
@@ -28,15 +27,13 @@ export async function events(parts: ApiParts, request: ApiRequest<unknown, unkno
   const { ended, records } = await runtime.journal.find(execution);
   // An EventSource that is told so does not ask again.
   if (ended && after && after.record >= records - 1) return new Response(null, { status: 204 });
-  const shown = (one: ExecutionId) => ids.shown(key.tenant, one);
-  return streamed(parts, key, execution, (live) => eventStream({ ...live, shown, after }));
+  return streamed(parts, key, execution, (live) => eventStream({ ...live, ids, after }));
 }
 
 /** `GET /v1/executions/:id/view/events`: the view of an execution, then its changes. */
 export async function viewEvents(parts: ApiParts, { key, id }: ApiRequest<unknown, unknown>): Promise<Response> {
   const execution = await ownReadable(parts, key, id);
-  const shown = (view: ExecutionView) => shownView(parts, key, view);
-  return streamed(parts, key, execution, (live) => viewStream({ ...live, bounds: FOR_CLIENTS, shown }));
+  return streamed(parts, key, execution, (live) => viewStream({ ...live, ids: parts.ids, bounds: FOR_CLIENTS }));
 }
 
 type Live = LiveStreamParts & Pick<EventStreamParts, "journal" | "tenant">;

@@ -3,9 +3,6 @@ import { readRecords } from "../../../journal/reading/index.ts";
 import type { Header } from "../../../journal/record.ts";
 import { listView } from "../../views/list/list-view.ts";
 import { VIEW_BOUNDS, viewCall, viewExecution } from "../../views/view-execution.ts";
-import type { ExecutionView } from "../../views/view.ts";
-import { withShownFrom } from "../../tenant-ids.ts";
-import type { Key } from "../../http/keys.ts";
 import { RequestProblem } from "../../http/problems.ts";
 import type { LIST_QUERY } from "../bodies.ts";
 import { jsonAnswer, textAnswer } from "../json-answer.ts";
@@ -35,17 +32,8 @@ export async function list(
 /** `GET /v1/executions/:id/view`: what the page shows of it. */
 export async function view(parts: ApiParts, { key, id }: ApiRequest<unknown, unknown>): Promise<Response> {
   const own = await ownReadable(parts, key, id);
-  return jsonAnswer(key, shownView(parts, key, await viewExecution(parts.runtime.journal, own, FOR_CLIENTS)));
-}
-
-/** A view with its ids as their tenant writes them. */
-export function shownView({ ids }: ApiParts, { tenant }: Key, view: ExecutionView): ExecutionView {
-  const { parent } = view;
-  const shown = (id: string) => ids.shown(tenant, id);
-  const above = parent && { parent: { ...parent, execution: shown(parent.execution) } };
-  const calls = view.calls.map((one) => withShownFrom(one, shown));
-  const own = { ...view, execution: shown(view.execution), calls, ...above };
-  return own.kind === "program" && own.corrects !== undefined ? { ...own, corrects: shown(own.corrects) } : own;
+  const shown = await viewExecution(parts.runtime.journal, own, FOR_CLIENTS);
+  return jsonAnswer(key, parts.ids.shownIn(key.tenant, shown));
 }
 
 /** `GET /v1/executions/:id/calls/:call`: the whole texts of one call. */

@@ -5,7 +5,6 @@ import type { CallLine } from "../../../gate/call-line.ts";
 import type { Header } from "../../../journal/record.ts";
 import type { z } from "zod";
 import type { REPORT, Report, REPORT_ARTIFACT } from "../../../executions/output/index.ts";
-import { withShownFrom } from "../../tenant-ids.ts";
 import type { Key } from "../../http/keys.ts";
 import type { REPORT_ANSWER, STATUS } from "../answers.ts";
 import type { STATUS_QUERY } from "../bodies.ts";
@@ -93,7 +92,7 @@ async function readableCalls(
     }
   }
   const told = calls.filter((call) => !hidden.has(above(call)));
-  return told.map((call) => withShownFrom(call, (one) => ids.shown(key.tenant, one)));
+  return told.map((call) => ids.shownIn(key.tenant, call));
 }
 
 function artifactLine({ name, bytes, shape }: SchemaType<typeof REPORT_ARTIFACT>): SchemaType<typeof REPORT_ARTIFACT> {
