@@ -1,9 +1,9 @@
-import { createRuntime, defineTool, type RuntimeOptions } from "portcullis";
+import { createRuntime, type Runtime, type RuntimeOptions } from "portcullis";
 import type { ServerOptions, PortcullisServer } from "portcullis/serve";
 import { createServer } from "portcullis/serve";
 import { createMemorySandbox } from "portcullis/testing";
-import type { Runtime } from "portcullis";
 import { z } from "zod";
+import { makeTool } from "../support/tools.ts";
 
 /** Keys of two tenants. */
 export const KEYS = {
@@ -53,41 +53,27 @@ export async function openServer(
 ): Promise<OpenServer> {
   const begun = Promise.withResolvers<void>();
   const released = Promise.withResolvers<void>();
-  const read = { allowedCallers: ["programmatic"], effect: "read" } as const;
+  const slow = async () => {
+    begun.resolve();
+    await released.promise;
+    return 1;
+  };
   const tools = [
-    defineTool({
-      name: "crm.find",
-      description: "finds",
-      inputSchema: z.object({}),
-      ...read,
-      execute: () => [{ id: 1 }],
-    }),
-    defineTool({
-      name: "crm.slow",
-      description: "waits",
-      inputSchema: z.object({}),
-      ...read,
-      execute: async () => {
-        begun.resolve();
-        await released.promise;
-        return 1;
-      },
-    }),
-    defineTool({
+    makeTool({ name: "crm.find", description: "finds", inputSchema: z.object({}), execute: () => [{ id: 1 }] }),
+    makeTool({ name: "crm.slow", description: "waits", inputSchema: z.object({}), execute: slow }),
+    makeTool({
       name: "bank.pay",
       description: "pays",
       inputSchema: z.object({ amount: z.number() }),
-      ...read,
       effect: "write",
       approval: "always",
       execute: ({ amount }) => ({ paid: amount }),
     }),
-    defineTool({
+    makeTool({
       name: "desk.ask",
       description: "asks a person",
       inputSchema: z.object({}),
       outputSchema: z.object({ said: z.string() }),
-      ...read,
       execute: "client",
     }),
   ];

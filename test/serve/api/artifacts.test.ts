@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { BytesByKey } from "../../../src/serve/http/bytes-by-key.ts";
 import { countedAnswer } from "../../../src/serve/http/counted-answer.ts";
-import { keyOf, openServer } from "../servers.ts";
+import { openServer } from "../servers.ts";
 import { testOfAll } from "../../support/all-tests.ts";
 
 const SAVES = `
@@ -33,25 +33,18 @@ test("a value that is too large for the report is whole there, under the name th
   expect([whole.json.length, whole.text.length]).toEqual([50_000, bytes]);
 });
 
-test("another name, another tenant's and a key without the scope get nothing", async () => {
-  await using door = await openServer({
-    keys: {
-      keys: [
-        { id: "ann", key: keyOf("ann"), tenant: "acme" },
-        { id: "run", key: keyOf("run"), tenant: "acme", scopes: ["run"] },
-        { id: "bob", key: keyOf("bob"), tenant: "bolt" },
-      ],
-    },
-  });
-  await door.ask("POST", "/v1/executions", { body: { program: SAVES, id: "e" } });
-  const path = "/v1/executions/e/artifacts/rows";
-  const codeFor = async (key: string, of = path) => (await door.ask("GET", of, { key: keyOf(key) })).json.error.code;
-  expect(await codeFor("ann", "/v1/executions/e/artifacts/__proto__")).toBe("artifact_unknown");
-  const { json } = await door.ask("GET", "/v1/executions/e/artifacts/none");
-  expect(json.error.message).toMatch(/GET \/v1\/executions\/e$/);
-  expect(await codeFor("bob")).toBe("execution_unknown");
-  expect(await codeFor("run")).toBe("scope_missing");
-});
+test.each(["none", "__proto__"])(
+  "under another name, like %s, there is nothing, and those that there are can be found",
+  async (name) => {
+    await using door = await openServer();
+    await door.ask("POST", "/v1/executions", { body: { program: SAVES, id: "e" } });
+    const { error } = (await door.ask("GET", `/v1/executions/e/artifacts/${name}`)).json;
+    expect([error.code, error.message]).toEqual([
+      "artifact_unknown",
+      expect.stringMatching(/GET \/v1\/executions\/e$/),
+    ]);
+  },
+);
 
 testOfAll("an answer that could never be given says so, and not that it is worth to try again", async () => {
   const give = () =>

@@ -1,10 +1,10 @@
 import { once } from "node:events";
-import { agentAsTool, defineTool } from "portcullis";
+import { agentAsTool } from "portcullis";
 import { createMemoryJournal } from "portcullis/journal";
 import { scriptedModel } from "portcullis/testing";
 import { describe, expect, test } from "vitest";
-import { z } from "zod";
 import { copyOf } from "../../support/journal-with.ts";
+import { makeTool } from "../../support/tools.ts";
 import { keyOf, openServer } from "../servers.ts";
 import { openGateway } from "../gateway/gateways.ts";
 import { BOSS, keys, SMALL, world } from "./world.ts";
@@ -47,14 +47,7 @@ describe.each([
 });
 
 test("a key that may ask an agent is told nothing of the agent's calls, whose tools it does not have", async () => {
-  const pay = defineTool({
-    name: "shop.pay",
-    description: "p",
-    inputSchema: z.looseObject({}),
-    allowedCallers: ["direct"],
-    effect: () => "write",
-    execute: () => 1,
-  });
+  const pay = makeTool({ name: "shop.pay", allowedCallers: ["direct"], effect: () => "write" });
   const steps = [{ calls: [{ tool: "shop.pay", input: {} }] }, { text: "The average is 5." }];
   const agent = agentAsTool({
     name: "ask",
@@ -158,17 +151,18 @@ const CLIENT_TOOL = { name: "other", description: "o", input_schema: { type: "ob
 const RUN = { id: "run", key: keyOf("run"), tenant: "acme", scopes: ["run", "read", "decide", "converse"] };
 const CON = { id: "con", key: keyOf("con"), tenant: "acme", scopes: ["converse", "read", "decide", "run"] };
 
+const otherTool = (ran: string[]) =>
+  makeTool({
+    name: "other",
+    description: "o",
+    allowedCallers: ["direct", "programmatic"],
+    execute: () => void ran.push("other"),
+  });
+
 /** A conversation of the gateway whose program waits for its client, with a tool that the server has under this name too. */
 async function waitingAtGateway() {
   const ran: string[] = [];
-  const tool = defineTool({
-    name: "other",
-    description: "o",
-    inputSchema: z.looseObject({}),
-    allowedCallers: ["direct", "programmatic"],
-    effect: "read",
-    execute: () => void ran.push("other"),
-  });
+  const tool = otherTool(ran);
   const journal = createMemoryJournal();
   const gateway = await openGateway(
     [{ programs: ["return [await tools.other({}), await tools.other({})]"] }, { text: "end" }],
@@ -229,16 +223,7 @@ test.each(["program", "conversation"] as const)(
       { keys: keys(RUN) },
       {
         journal,
-        tools: [
-          defineTool({
-            name: "other",
-            description: "o",
-            inputSchema: z.looseObject({}),
-            allowedCallers: ["direct", "programmatic"],
-            effect: "read",
-            execute: () => void ran.push("other"),
-          }),
-        ],
+        tools: [otherTool(ran)],
       },
     );
     await host.runtime.execution(conversation, { tenant: "acme" }).answer({ "call-1/1": { value: 1 } });
@@ -254,14 +239,11 @@ test.each(["program", "conversation"] as const)(
 test("a decision that is sent twice decides nothing that is asked after a death, nor after a second one", async () => {
   const runs = [1, 2, 3].map(() => Promise.withResolvers<void>());
   let paid = 0;
-  const pay = defineTool({
+  const pay = makeTool({
     name: "pay",
-    description: "p",
-    inputSchema: z.object({}),
-    allowedCallers: ["programmatic"],
     effect: "write",
     approval: "always",
-    execute: async (_, { signal }) => {
+    execute: async (_: unknown, { signal }: { readonly signal: AbortSignal }) => {
       runs[paid]?.resolve();
       paid += 1;
       if (paid < 3) await once(signal, "abort");

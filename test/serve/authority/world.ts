@@ -1,9 +1,9 @@
-import { createRuntime, defineTool, type Runtime, type RuntimeOptions } from "portcullis";
+import { createRuntime, type Runtime, type RuntimeOptions } from "portcullis";
 import { createMemoryJournal, type Journal } from "portcullis/journal";
 import type { Model } from "portcullis/models";
 import { createServer, type PortcullisServer, type ServerOptions } from "portcullis/serve";
 import { createMemorySandbox, scriptedModel } from "portcullis/testing";
-import { z } from "zod";
+import { makeTool } from "../../support/tools.ts";
 import type { SharedFleet } from "../../fleet/use-fleets.ts";
 import { type Answer, ask, type AskOptions, keyOf } from "../servers.ts";
 
@@ -52,12 +52,9 @@ export function world(of: { readonly fleets?: SharedFleet | undefined; readonly 
   const ran: string[] = [];
   const slow = { begun: Promise.withResolvers<void>(), ended: Promise.withResolvers<unknown>() };
   const tool = (name: string, more: object = {}) =>
-    defineTool({
+    makeTool({
       name,
-      description: name,
-      inputSchema: z.looseObject({}),
       allowedCallers: ["direct", "programmatic"],
-      effect: "read",
       execute: (_: unknown, { caller }: { readonly caller: string }) => {
         ran.push(`${name} ${caller}`);
         return name;

@@ -3,6 +3,7 @@ import { createServer } from "portcullis/serve";
 import { createMemorySandbox } from "portcullis/testing";
 import { expect, test } from "vitest";
 import { z } from "zod";
+import { makeTool } from "../../../support/tools.ts";
 import { ask, KEYS, keyOf, openServer } from "../../servers.ts";
 
 const names = (json: { readonly tools: readonly { readonly name: string }[] }) => json.tools.map(({ name }) => name);
@@ -88,4 +89,19 @@ test("thousands of tools come in pages, and run_program names the search in plac
   }
   expect([pages, seen]).toEqual([2, tools.map(({ name }) => name)]);
   await server.close({ drainMs: 0 });
+});
+
+test("a client is shown the types that its own tenant has observed, in the list, the search and the declaration of run_program", async () => {
+  const list = makeTool({ name: "desk.list", execute: () => ({ ofAcme: 1 }) });
+  const keys = { keys: KEYS.keys.filter(({ id }) => id === "ann" || id === "bob") };
+  await using door = await openServer({ keys }, { tools: [list], observeResults: true });
+  const told = async (id: string, path: string) => (await door.ask("GET", `/v1/tools${path}`, { key: keyOf(id) })).text;
+  await door.ask("POST", "/v1/executions", { body: { program: "await tools.desk.list({}); return 1;" } });
+  for (const path of ["", "/search?q=list"]) {
+    expect(await told("ann", path)).toContain("Promise<{ ofAcme: number }>");
+    expect(await told("bob", path)).toContain("desk.list");
+    expect(await told("bob", path)).not.toContain("ofAcme");
+  }
+  expect(JSON.parse(await told("ann", "")).run_program.description).toContain("ofAcme");
+  expect(await told("bob", "/search?q=ofAcme")).not.toContain("desk.list");
 });
