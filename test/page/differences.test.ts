@@ -1,20 +1,10 @@
 import { expect, test } from "vitest";
 import { firstDifference, measuresOf } from "../../page/screens/differences.ts";
+import { callView } from "../serve/views/call-view.ts";
 import type { CallView, ProgramView } from "../../src/serve/views/view.ts";
 
-const call = (id: number, changes: Partial<CallView> = {}): CallView => ({
-  id: String(id),
-  tool: "rows",
-  caller: "programmatic",
-  state: "value",
-  at: 0,
-  ms: 10,
-  input: { text: "{}", bytes: 2 },
-  result: { text: "1", bytes: 1 },
-  bytes: 1,
-  started: true,
-  ...changes,
-});
+const call = (id: number, changes: Partial<CallView> = {}) =>
+  callView(id, { at: 0, ms: 10, result: { text: "1", bytes: 1 }, bytes: 1, ...changes });
 
 const view = (calls: readonly CallView[], changes: Partial<ProgramView> = {}) =>
   ({

@@ -89,31 +89,6 @@ test.each(["program", "conversation", "call"] as const)(
   },
 );
 
-test("the records of a program are read once, however often it is viewed", async () => {
-  const from = await ended();
-  const [first, ...rest] = (await Array.fromAsync(from.read("program"))) as [Header, ...JournalRecord[]];
-  const journal = createMemoryJournal();
-  await journal.create(first);
-  let read = 0;
-  const counted: Journal = {
-    ...journal,
-    async *read(execution, options) {
-      for await (const record of journal.read(execution, options)) {
-        read += 1;
-        yield record;
-      }
-    },
-  };
-  const live = new LiveView(counted, "program");
-  for (const [index, record] of rest.entries()) {
-    await live.next();
-    await journal.append("program", index + 1, [record]);
-  }
-  await live.next();
-  // The header is read twice.
-  expect(read).toBe(rest.length + 2);
-});
-
 test("a view of an execution that is gone or damaged is refused as one that is read at once", async () => {
   const journal = createMemoryJournal();
   await expect(new LiveView(journal, "none").next()).rejects.toMatchObject({ code: "execution_unknown" });

@@ -1,19 +1,9 @@
 import { expect, test } from "vitest";
 import { spansOf, ticksOf, timeOf, tookOf } from "../../../src/serve/views/timeline.ts";
+import { callView } from "./call-view.ts";
 import type { CallView } from "../../../src/serve/views/view.ts";
 
-const call = (more: Partial<CallView>): CallView => ({
-  id: "1",
-  tool: "pay",
-  caller: "programmatic",
-  state: "value",
-  at: 100,
-  ms: 50,
-  input: { text: "{}", bytes: 2 },
-  bytes: 0,
-  started: true,
-  ...more,
-});
+const call = (more: Partial<CallView>) => callView(1, { at: 100, ms: 50, ...more });
 const decided = { decision: "allowed", at: 130 } as const;
 
 test.each<[string, Partial<CallView>, readonly [string, number, number][]]>([

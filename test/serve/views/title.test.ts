@@ -33,6 +33,9 @@ test("a conversation is called by the first line of its task, or by its model, a
   const task = (text: string) => titleOf({ kind: "conversation", task: text, model: "opus" } as unknown as Header);
   expect(task("\n How many\torders? \nBe quick.")).toBe("How many orders?");
   expect(task("")).toBe("Conversation with opus");
+  expect(titleOf({ kind: "conversation", task: "", model: "opus" } as unknown as Header, "\nAnd now?")).toBe(
+    "And now?",
+  );
   expect(titleOf({ kind: "call", tool: "crm.find" } as unknown as Header)).toBe("crm.find");
 });
 

@@ -1,14 +1,6 @@
 import { expect, test } from "vitest";
 import type { ExecutionView } from "../../../src/serve/views/view.ts";
-import {
-  ANSWERS,
-  duration,
-  endingText,
-  leadText,
-  needsText,
-  stateText,
-  tokensText,
-} from "../../../src/serve/views/words.ts";
+import { duration, endingText, leadText, needsText, stateText } from "../../../src/serve/views/words.ts";
 
 test("the limit that stopped an execution is named for those who set it, and told in words to all others", () => {
   const stopped = { type: "stopped", limit: "cpuMs" };
@@ -47,26 +39,7 @@ test("an execution that no worker can take up says what it needs", () => {
   expect(stateText({ state: "running", driven: true, needs })).toBe("running");
   const view = { kind: "program", state: "running", driven: false, waiting: [], calls: [], needs };
   expect(leadText(view as unknown as ExecutionView)).toContain(": crm.find, crm.pay.");
-  const texts = (["tools", "sandbox", "protocol", "model"] as const).map((what) => needsText({ what, names: ["x"] }));
-  expect(texts).toEqual([
-    "a worker with its tools as they were: x",
-    "a worker with its sandbox x",
-    "a worker of the version that began it, whose guest speaks protocol x",
-    "a worker with its model x",
-  ]);
   expect(needsText({ what: "tools", names: [] })).toBe("a worker with its tools as they were");
-});
-
-test("who decides a call that may have taken effect is offered to run it again second, not first", () => {
-  expect(ANSWERS.outcome_unknown.map(({ answer, verb }) => [answer, verb])).toEqual([
-    ["done", "It was done…"],
-    ["allow", "Run it again"],
-    ["deny", "Give up"],
-  ]);
-});
-
-test("one token is no tokens", () => {
-  expect(tokensText({ inputTokens: 1, outputTokens: 1200 })).toBe("1 token in, 1,200 out");
 });
 
 test.each([

@@ -4,7 +4,7 @@ import { createMemoryJournal } from "../../../../src/journal/index.ts";
 import { readHeader } from "../../../../src/journal/reading/read-records.ts";
 import { createMemorySandbox, scriptedModel } from "../../../../src/runtime/testing.ts";
 import { listView } from "../../../../src/serve/views/list/list-view.ts";
-import { firstMessage, titleIn } from "../../../../src/serve/views/parts/first-message.ts";
+import { titleIn } from "../../../../src/serve/views/parts/first-message.ts";
 import { viewExecution } from "../../../../src/serve/views/view-execution.ts";
 import type { ConversationHeader } from "../../../../src/journal/record.ts";
 
@@ -26,20 +26,4 @@ test.each([
   expect(executions.map((row) => row.title)).toEqual([title]);
   expect((await viewExecution(journal, execution)).title).toBe(title);
   expect(await titleIn(journal, header)).toBe(title);
-});
-
-test("a task comes first, and a conversation in which nothing was said is called by its model", async () => {
-  const journal = createMemoryJournal();
-  await using runtime = await createRuntime({ tools: [], journal, sandbox: createMemorySandbox() });
-  const model = scriptedModel([{ text: "One." }], { name: "scripted:one" });
-  const { execution } = await runtime.agent({ model, task: "Count." });
-  await using talk = await runtime.conversation({ model });
-  const headers = await Promise.all(
-    [execution, talk.id].map(async (id) => (await readHeader(journal, id, { tenant: "" })) as ConversationHeader),
-  );
-  expect(await Promise.all(headers.map((header) => firstMessage(journal, header)))).toEqual(["", ""]);
-  expect(await Promise.all(headers.map((header) => titleIn(journal, header)))).toEqual([
-    "Count.",
-    "Conversation with scripted:one",
-  ]);
 });
