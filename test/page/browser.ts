@@ -98,3 +98,18 @@ export async function untilText(page: Page, selector: string, pattern: RegExp): 
     pattern.flags,
   );
 }
+
+/** Notes every element of the page that moves from now on. Returns what tells which did. */
+export async function watchShifts(page: Page): Promise<() => Promise<readonly string[]>> {
+  await page.evaluate(() => {
+    const shifts: string[] = [];
+    Object.assign(globalThis, { shifts });
+    new PerformanceObserver((list) => {
+      for (const entry of list.getEntries() as unknown as {
+        readonly sources: readonly { readonly node: Node | null }[];
+      }[])
+        shifts.push(...entry.sources.map(({ node }) => `${node?.parentElement?.className}: ${node?.textContent}`));
+    }).observe({ type: "layout-shift" });
+  });
+  return () => page.evaluate(() => (globalThis as unknown as { shifts: string[] }).shifts);
+}

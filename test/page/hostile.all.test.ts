@@ -17,16 +17,6 @@ return all.length;`;
   expect(problems).toEqual([]);
 });
 
-withBrowser("an input is shown whole before it is decided, however long it is", async () => {
-  await using one = await startPage(open);
-  const end = "the very end";
-  await one.runtime.execute(`await tools.bank.pay({ n: 1, text: "x".repeat(300000) + "${end}" });`, {
-    id: "e1",
-  });
-  const { page } = await one.show("e1");
-  await untilText(page, "[data-approval] .whole", /the very end/);
-});
-
 withBrowser("hundreds of thousands of invisible characters are shown whole, in few elements", async () => {
   await using one = await startPage(open);
   const program = `await tools.bank.pay({ n: 1, text: "a\\u200b".repeat(100_000) + "end" }); // ${"b\u200b".repeat(5000)}`;

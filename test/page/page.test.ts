@@ -3,7 +3,7 @@ import type { Page, SerializedAXNode } from "puppeteer-core";
 import { expect } from "vitest";
 import { PAGE_HEADERS } from "../../src/serve/other-routes.ts";
 import { ALL_TESTS, someOf, testOfAll } from "../support/all-tests.ts";
-import { shoot, textOf, untilText, useBrowser, withBrowser } from "./browser.ts";
+import { shoot, textOf, untilText, useBrowser, watchShifts, withBrowser } from "./browser.ts";
 import { startProxy } from "./proxy.ts";
 import { manyCalls, startPage, TOKEN } from "./start-page.ts";
 
@@ -39,16 +39,7 @@ withBrowser("an execution is shown while it runs, and nothing on the page moves"
     { id: "live" },
   );
   const { page, problems } = await one.show("live");
-  await page.evaluate(() => {
-    const shifts: string[] = [];
-    Object.assign(globalThis, { shifts });
-    new PerformanceObserver((list) => {
-      for (const entry of list.getEntries() as unknown as {
-        readonly sources: readonly { readonly node: Node | null }[];
-      }[])
-        shifts.push(...entry.sources.map(({ node }) => `${node?.parentElement?.className}: ${node?.textContent}`));
-    }).observe({ type: "layout-shift" });
-  });
+  const shifts = await watchShifts(page);
   for (let round = 1; round <= 5; round += 1) {
     await page.waitForSelector(`[data-part="calls"][data-count="${round * 2}"]`);
     await untilText(page, '[data-part="logs"]', new RegExp(`round ${round - 1}`));
@@ -57,7 +48,7 @@ withBrowser("an execution is shown while it runs, and nothing on the page moves"
   await running;
   await page.waitForSelector('main[data-state="ended"]');
   await untilText(page, '[data-part="output"]', /"all"/);
-  expect(await page.evaluate(() => (globalThis as unknown as { shifts: string[] }).shifts)).toEqual([]);
+  expect(await shifts()).toEqual([]);
   expect(await page.$eval('[data-funnel="returned"]', (element) => element.getAttribute("data-value"))).not.toBeNull();
   expect(problems).toEqual([]);
   await shoot(page, "live");

@@ -1,17 +1,15 @@
 import { z } from "zod";
-import { createRuntime, defineTool, type Runtime } from "../../src/index.ts";
+import { createRuntime, type Runtime } from "../../src/index.ts";
 import { createMemoryJournal } from "../../src/journal/index.ts";
 import { createMemorySandbox } from "../../src/runtime/testing.ts";
+import { makeTool } from "../support/tools.ts";
 import type { Look, Opened } from "./browser.ts";
 import { createServer } from "../../src/serve/index.ts";
 
 export const TOKEN = "a-token-of-the-tests";
 
-const common = {
-  description: "d",
-  inputSchema: z.looseObject({ n: z.number() }),
-  allowedCallers: ["programmatic"],
-} as const;
+const inputSchema = z.looseObject({ n: z.number() });
+const of = (changes: Parameters<typeof makeTool<typeof inputSchema>>[0]) => makeTool({ inputSchema, ...changes });
 
 /** A program of so many calls, most of them equal. */
 export const manyCalls = (calls: number): string =>
@@ -43,25 +41,11 @@ export async function startPage(open: (url: string, look?: Look) => Promise<Open
   const gate = gated();
   const journal = createMemoryJournal();
   const tools = [
-    defineTool({
-      ...common,
-      name: "crm.orders",
-      effect: "read",
-      execute: ({ n }) => Array.from({ length: 20 }, (_, id) => ({ id: id + n, units: 3 })),
-    }),
-    defineTool({
-      ...common,
-      name: "slow",
-      effect: "read",
-      execute: async ({ n }) => {
-        await gate.wait();
-        return n;
-      },
-    }),
-    defineTool({
-      ...common,
+    of({ name: "crm.orders", execute: ({ n }) => Array.from({ length: 20 }, (_, id) => ({ id: id + n, units: 3 })) }),
+    of({ name: "slow", execute: ({ n }) => gate.wait().then(() => n) }),
+    makeTool({
+      inputSchema,
       name: "crm.stream",
-      effect: "read",
       stream: true,
       // A few thousand bytes a round, until there were three rounds.
       async *execute({ n }) {
@@ -71,23 +55,10 @@ export async function startPage(open: (url: string, look?: Look) => Promise<Open
         }
       },
     }),
-    defineTool({ ...common, name: "bank.pay", effect: "write", approval: "always", execute: ({ n }) => ({ paid: n }) }),
-    defineTool({
-      ...common,
-      name: "bank.send",
-      effect: "write",
-      execute: async ({ n }) => {
-        await gate.wait();
-        return { sent: n };
-      },
-    }),
-    defineTool({ ...common, name: "echo", effect: "read", execute: (input) => input }),
-    defineTool({
-      ...common,
-      name: "broken",
-      effect: "read",
-      execute: () => Promise.reject(new Error("It is closed.")),
-    }),
+    of({ name: "bank.pay", effect: "write", approval: "always", execute: ({ n }) => ({ paid: n }) }),
+    of({ name: "bank.send", effect: "write", execute: ({ n }) => gate.wait().then(() => ({ sent: n })) }),
+    of({ name: "echo", execute: (input) => input }),
+    of({ name: "broken", execute: () => Promise.reject(new Error("It is closed.")) }),
   ];
   const runtime: Runtime = await createRuntime({
     tools,

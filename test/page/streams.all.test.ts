@@ -1,7 +1,7 @@
 /// <reference lib="dom" />
 import type { Page } from "puppeteer-core";
 import { expect } from "vitest";
-import { shoot, textOf, untilText, useBrowser, withBrowser } from "./browser.ts";
+import { shoot, textOf, untilText, useBrowser, watchShifts, withBrowser } from "./browser.ts";
 import { startPage } from "./start-page.ts";
 
 const { open } = useBrowser();
@@ -18,20 +18,6 @@ const widths = (page: Page) =>
     ),
   );
 
-/** Notes every element that moves. */
-const watchShifts = (page: Page) =>
-  page.evaluate(() => {
-    const shifts: string[] = [];
-    Object.assign(globalThis, { shifts });
-    new PerformanceObserver((list) => {
-      for (const entry of list.getEntries() as unknown as {
-        readonly sources: readonly { readonly node: Node | null }[];
-      }[])
-        shifts.push(...entry.sources.map(({ node }) => `${node?.parentElement?.className}: ${node?.textContent}`));
-    }).observe({ type: "layout-shift" });
-  });
-const shifts = (page: Page) => page.evaluate(() => (globalThis as unknown as { shifts: string[] }).shifts);
-
 withBrowser("a stream is a bar that grows with its items, and nothing else moves", async () => {
   await using one = await startPage(open);
   const running = one.runtime.execute(PROGRAM, { id: "rows" });
@@ -40,7 +26,7 @@ withBrowser("a stream is a bar that grows with its items, and nothing else moves
   page.on("request", (request) => (views += Number(request.url().includes("/view"))));
   await page.locator('.call-line[data-call="1"][data-items="1000"]').click();
   await page.waitForSelector('[data-part="stream"][role="progressbar"]');
-  await watchShifts(page);
+  const shifts = await watchShifts(page);
   const before = await widths(page);
   expect(before[0]).toBe(before[1]);
   const viewsBefore = views;
@@ -62,7 +48,7 @@ withBrowser("a stream is a bar that grows with its items, and nothing else moves
   );
   one.gate.open();
   await page.waitForSelector('.call-line[data-call="1"][data-items="3000"]');
-  expect(await shifts(page)).toEqual([]);
+  expect(await shifts()).toEqual([]);
   one.gate.open();
   await running;
   await page.waitForSelector('main[data-state="ended"]');

@@ -1,5 +1,4 @@
 /// <reference lib="dom" />
-import type { ElementHandle } from "puppeteer-core";
 import { expect } from "vitest";
 import { useBrowser, withBrowser } from "./browser.ts";
 import { startPage } from "./start-page.ts";
@@ -44,26 +43,4 @@ withBrowser("another screen has another title and gets the focus, and the tab ke
   await page.keyboard.press("Tab");
   expect(await page.evaluate(() => document.activeElement?.closest("main") !== null)).toBe(true);
   await goTo("nav a", "Executions · Portcullis");
-});
-
-withBrowser("all that the tab key reaches has a role and a name, also what scrolls", async () => {
-  await using one = await startPage(open);
-  const program = `${"// A line\n".repeat(60)}console.log("a");\nfor (let n = 0; n < 11; n += 1) await tools.crm.orders({ n });\nfor (let n = 0; n < 11; n += 1) await tools.echo({ n });`;
-  await one.runtime.execute(program, { id: "tabs" });
-  const { page } = await one.show("tabs");
-  await page.waitForSelector(".call-line");
-  const reached: string[] = [];
-  for (let presses = 0; presses < 20; presses += 1) {
-    await page.keyboard.press("Tab");
-    const element = await page.evaluateHandle(() => document.activeElement ?? document.body);
-    const node = await page.accessibility.snapshot({
-      root: element.asElement() as ElementHandle,
-      interestingOnly: false,
-    });
-    if (await element.evaluate((one) => one === document.body)) break;
-    reached.push(`${node?.role}: ${node?.name}`);
-  }
-  expect(reached.filter((one) => /^(?:generic|none|undefined)|: (?:undefined)?$/.test(one))).toEqual([]);
-  expect(reached).toContain("region: Source of the program, with its calls");
-  expect(reached.some((one) => one.startsWith("tree: Calls over time"))).toBe(true);
 });

@@ -2,7 +2,6 @@ import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { createSqliteJournal } from "portcullis";
 import { expect, test } from "vitest";
-import { testOfAll } from "../support/all-tests.ts";
 import { openServerProcess } from "./processes.ts";
 import { openServer } from "./servers.ts";
 import { newFolder } from "../support/new-folder.ts";
@@ -112,45 +111,6 @@ test("a server that is told to end loses nothing that it has accepted, and the n
     expect(shown.outcome, id).toEqual({ type: "completed", value: 3 });
   }
 });
-
-testOfAll(
-  "a server that is told to end under load loses nothing that it has accepted",
-  { timeout: 120_000 },
-  async () => {
-    const path = join(folder, "load.db");
-    const program = `
-    let sum = 0;
-    for (let turn = 0; turn < 5; turn += 1) {
-      sum += (await tools.shop.list({ n: 3 })).length;
-      await new Promise((resolve) => setTimeout(resolve, 40));
-    }
-    return sum;`;
-    const ids = Array.from({ length: 30 }, (_, index) => `load-${index}`);
-    const accepted: string[] = [];
-    {
-      await using server = await openServerProcess("--journal", path, "--drain", "0");
-      let ended: Promise<number | null> | undefined;
-      const asked = ids.map(async (execution, index) => {
-        const body = { program, id: execution, wait: index % 2 === 0 };
-        const response = await server.ask("POST", "/v1/executions", body).catch(() => undefined);
-        const { error } = ((await response?.json().catch(() => ({}))) ?? {}) as { readonly error?: { code: string } };
-        if (response?.ok || error?.code === "runtime_suspended") accepted.push(execution);
-        if (accepted.length >= 5) ended ??= server.end("SIGTERM");
-      });
-      await Promise.all(asked);
-      expect(await ended).toBe(0);
-      expect(server.said()).toMatch(/executions are left open in the journal/);
-    }
-    expect(accepted.length).toBeGreaterThanOrEqual(5);
-    await using next = await openServerProcess("--journal", path);
-    for (const id of accepted) {
-      await (await next.ask("GET", `/v1/executions/${id}/events`)).text();
-      const shown = (await (await next.ask("GET", `/v1/executions/${id}`)).json()) as { readonly outcome?: unknown };
-      expect(shown.outcome, id).toEqual({ type: "completed", value: 15 });
-    }
-    await expect.poll(() => next.said()).toMatch(/left open before ha(?:s|ve) ended/);
-  },
-);
 
 test("a server that is closed listens no more, also one that is closed while it begins to", async () => {
   await using closed = await openServer();

@@ -15,29 +15,26 @@ const FAULTS = [
 ] as const;
 
 test.each(FAULTS)(
-  "%s in a client's result is refused with its place, and the call waits on",
+  "%s in a client's result, or in what a decision says was done, is refused with its place, and the call waits on",
   async (_, value, said) => {
     await using door = await openServer();
     const program = "return await tools.desk.ask({})";
     await door.ask("POST", "/v1/executions", { body: { program, id: "asks" } });
     const answered = (text: string) =>
       door.ask("POST", "/v1/executions/asks/results", { body: `{"results":{"1":{"value":${text}}}}` });
-    const answer = await answered(value);
-    expect([answer.status, answer.json.error.code]).toEqual([400, "request_invalid"]);
-    expect(answer.json.error.message).toContain(`results[1].value.${said}`);
+    const body = `{"decisions":{"1":{"done":{"value":${value}}}}}`;
+    const decided = await door.ask("POST", "/v1/executions/asks/decisions", { body });
+    for (const [{ status, json }, place] of [
+      [await answered(value), "results[1].value"],
+      [decided, "decisions[1].done.value"],
+    ] as const) {
+      expect([status, json.error.code]).toEqual([400, "request_invalid"]);
+      expect(json.error.message).toContain(`${place}.${said}`);
+    }
     expect((await door.ask("GET", "/v1/executions/asks")).json.state).toBe("waiting");
     expect((await answered('{"said":"0.1 and 1e21"}')).status).toBe(200);
   },
 );
-
-test.each(FAULTS)("%s in what a decision says was done is refused with its place", async (_, value, said) => {
-  await using door = await openServer();
-  const answer = await door.ask("POST", "/v1/executions/pays/decisions", {
-    body: `{"decisions":{"1":{"done":{"value":${value}}}}}`,
-  });
-  expect([answer.status, answer.json.error.code]).toEqual([400, "request_invalid"]);
-  expect(answer.json.error.message).toContain(`decisions[1].done.value.${said}`);
-});
 
 test("a call whose answer is given twice in one body is refused, and not answered with the last", async () => {
   await using door = await openServer();

@@ -31,12 +31,6 @@ function blockWith(language: string, part: string): string {
 /** Options of `serve` in a command. */
 const optionsIn = (command: string) => (command.split(/\bserve\s/)[1] ?? "").match(/--[a-z-]+/g) ?? [];
 
-test("every block is of a language that is checked here or with those of all documents", () => {
-  const languages = new Set(blocks.map(({ language }) => language));
-  expect([...languages].toSorted()).toEqual(["caddyfile", "ini", "json", "nginx", "sh", "shell", "yaml"]);
-  expect(textsIn("shell")).toHaveLength(3);
-});
-
 test("the service, the container and the image start the server with options that it has", async () => {
   const { stdout: help } = await portcullis(["serve", "--help"]);
   const [, command = ""] = /^ExecStart=(.+)$/m.exec(blockWith("ini", "ExecStart")) ?? [];
