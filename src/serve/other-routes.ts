@@ -28,7 +28,10 @@ export function apiExtras(document: () => object): readonly OtherRoute[] {
       path,
       methods: ["GET"],
       scope: "none" as const,
-      handle: () => new Response(builtFile(name), { headers: { ...PAGE_HEADERS, "content-type": type } }),
+      handle: () =>
+        new Response(readFileSync(new URL(import.meta.resolve(`#page/${name}`))), {
+          headers: { ...PAGE_HEADERS, "content-type": type },
+        }),
     })),
     { path: "/openapi.json", methods: ["GET"], scope: "any", handle: documentResponse },
   ];
@@ -63,11 +66,3 @@ export const PAGE_HEADERS: Readonly<Record<string, string>> = {
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'",
   "cache-control": "no-cache",
 };
-
-const files = new Map<string, Uint8Array<ArrayBuffer>>();
-
-function builtFile(name: string): Uint8Array<ArrayBuffer> {
-  const file = files.get(name) ?? new Uint8Array(readFileSync(new URL(import.meta.resolve(`#page/${name}`))));
-  files.set(name, file);
-  return file;
-}

@@ -72,11 +72,6 @@ export class PastFold {
     command: (command) => this.#takeCommand(command),
   };
 
-  /** Number of calls that it keeps something of. */
-  get known(): number {
-    return this.#calls.known;
-  }
-
   /** Throws `journal_invalid` for a turn that cannot be read. */
   take(record: JournalRecord): SlicedWork<void> {
     return readingSliced(this.state.header?.execution, this.state.records, this.#take(record));

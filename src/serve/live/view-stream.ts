@@ -2,7 +2,7 @@ import { type ExecutionId, jsonInParts, Lane, monotonic } from "../../base/index
 import { findIfKnown } from "../../journal/reading/index.ts";
 import type { Journal } from "../../journal/journal.ts";
 import type { TextBounds } from "../views/parts/text-allowance.ts";
-import { LiveView } from "../views/live-view.ts";
+import { viewExecution } from "../views/view-execution.ts";
 import type { ExecutionView } from "../views/view.ts";
 import type { TenantIds } from "../tenant-ids.ts";
 import { patchOf } from "../views/view-patch.ts";
@@ -29,7 +29,6 @@ export function viewStream(parts: ViewStreamParts): ReadableStream<Uint8Array> {
 
 function viewReader({ journal, execution, tenant, bounds, ids }: ViewStreamParts): LiveReader {
   const lane = new Lane(tenant);
-  const live = new LiveView(journal, execution, bounds);
   let last: ExecutionView | undefined;
   const changeTo = async (view: ExecutionView) => {
     const change = last ? await lane.work(patchOf(last, view)) : view;
@@ -38,15 +37,14 @@ function viewReader({ journal, execution, tenant, bounds, ids }: ViewStreamParts
   return async () => {
     const began = monotonic();
     const programs = await positionsOf(journal, openPrograms(last));
-    const view = await live.next();
-    const own = ids.shownIn(tenant, view);
-    const text = (await changeTo(own)) ?? "";
-    last = own;
+    const view = ids.shownIn(tenant, await viewExecution(journal, execution, bounds));
+    const text = (await changeTo(view)) ?? "";
+    last = view;
     // A program that was not looked at before the view was read may have more records since.
     const begun = openPrograms(view).map((id) => [id, programs.get(id) ?? 0] as const);
     const positions = new Map([...begun, [execution, view.records]]);
     const restMs = Math.max(REST_MS, (monotonic() - began) * REST_SHARE);
-    return { text, heldBytes: live.heldBytes, positions, isAtEnd: true, isOver: view.state === "ended", restMs };
+    return { text, heldBytes: bytesOf(view), positions, isAtEnd: true, isOver: view.state === "ended", restMs };
   };
 }
 
@@ -55,6 +53,15 @@ async function positionsOf(journal: Journal, ids: readonly ExecutionId[]): Promi
   const positions = new Map<ExecutionId, number>();
   for (const id of ids) positions.set(id, (await findIfKnown(journal, id))?.records ?? Number.POSITIVE_INFINITY);
   return positions;
+}
+
+const FIELD_BYTES = 16;
+
+/** Memory of plain data, in bytes. */
+function bytesOf(value: unknown): number {
+  if (typeof value === "string") return 2 * value.length;
+  if (typeof value !== "object" || value === null) return FIELD_BYTES;
+  return Object.values(value).reduce<number>((sum, field) => sum + FIELD_BYTES + bytesOf(field), FIELD_BYTES);
 }
 
 function openPrograms(view: ExecutionView | undefined): readonly ExecutionId[] {

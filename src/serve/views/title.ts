@@ -6,8 +6,6 @@ const LOOKED_THROUGH = 8 * 1024;
 const LONGEST = 120;
 /** Tools that a title names. */
 const TOOLS = 3;
-/** Beginnings of comments that are for tools of developers. */
-const DIRECTIVES = ["!", "@", "eslint", "oxlint", "prettier", "biome", "tslint", "noqa", "pylint", "type:", "mypy:"];
 
 /**
  * What an execution is called, in one line: the task of a conversation, or what its user said first (`first`), the tool of
@@ -44,11 +42,8 @@ const HEAD = /^(?:\s*(?:\/\*[^]*?\*\/|"""[^]*?"""|'''[^]*?'''|(?:\/\/|#).*))*/;
 function headComment(source: string): string {
   const lines = HEAD.exec(source)?.[0].split("\n") ?? [];
   const texts = lines.map((line) => line.replace(/^[\s*/#'"]+/, "").replace(/(?:\*\/|"""|''')\s*$/, ""));
-  return texts.find(isSaying) ?? "";
-}
-
-function isSaying(text: string): boolean {
-  return /\p{L}/u.test(text) && !DIRECTIVES.some((mark) => text.startsWith(mark));
+  // What begins otherwise is for an interpreter or a compiler.
+  return texts.find((text) => /^[^!@]*\p{L}/u.test(text)) ?? "";
 }
 
 function firstLine(text: string): string {

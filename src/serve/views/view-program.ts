@@ -37,84 +37,47 @@ export async function viewProgram(
   header: ProgramHeader,
   bounds: TextBounds,
 ): Promise<ProgramView> {
-  const fold = new ProgramFold(bounds);
-  await fold.read(journal, header);
-  return fold.view(journal, summary, header);
-}
-
-/** Memory of what is kept of a call, in bytes. */
-const CALL_BYTES = 1024;
-
-/** A program as its records are read, which can be viewed after any of them. */
-export class ProgramFold {
-  readonly #bounds: TextBounds;
-  readonly #room: TextAllowance;
-  readonly #past = new PastFold();
-  readonly #reader: ProgramReader;
-
-  constructor(bounds: TextBounds) {
-    this.#bounds = bounds;
-    this.#room = new TextAllowance(bounds);
-    this.#reader = new ProgramReader(this.#room);
+  const { execution, tenant, language, sandbox, source, corrects } = header;
+  const fold = new PastFold();
+  const reader = new ProgramReader(new TextAllowance(bounds));
+  const records = readRecords(journal, execution, { tenant, itemBytes: COUNTED_BYTES });
+  const { lane } = records;
+  for await (const record of records) {
+    await lane.work(fold.take(record));
+    await lane.work(reader.take(record));
   }
-
-  /** Memory that it holds, in bytes: its view has most of it, too. */
-  get heldBytes(): number {
-    const { calls, header } = this.#past.state;
-    const inputs = calls.values().reduce((sum, { inputText }) => sum + inputText.length, 0);
-    const source = header?.kind === "program" ? header.source.length : 0;
-    return 2 * (this.#room.taken + inputs + source + this.#reader.logLength) + this.#past.known * CALL_BYTES;
-  }
-
-  /** Reads records on, from the one after the last. Rejects with `journal_invalid`, and as the journal does. */
-  async read(journal: Journal, { execution, tenant }: ProgramHeader): Promise<void> {
-    const from = this.#past.state.records;
-    const records = readRecords(journal, execution, { tenant, from, itemBytes: COUNTED_BYTES });
-    for await (const record of records) {
-      await records.lane.work(this.#past.take(record));
-      await records.lane.work(this.#reader.take(record));
-    }
-  }
-
-  async view(journal: Journal, summary: ExecutionSummary, header: ProgramHeader): Promise<ProgramView> {
-    const lane = new Lane(header.tenant);
-    const reader = this.#reader;
-    const bounds = this.#bounds;
-    const past = await lane.work(this.#past.past());
-    const output = await outputText(journal, header, past);
-    const base = baseOf(journal, summary, header);
-    const waiting = waitingViews([{ calls: waitingCalls(past.state, base.driven), tools: header.tools }]);
-    const { language, sandbox, source, corrects } = header;
-    const calls = reader.calls.all({ header, driven: base.driven, waiting });
-    return {
-      ...base,
-      kind: "program",
-      state: standingOf(past.state, base.driven).state,
-      lastAt: reader.lastAt,
-      records: past.state.records,
-      outcome: past.outcome && outcomeView(await lane.work(endingHead(past.outcome.outcome))),
-      output: output && headOf(output.text, bounds.all),
-      waiting,
-      calls,
-      callsLeft: reader.calls.left || undefined,
-      limits: limitViews(header, past, reader, output),
-      funnel: {
-        fetched: reader.tokens.of(past.resultBytes + past.streamedBytes),
-        seen: reader.tokens.seen,
-        returned: output && partOf(output.text, output.isExact),
-      },
-      // What is read later changes no view that was given.
-      events: [...reader.events.all],
-      notes: notesOf(past),
-      artifacts: past.artifacts.map(({ name, bytes, shape, call }) => ({ name, bytes, shape, call })),
-      language,
-      sandbox,
-      corrects: corrects?.execution,
-      source,
-      places: toolPlaces(source, new Set(calls.map(({ tool }) => tool))),
-      logs: [...reader.logs],
-    };
-  }
+  const past = await lane.work(fold.past());
+  const output = await outputText(journal, header, past);
+  const base = baseOf(journal, summary, header);
+  const waiting = waitingViews([{ calls: waitingCalls(past.state, base.driven), tools: header.tools }]);
+  const calls = reader.calls.all({ header, driven: base.driven, waiting });
+  return {
+    ...base,
+    kind: "program",
+    state: standingOf(past.state, base.driven).state,
+    lastAt: reader.lastAt,
+    records: past.state.records,
+    outcome: past.outcome && outcomeView(await lane.work(endingHead(past.outcome.outcome))),
+    output: output && headOf(output.text, bounds.all),
+    waiting,
+    calls,
+    callsLeft: reader.calls.left || undefined,
+    limits: limitViews(header, past, reader, output),
+    funnel: {
+      fetched: reader.tokens.of(past.resultBytes + past.streamedBytes),
+      seen: reader.tokens.seen,
+      returned: output && partOf(output.text, output.isExact),
+    },
+    events: reader.events.all,
+    notes: notesOf(past),
+    artifacts: past.artifacts.map(({ name, bytes, shape, call }) => ({ name, bytes, shape, call })),
+    language,
+    sandbox,
+    corrects: corrects?.execution,
+    source,
+    places: toolPlaces(source, new Set(calls.map(({ tool }) => tool))),
+    logs: reader.logs,
+  };
 }
 
 /** Notes that the model got, and what an operator has to know beside them. */
@@ -189,8 +152,6 @@ class ProgramReader {
   readonly calls: CallViews;
   readonly events = new EventViews();
   readonly logs: LogView[] = [];
-  /** Length of the printed texts. */
-  logLength = 0;
   readonly tokens = new TokenCount();
   readonly largest = { inputBytes: 0, resultBytes: 0 };
   lastAt = 0;
@@ -239,7 +200,6 @@ class ProgramReader {
     else if (command.kind === "output") {
       const read = readPlainData(command.body);
       const text = read.ok && typeof read.value === "string" ? read.value : "";
-      this.logLength += text.length;
       this.logs.push({ stream: command.stream, text, dropped: command.dropped || undefined });
     }
   }

@@ -8,6 +8,7 @@ import type {
   HostedCallView,
   LimitView,
   ModelTurnView,
+  OutcomeView,
   ProgramCallView,
   StreamView,
   WaitingView,
@@ -19,18 +20,17 @@ import type {
 
 /** What an execution needs of the worker that takes it up. */
 export function needsText({ what, names }: NonNullable<ExecutionView["needs"]>): string {
-  const named = names.length === 0 ? "" : ` ${names.join(", ")}`;
-  switch (what) {
-    case "tools":
-      return `a worker with its tools as they were${named === "" ? "" : `:${named}`}`;
-    case "sandbox":
-      return `a worker with its sandbox${named}`;
-    case "protocol":
-      return `a worker of the version that began it, whose guest speaks protocol${named}`;
-    case "model":
-      return `a worker with its model${named}`;
-  }
+  return [`a worker ${NEEDS[what]}`, ...(names.length === 0 ? [] : [names.join(", ")])].join(
+    what === "tools" ? ": " : " ",
+  );
 }
+
+const NEEDS = {
+  tools: "with its tools as they were",
+  sandbox: "with its sandbox",
+  protocol: "of the version that began it, whose guest speaks protocol",
+  model: "with its model",
+};
 
 /** The state of an execution; if it has ended, how. */
 export function stateText({
@@ -98,18 +98,13 @@ export function streamText({ items, bytes }: StreamView, isOpen: boolean): strin
   return `stream of ${counted(items, "item")}, ${byteText(bytes)}${isOpen ? " so far" : ""}`;
 }
 
-interface Ending {
-  readonly type: string;
-  readonly limit?: string | undefined;
-}
-
 /** How an execution has ended, with the limit that stopped it, and the limit's name for those who set it. */
-export function endingText(ending: Ending): string {
+export function endingText(ending: Pick<OutcomeView, "type" | "limit">): string {
   const { limit } = ending;
   return `${endingWords(ending)}${limit === undefined || limitText(limit) === limit ? "" : ` (${limit})`}`;
 }
 
-function endingWords({ type, limit }: Ending): string {
+function endingWords({ type, limit }: Pick<OutcomeView, "type" | "limit">): string {
   return `${outcomeText(type)}${limit === undefined ? "" : ` by the limit of ${limitText(limit)}`}`;
 }
 
@@ -318,12 +313,10 @@ export function turnText({ calls, programs, inputTokens, outputTokens, end }: Mo
 }
 
 /** A call that a provider made itself, and what came of it: data from outside, which no gate has seen. */
-export function hostedCallText({ tool, input, isError, sources, output = "" }: HostedCallWords): string {
+export function hostedCallText({ tool, input, isError, sources, output = "" }: Omit<HostedCallView, "id">): string {
   const gave = isError ? `failed${output === "" ? "" : `: ${output}`}` : counted(sources.length, "source");
   return `${tool} at the provider${input === "" ? "" : ` with ${input}`} → ${isError === undefined ? "not ended" : gave}`;
 }
-
-type HostedCallWords = Omit<HostedCallView, "id">;
 
 /** The tokens of a turn of a model. */
 export function tokensText({ inputTokens, outputTokens }: Pick<ModelTurnView, "inputTokens" | "outputTokens">): string {

@@ -9,7 +9,7 @@ test.each([
   ["// Mean delay by state\nreturn 1;", "Mean delay by state"],
   ["\n\n  /** Mean delay\n   * by state.\n   * It takes long. */\nreturn 1;", "Mean delay"],
   ["/* One. */ const x = 1; // Two", "One."],
-  ["#!/usr/bin/env node\n// @ts-check\n// eslint-disable\n// ----\n// Mean delay\nreturn 1;", "Mean delay"],
+  ["#!/usr/bin/env node\n// @ts-check\n// ----\n// Mean delay\nreturn 1;", "Mean delay"],
   ['"""Mean delay\nby state"""\nimport json', "Mean delay"],
   ["'''\nMean delay\n'''\nimport json", "Mean delay"],
   ["# Mean delay\n\n# Another comment", "Mean delay"],

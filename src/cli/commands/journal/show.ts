@@ -2,7 +2,6 @@ import { type ExecutionId, monotonic, pause, PortcullisError } from "../../../ba
 import { type ListedExecution, listExecutions } from "../../../runtime/executions/index.ts";
 import type { Journal } from "../../../journal/journal.ts";
 import { HOST, readHeader, readRecords } from "../../../journal/reading/index.ts";
-import { LiveView } from "../../../serve/views/live-view.ts";
 import { titleIn } from "../../../serve/views/parts/first-message.ts";
 import { viewExecution } from "../../../serve/views/view-execution.ts";
 import type { CommandOptions, SHOW } from "../../command-options.ts";
@@ -75,11 +74,10 @@ async function followExecution(journal: Journal, id: ExecutionId, path: string |
   const same = sameAs(await readResumedHeader(journal, id), path);
   using cancelling = cancelOnSignal();
   const { signal } = cancelling;
-  const live = new LiveView(journal, id);
   let before: readonly string[] = [];
   for (;;) {
     const since = monotonic();
-    const view = await live.next();
+    const view = await viewExecution(journal, id);
     const lines = executionLines(view, same, true);
     const fresh = newLines(lines, before);
     if (fresh.length > 0) await printLines(fresh);

@@ -25,11 +25,6 @@ export class TextAllowance {
     this.#left = bounds.all;
   }
 
-  /** Length of all texts so far. */
-  get taken(): number {
-    return this.#bounds.all - this.#left;
-  }
-
   /** Whether this call is the only one whose texts are held. */
   isMeant(id: string): boolean {
     return this.#bounds.only === id;

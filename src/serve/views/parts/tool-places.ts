@@ -6,11 +6,6 @@ const PATH = new RegExp(
   String.raw`(?<![\w$])(?:tools((?:\.[\p{ID_Continue}$]+)+)|(${[...CALLING_FUNCTIONS.keys()].join("|")})(?![\w$]))`,
   "gu",
 );
-/** Longest name of a call. */
-const NAME_LENGTH = 256;
-/** Names that may follow a tool's name, as in `tools.crm.find.bind`. */
-const BEHIND = 3;
-
 type Names = Pick<ReadonlySet<string>, "has">;
 
 /** The tools of these names that a source writes, found in one pass however many names there are. */
@@ -37,18 +32,7 @@ export function toolPlaces(source: string, tools: Iterable<string>): readonly To
 /** The places at which a source writes a tool of these names. */
 function* placesIn(source: string, tools: Names): Generator<readonly [tool: string, at: number]> {
   for (const { 1: path = "", 2: called, index } of source.matchAll(PATH)) {
-    const tool = called === undefined ? toolOf(path.slice(1), tools) : CALLING_FUNCTIONS.get(called);
+    const tool = called === undefined ? path.slice(1) : CALLING_FUNCTIONS.get(called);
     if (tool !== undefined && tools.has(tool)) yield [tool, index];
   }
-}
-
-/** The tool that a path leads to, or through. */
-function toolOf(path: string, tools: Names): string | undefined {
-  let end = path.length;
-  for (let behind = 0; behind <= BEHIND && end > 0; behind += 1) {
-    const name = end <= NAME_LENGTH ? path.slice(0, end) : undefined;
-    if (name !== undefined && tools.has(name)) return name;
-    end = path.lastIndexOf(".", end - 1);
-  }
-  return undefined;
 }
