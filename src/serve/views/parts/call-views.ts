@@ -125,7 +125,7 @@ export class CallViews {
   }
 }
 
-function viewOf(call: KnownCall, { answer: _, ...shown }: Shown): Omit<CallView, "state"> {
+function viewOf(call: KnownCall, { answer: _answer, ...shown }: Shown): Omit<CallView, "state"> {
   const { id, tool, caller, at, started = false, effect, retried, end } = call;
   const { items, bytes = end?.bytes ?? 0 } = streamedOf(call) ?? {};
   const attempts = retried && retried.attempt + 1;
