@@ -16,7 +16,7 @@ import type { OpenCall } from "../open-call.ts";
 import type { OpenCalls, OpenCallsParts } from "../open-calls.ts";
 import { handledText, readOutside, readResult, Returned, runHandler, thrownFailure, toText } from "./run-handler.ts";
 import { GatheredItems } from "../streams/gathered-items.ts";
-import { type StreamParts, StreamRun } from "../streams/stream-run.ts";
+import { StreamRun } from "../streams/stream-run.ts";
 import type { AnsweredCall, EarlierCalls, EarlierReader } from "../reuse/earlier-calls.ts";
 import * as sentences from "../sentences.ts";
 import { keptNames, nameDigest } from "./named.ts";
@@ -177,17 +177,13 @@ export class CallRunner {
     areRecorded = false,
   ): Promise<Handled | undefined> {
     const { calls, ledger, limits, share, unread } = this.#parts;
-    const { handling, reader } = call;
-    const observe = (of: OpenCall, text: string) => calls.observe(of, text);
-    const parts = { call, items, limits, share, areRecorded, observe };
-    const begin = (more: Pick<StreamParts, "reader" | "unread" | "onNews">): StreamRun => {
-      const run = new StreamRun({ ...parts, ...more }, handling.streamed);
-      handling.stream = run;
-      return run;
-    };
-    if (reader) return begin({ reader, unread, onNews: () => ledger.streamed(call) }).run();
-    const gathered = new GatheredItems(call, limits, share);
-    return gathered.read(begin({ reader: gathered, unread: undefined }));
+    const { handling, reader = new GatheredItems(call, limits, share) } = call;
+    const observe = (text: string) => calls.observe(call, text);
+    const parts = { call, items, reader, limits, share, areRecorded, observe };
+    const ofReader = call.reader && { unread, onNews: () => ledger.streamed(call) };
+    const run = new StreamRun({ ...parts, ...ofReader }, handling.streamed);
+    handling.stream = run;
+    return reader instanceof GatheredItems ? reader.read(run) : run.run();
   }
 
   #answer(call: OpenCall, ran: Answer | Ran): Answer | undefined | Promise<Answer | undefined> {

@@ -23,13 +23,12 @@ export interface ItemText {
   readonly heldBytes: number;
 }
 
-/** The items of a stream that have not left yet. */
+/** The items of a stream that have not left yet. The last one may be more than the batch has room for. */
 export class NextBatch {
   readonly #maxBytes: number;
   readonly #onLate: () => void;
-  #items = noItems();
-  /** An item that did not fit into the batch. */
-  #spare: ItemText | undefined;
+  #items: ItemText[] = [];
+  #bytes = 0;
   #isFirst: boolean;
   #timer: Timer | NodeJS.Immediate | undefined;
   #isLate = false;
@@ -42,62 +41,24 @@ export class NextBatch {
   }
 
   get count(): number {
-    return this.#items.texts.length;
+    return this.#items.length;
   }
 
   /** UTF-8 bytes of the items, each with the comma or the bracket after it. */
   get bytes(): number {
-    return this.#items.bytes;
+    return this.#bytes;
   }
 
   /** Whether it has waited long enough for more items, or has no room for one. */
   get isFull(): boolean {
-    return (
-      this.#isLate ||
-      this.#spare !== undefined ||
-      this.count >= (this.#isFirst ? FIRST_ITEMS : BATCH_ITEMS) ||
-      this.bytes >= this.#maxBytes
-    );
+    const most = this.#isFirst ? FIRST_ITEMS : BATCH_ITEMS;
+    return this.#isLate || this.count >= most || this.#bytes >= this.#maxBytes;
   }
 
   add(item: ItemText): void {
-    if (this.count > 0 && this.bytes + item.bytes + 1 > this.#maxBytes) this.#spare = item;
-    else this.#put(item);
-  }
-
-  /** The batch that leaves. An item that had no room in it is the first of the next one. */
-  take(): Batch {
-    const { texts, bytes, values, heldBytes } = this.#items;
-    this.#stopTimer();
-    this.#items = noItems();
-    this.#isFirst = false;
-    this.#isLate = false;
-    const spare = this.#spare;
-    this.#spare = undefined;
-    if (spare) this.#put(spare);
-    return { body: `[${texts.join(",")}]`, count: texts.length, bytes, values, heldBytes };
-  }
-
-  /** Drops what has not left. Returns the memory that is held for it. */
-  drop(): number {
-    this.#stopTimer();
-    const { heldBytes } = this.#items;
-    const spareBytes = this.#spare?.heldBytes ?? 0;
-    this.#items = noItems();
-    this.#spare = undefined;
-    return heldBytes + spareBytes;
-  }
-
-  #put({ text, bytes, values, heldBytes }: ItemText): void {
-    const items = this.#items;
-    items.texts.push(text);
-    items.bytes += bytes + 1;
-    items.values += values;
-    items.heldBytes += heldBytes;
-    if (items.texts.length === 1) this.#startTimer();
-  }
-
-  #startTimer(): void {
+    this.#items.push(item);
+    this.#bytes += item.bytes + 1;
+    if (this.count > 1) return;
     const late = () => {
       this.#timer = undefined;
       this.#isLate = true;
@@ -106,13 +67,32 @@ export class NextBatch {
     this.#timer = this.#isFirst ? setImmediate(late) : after(BATCH_MS, late);
   }
 
-  #stopTimer(): void {
+  /** The batch that leaves. An item that had no room in it is the first of the next one. */
+  take(): Batch {
+    const spare = this.count > 1 && this.#bytes > this.#maxBytes ? this.#items.pop() : undefined;
+    const items = this.#items;
+    this.#isFirst = false;
+    this.#isLate = false;
+    this.drop();
+    if (spare) this.add(spare);
+    const sum = (of: (item: ItemText) => number) => items.reduce((all, item) => all + of(item), 0);
+    return {
+      body: `[${items.map(({ text }) => text).join(",")}]`,
+      count: items.length,
+      bytes: sum(({ bytes }) => bytes + 1),
+      values: sum(({ values }) => values),
+      heldBytes: sum(({ heldBytes }) => heldBytes),
+    };
+  }
+
+  /** Drops what has not left. Returns the memory that is held for it. */
+  drop(): number {
     cancel(this.#timer as Timer);
     clearImmediate(this.#timer as NodeJS.Immediate);
     this.#timer = undefined;
+    const held = this.#items.reduce((all, { heldBytes }) => all + heldBytes, 0);
+    this.#items = [];
+    this.#bytes = 0;
+    return held;
   }
-}
-
-function noItems() {
-  return { texts: [] as string[], bytes: 0, values: 0, heldBytes: 0 };
 }

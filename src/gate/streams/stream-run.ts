@@ -3,39 +3,35 @@
  * for them, and what ended the stream goes out last.
  */
 import { AsyncLocalStorage } from "node:async_hooks";
-import { type ResultLimits, setImmediate, type Share } from "../../base/index.ts";
+import { after, cancel, monotonic, setImmediate, type Timer } from "../../base/index.ts";
 import type { Failed, Failure, Handled } from "../answer.ts";
 import { OVER } from "../call-end.ts";
-import type { OpenCall } from "../open-call.ts";
 import { reasonOf, thrownFailure } from "../run/run-handler.ts";
 import type { UnreadAnswers } from "../run/unread-answers.ts";
 import * as sentences from "../sentences.ts";
 import { isThenable, settled } from "../run/foreign-promise.ts";
-import { itemText } from "./item-text.ts";
+import { type ItemParts, itemText } from "./item-text.ts";
 import { BATCH_ITEMS, type ItemText, NextBatch } from "./next-batch.ts";
 import { type OpenStream, streamEnded, type StreamReader } from "./stream-reader.ts";
 import { PastItems, type StreamPast } from "./past-items.ts";
-import { Silence } from "./silence.ts";
-import { type Streamed, StreamTeller } from "./stream-news.ts";
+import { NEWS_MS, type Streamed, StreamNews } from "./stream-news.ts";
 
 /** Batches that wait for the reader once it has begun to read: while it reads one the next is made. */
 const BATCHES_AHEAD = 2;
+/** Items at the beginning of a stream from which is learned what items are like. */
+const LOOKED_AT = 200;
 /** Why a stream ended whose reader had enough of it. */
 export const STOPPED = "The program reads no more of the stream.";
 
-export interface StreamParts {
-  readonly call: OpenCall;
+export interface StreamParts extends ItemParts {
   readonly items: AsyncIterable<unknown> | Iterable<unknown>;
   readonly reader: StreamReader;
-  readonly limits: ResultLimits & { readonly streamBytes?: number | undefined };
-  readonly share: Share;
-  readonly unread: UnreadAnswers | undefined;
+  readonly limits: ItemParts["limits"] & { readonly streamBytes?: number | undefined };
+  readonly unread?: UnreadAnswers | undefined;
   /** Told how far the stream is, a few times a second at most. */
   readonly onNews?: (() => void) | undefined;
-  /** Whether the items come from a journal: they were checked before, and no handler is timed. */
-  readonly areRecorded?: boolean;
   /** Learns from the items what they are like. */
-  readonly observe?: ((call: OpenCall, text: string) => void) | undefined;
+  readonly observe: (text: string) => void;
 }
 
 type Step = IteratorResult<unknown>;
@@ -63,8 +59,12 @@ export class StreamRun implements OpenStream {
   #waitsForRoom = false;
   /** What ends the stream, after the items before it. */
   #last: (() => Handled) | undefined;
-  readonly #silence: Silence;
-  readonly #teller: StreamTeller;
+  readonly #news: StreamNews;
+  /** Until the listener is told more. */
+  #telling: Timer | undefined;
+  /** Until the handler was silent for its tool's time, and the time for approvals up to where it was asked for the last item. */
+  #listening: Timer | undefined;
+  #approvalMs = 0;
 
   constructor(parts: StreamParts, past: StreamPast | undefined) {
     this.#parts = parts;
@@ -72,8 +72,7 @@ export class StreamRun implements OpenStream {
     this.#given = { items: past?.items ?? 0, bytes: past?.bytes ?? 0 };
     const onLate = () => this.#inContext(() => this.#goOn());
     this.#batch = new NextBatch(parts.limits.resultBytes, this.#given.items === 0, onLate);
-    this.#silence = new Silence(parts.call, () => this.#onSilence());
-    this.#teller = new StreamTeller(past?.items, () => parts.reader.handed, parts.onNews);
+    this.#news = new StreamNews(past?.items);
     this.#asked = past?.asked ?? 0;
     this.#sent = past?.batches ?? 0;
   }
@@ -83,11 +82,19 @@ export class StreamRun implements OpenStream {
   }
 
   tell(): void {
-    if (this.#state !== "over") this.#teller.tell();
+    const { onNews, reader } = this.#parts;
+    const { items } = reader.handed;
+    if (this.#state === "over" || !onNews || this.#news.knows(items)) return;
+    if (this.#news.take(items, monotonic())) onNews();
+    else
+      this.#telling ??= after(NEWS_MS, () => {
+        this.#telling = undefined;
+        this.tell();
+      });
   }
 
   takeLastNews(ended: Streamed): Streamed | undefined {
-    return this.#teller.takeLast(ended);
+    return this.#news.take(ended.items, "end") ? ended : undefined;
   }
 
   /** Gives batches until the handler, the reader or a limit ends the stream. Undefined if the call ends first. Never rejects. */
@@ -138,10 +145,19 @@ export class StreamRun implements OpenStream {
     this.#goOn();
   }
 
-  #onSilence(): void {
+  /** Measures how long the handler gives no item. The time in which an agent waited for approvals alone is no silence of the tool. */
+  #listen(): void {
+    const { call } = this.#parts;
+    this.#approvalMs = call.approvalMs;
+    if (this.#listening) this.#listening.refresh();
+    else this.#listening = after(call.tool.timeoutMs, () => this.#onTime());
+  }
+
+  #onTime(): void {
+    const { approvalMs, tool } = this.#parts.call;
+    if (approvalMs - this.#approvalMs >= 1) return this.#listen();
     if (this.#state !== "pulling") return;
-    const { name, timeoutMs } = this.#parts.call.tool;
-    this.#end({ answer: sentences.streamSilent(name, timeoutMs, this.#index) });
+    this.#end({ answer: sentences.streamSilent(tool.name, tool.timeoutMs, this.#index) });
     this.#goOn();
   }
 
@@ -167,7 +183,7 @@ export class StreamRun implements OpenStream {
 
   #pull(): void {
     this.#state = "pulling";
-    if (!this.#parts.areRecorded) this.#silence.listen();
+    if (!this.#parts.areRecorded) this.#listen();
     try {
       const next = this.#iterator?.next() as Next;
       if (isThenable<Step>(next)) settled(next, this.#took, this.#threw);
@@ -251,7 +267,7 @@ export class StreamRun implements OpenStream {
       ? ({ limit: "streamBytes", allowed: streamBytes, seen } as const)
       : share.hold(read.heldBytes);
     if (overdraft) return this.#end({ answer: sentences.resultOverBudget(call.tool.name, overdraft), overdraft });
-    if (!areRecorded && isLookedAt(this.#index)) observe?.(call, read.text);
+    if (!areRecorded && this.#index < LOOKED_AT) observe(read.text);
     this.#batch.add(read);
   }
 
@@ -331,19 +347,11 @@ export class StreamRun implements OpenStream {
 
   #leave(): void {
     this.#state = "over";
-    this.#silence.end();
-    this.#teller.end();
+    cancel(this.#listening);
+    cancel(this.#telling);
     if (this.#iterator) this.#return();
     this.#parts.share.giveBack(this.#batch.drop());
   }
-}
-
-/** Items at the beginning of a stream, and one of so many after them, from which is learned what items are like. */
-const LOOKED_AT = 200;
-const LOOKED_AT_OF = 100;
-
-function isLookedAt(index: number): boolean {
-  return index < LOOKED_AT || index % LOOKED_AT_OF === 0;
 }
 
 const ignore = (): void => {};
