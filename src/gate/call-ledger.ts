@@ -199,11 +199,13 @@ export class CallLedger {
   refused(call: AnyCall, { code }: Refusal, error?: unknown): void {
     const facts = { bytes: 0, outcome: { type: "refused", code }, started: false, streamed: call.given } as const;
     const line = lineOf(call, facts);
-    const end = { outcome: "refused", code, bytes: 0 };
-    if (call.span) call.span.end(end);
-    else this.#parts.spans?.refused({ ...call.identity, ...end, isClients: isOfSurface(this.#parts.scope) });
     // The name of an unknown tool may be any text.
-    const isForeign = code === "tool_unknown" && this.#parts.scope?.redactor !== undefined;
+    const isUnknown = code === "tool_unknown";
+    const tool = isUnknown ? undefined : call.identity.tool;
+    const span =
+      call.span ?? this.#parts.spans?.begin({ ...call.identity, tool, isClients: isOfSurface(this.#parts.scope) });
+    span?.end({ outcome: "refused", code, bytes: 0 });
+    const isForeign = isUnknown && this.#parts.scope?.redactor !== undefined;
     this.#list(isForeign ? { ...line, tool: UNKNOWN_TOOL } : line, call, error);
   }
 

@@ -1,4 +1,4 @@
-import type { TokenUsage } from "../../tools/token-usage.ts";
+import { addTokens, type TokenUsage } from "../../tools/token-usage.ts";
 
 export interface GateLimits {
   readonly calls: number;
@@ -83,12 +83,7 @@ export class Budget {
 
   /** Counts the tokens that a model has used, even beyond the limit. */
   takeTokens(used: TokenUsage): void {
-    const { inputTokens, outputTokens, cachedInputTokens } = this.#tokenUsage;
-    this.#tokenUsage = {
-      inputTokens: inputTokens + used.inputTokens,
-      outputTokens: outputTokens + used.outputTokens,
-      cachedInputTokens: cachedInputTokens + used.cachedInputTokens,
-    };
+    this.#tokenUsage = addTokens(this.#tokenUsage, used);
     this.#above?.takeTokens(used);
   }
 

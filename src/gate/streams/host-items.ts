@@ -1,13 +1,4 @@
-import {
-  after,
-  cancel,
-  type Lane,
-  nextTurn,
-  pause,
-  PortcullisError,
-  type Share,
-  type Timer,
-} from "../../base/index.ts";
+import { after, cancel, nextTurn, pause, PortcullisError, type Share, type Timer } from "../../base/index.ts";
 import type { ContentPart } from "../../tools/content.ts";
 import type { FailureCode, RefusalCode } from "../answer.ts";
 import type { Streamed } from "./stream-news.ts";
@@ -53,7 +44,6 @@ const NEXT_MS = 50;
  */
 export class HostItems implements StreamReader, AsyncIterable<unknown> {
   readonly #parts: HostItemsParts;
-  readonly #redacted: RedactedBatches | undefined;
   /** Batches that the host has not begun. */
   readonly #batches: Batch[] = [];
   #handed: Streamed = { items: 0, bytes: 0 };
@@ -68,10 +58,11 @@ export class HostItems implements StreamReader, AsyncIterable<unknown> {
   #isStopped = false;
   /** Whether the iterator has waited for the journal. */
   #isTold = false;
+  /** With `redact`: the last items of the batch before, as the tool gave them. */
+  #before: readonly unknown[] = [];
 
   constructor(parts: HostItemsParts) {
     this.#parts = parts;
-    this.#redacted = parts.redact && new RedactedBatches(parts.redact, parts.share.lane);
   }
 
   get handed(): Streamed {
@@ -166,10 +157,26 @@ export class HostItems implements StreamReader, AsyncIterable<unknown> {
     return undefined;
   }
 
+  /**
+   * The items of a batch. What must not leave is searched with the items around it: a secret may begin in one batch and end in
+   * the next. If the batch cannot be redacted, each item is the mark that says so.
+   */
   async #itemsOf(batch: Batch): Promise<readonly unknown[]> {
-    if (!this.#redacted) return this.#parts.share.lane.run(() => JSON.parse(batch.body) as readonly unknown[]);
+    const { redact, share } = this.#parts;
+    if (!redact) return share.lane.run(() => listOf(batch.body));
     if (this.#batches.length === 0 && !this.#ending) await Promise.race([this.#changed.promise, pause(NEXT_MS)]);
-    return this.#redacted.itemsOf(batch, this.#batches[0]);
+    const before = this.#before;
+    const [next] = this.#batches;
+    const all = await share.lane.run(() => {
+      const own = listOf(batch.body);
+      this.#before = isSmall(batch) ? own.slice(-ITEMS_AROUND) : [];
+      const after = next && isSmall(next) ? listOf(next.body).slice(0, ITEMS_AROUND) : [];
+      return JSON.stringify([...before, ...own, ...after]);
+    });
+    const redacted = await redact(all);
+    const read = await share.lane.run(() => JSON.parse(redacted) as unknown);
+    if (Array.isArray(read)) return (read as readonly unknown[]).slice(before.length, before.length + batch.count);
+    return Array.from({ length: batch.count }, () => read);
   }
 
   /** Rejects at most once: of an iterator whose `return` always rejects, `Array.fromAsync` of node 24 calls it for ever. */
@@ -202,38 +209,6 @@ export class HostItems implements StreamReader, AsyncIterable<unknown> {
 
 /** Items before and after a batch that are searched with it. A private key of 8,192 bits has some 110 lines. */
 const ITEMS_AROUND = 256;
-
-/** Takes out of batches what must not leave. Each is searched with the items around it: a secret may begin in one batch and end in the next. */
-class RedactedBatches {
-  readonly #redact: (json: string) => Promise<string>;
-  readonly #lane: Lane;
-  /** The last items of the batch before, as the tool gave them. */
-  #before: readonly unknown[] = [];
-
-  constructor(redact: (json: string) => Promise<string>, lane: Lane) {
-    this.#redact = redact;
-    this.#lane = lane;
-  }
-
-  /**
-   * The items of a batch. `next` follows it, if that has arrived. If the batch cannot be redacted, each item is the mark
-   * that says so.
-   */
-  async itemsOf(batch: Batch, next: Batch | undefined): Promise<readonly unknown[]> {
-    const { body, count } = batch;
-    const before = this.#before;
-    const all = await this.#lane.run(() => {
-      const own = listOf(body);
-      this.#before = isSmall(batch) ? own.slice(-ITEMS_AROUND) : [];
-      const after = next && isSmall(next) ? listOf(next.body).slice(0, ITEMS_AROUND) : [];
-      return JSON.stringify([...before, ...own, ...after]);
-    });
-    const redacted = await this.#redact(all);
-    const read = await this.#lane.run(() => JSON.parse(redacted) as unknown);
-    if (Array.isArray(read)) return (read as readonly unknown[]).slice(before.length, before.length + count);
-    return Array.from({ length: count }, () => read);
-  }
-}
 
 function listOf(body: string): readonly unknown[] {
   return JSON.parse(body) as readonly unknown[];

@@ -12,14 +12,15 @@ export interface SpanParts {
   readonly contents: Contents;
 }
 
-/** A call of a known tool. */
+/** A call of a tool. */
 export interface CallWork {
   readonly callId: string;
-  readonly tool: string;
+  /** Undefined for an unknown tool: its name may be any text. */
+  readonly tool: string | undefined;
   /** `direct` or `programmatic`. */
   readonly caller: string;
   /** JSON text. It is kept only if inputs are captured. */
-  readonly inputText: string;
+  readonly inputText?: string;
   /** Whether a client has chosen the tool's name: metrics do not tell such names apart. */
   readonly isClients: boolean;
 }
@@ -42,8 +43,8 @@ export class CallSpans {
   /** @internal */
   protected readonly parts: SpanParts;
   readonly #parent: Context;
-  /** Spans that have ended and wait for a redaction. */
-  readonly #late = new Set<Promise<void>>();
+  /** Ends of spans that wait for a redaction. */
+  readonly #late: Promise<void>[] = [];
 
   /** @internal */
   constructor(parts: SpanParts, parent: Context) {
@@ -51,55 +52,37 @@ export class CallSpans {
     this.#parent = parent;
   }
 
-  begin({ callId, tool, caller, inputText, isClients }: CallWork): CallSpan {
+  begin(work: CallWork): CallSpan {
+    const { callId, tool, caller, inputText } = work;
     const { otel, contents } = this.parts;
     const attributes = { ...toolAttributes(tool, callId), "portcullis.caller": caller };
-    const span = new SafeSpan(otel, this.#parent, `execute_tool ${word(tool)}`, { attributes });
-    if (contents.has("inputs") && span.isRecorded)
+    const name = tool === undefined ? "execute_tool" : `execute_tool ${word(tool)}`;
+    const span = new SafeSpan(otel, this.#parent, name, { attributes });
+    if (inputText !== undefined && contents.has("inputs") && span.isRecorded)
       span.setContent("gen_ai.tool.call.arguments", contents.json(inputText, { tool, callId }));
-    return new CallSpan(this.parts, span, { tool, callId, isClients }, (late) => this.#await(late));
-  }
-
-  /** A call that was refused before it had a span. The name of an unknown tool may be any text: it is neither the name of a span nor an attribute. */
-  refused({ tool, callId, isClients, ...end }: CallEnd & CallName): void {
-    const { otel } = this.parts;
-    const isKnown = end.code !== "tool_unknown";
-    const attributes = toolAttributes(isKnown ? tool : undefined, callId);
-    const span = new SafeSpan(otel, this.#parent, isKnown ? `execute_tool ${word(tool)}` : "execute_tool", {
-      attributes,
-    });
-    span.set({ "portcullis.outcome": end.outcome });
-    void span.end(end.code);
-    countCall(this.parts, isKnown && !isClients ? tool : undefined, end);
+    return new CallSpan(this.parts, span, work, this.#late);
   }
 
   /** Resolves once all spans that have ended so far are passed on. */
   async settled(): Promise<void> {
     await Promise.allSettled(this.#late);
   }
-
-  #await(late: Promise<void>): void {
-    this.#late.add(late);
-    void late.finally(() => this.#late.delete(late));
-  }
 }
-
-type CallName = Pick<CallWork, "tool" | "callId" | "isClients">;
 
 export class CallSpan {
   readonly #parts: SpanParts;
   readonly #span: SafeSpan;
-  readonly #name: CallName;
-  readonly #onLate: (late: Promise<void>) => void;
+  readonly #work: Omit<CallWork, "inputText">;
+  readonly #late: Promise<void>[];
   /** When the handler was started. */
   #started: number | undefined;
 
   /** @internal */
-  constructor(parts: SpanParts, span: SafeSpan, name: CallName, onLate: (late: Promise<void>) => void) {
+  constructor(parts: SpanParts, span: SafeSpan, { callId, tool, caller, isClients }: CallWork, late: Promise<void>[]) {
     this.#parts = parts;
     this.#span = span;
-    this.#name = name;
-    this.#onLate = onLate;
+    this.#work = { callId, tool, caller, isClients };
+    this.#late = late;
   }
 
   /** Runs the handler, while the span is active. */
@@ -109,33 +92,25 @@ export class CallSpan {
     return this.#span.run(handler);
   }
 
-  end(end: CallEnd): void {
+  end({ outcome, code, bytes, items, text }: CallEnd): void {
     const { figures, contents } = this.#parts;
-    const { outcome, code, bytes, items, text } = end;
-    const tool = this.#name.isClients ? undefined : this.#name.tool;
+    const { callId, isClients, ...work } = this.#work;
     this.#span.set({ "portcullis.outcome": outcome, "portcullis.result.size": bytes });
     if (items !== undefined) this.#span.set({ "portcullis.result.items": items });
     if (text !== undefined && contents.has("results") && this.#span.isRecorded)
-      this.#span.setContent("gen_ai.tool.call.result", contents.json(text, this.#name));
+      this.#span.setContent("gen_ai.tool.call.result", contents.json(text, { tool: work.tool, callId }));
     const late = this.#span.end(outcome === "aborted" ? "aborted" : code);
-    if (late) this.#onLate(late);
+    if (late) this.#late.push(late);
     if (outcome === "waiting") return;
-    const seconds = this.#started === undefined ? undefined : (monotonic() - this.#started) / 1000;
-    const attributes = { ...toolAttributes(tool), ...failureAttributes(code) };
-    if (seconds !== undefined) figures.note("toolDuration", seconds, attributes);
-    countCall(this.#parts, tool, end);
+    const tool = isClients ? undefined : work.tool;
+    const failure = failureAttributes(code);
+    if (this.#started !== undefined)
+      figures.note("toolDuration", (monotonic() - this.#started) / 1000, { ...toolAttributes(tool), ...failure });
+    const about = tool === undefined ? {} : { "gen_ai.tool.name": word(tool) };
+    figures.note("calls", 1, { ...about, ...failure, "portcullis.outcome": outcome });
+    if (bytes > 0) figures.note("fetched", bytes, about);
+    if (items) figures.note("streamed", items, about);
   }
-}
-
-function countCall(
-  { figures }: SpanParts,
-  tool: string | undefined,
-  { outcome, code, bytes, items = 0 }: CallEnd,
-): void {
-  const about = tool === undefined ? {} : { "gen_ai.tool.name": word(tool) };
-  figures.note("calls", 1, { ...about, ...failureAttributes(code), "portcullis.outcome": outcome });
-  if (bytes > 0) figures.note("fetched", bytes, about);
-  if (items > 0) figures.note("streamed", items, about);
 }
 
 /** @internal */

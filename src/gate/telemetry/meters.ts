@@ -19,8 +19,7 @@ type Note = (amount: number, attributes: Attributes) => void;
 export class Meters implements FigureSink {
   readonly #otel: Otel;
   #provider: unknown;
-  #meter: Meter | undefined;
-  readonly #instruments = new Map<FigureName, Note>();
+  #notes: ReadonlyMap<FigureName, Note> = new Map();
 
   constructor(otel: Otel) {
     this.#otel = otel;
@@ -33,24 +32,17 @@ export class Meters implements FigureSink {
       const provider = otel.metrics.getMeterProvider();
       if (provider === this.#provider) return;
       this.#provider = provider;
-      this.#meter = undefined;
-      this.#instruments.clear();
-      this.#meter = provider.getMeter(SCOPE);
-      observeLoads(otel, this.#meter);
+      this.#notes = new Map();
+      const meter = provider.getMeter(SCOPE);
+      observeLoads(otel, meter);
+      const figures = Object.keys(FIGURES) as FigureName[];
+      this.#notes = new Map(figures.map((figure) => [figure, instrumentOf(meter, figure)]));
     });
   }
 
   note(figure: FigureName, amount: number, attributes: Attributes = {}): void {
     this.follow();
-    safely(this.#otel, () => this.#instrument(figure)?.(amount, attributes));
-  }
-
-  #instrument(figure: FigureName): Note | undefined {
-    const known = this.#instruments.get(figure);
-    if (known || !this.#meter) return known;
-    const made = instrumentOf(this.#meter, figure);
-    this.#instruments.set(figure, made);
-    return made;
+    safely(this.#otel, () => this.#notes.get(figure)?.(amount, attributes));
   }
 }
 

@@ -1,5 +1,5 @@
-import { given, monotonic, now } from "../../base/index.ts";
-import { sumLoads } from "./process-load.ts";
+import { monotonic, now } from "../../base/index.ts";
+import { sumGuests, sumLoads } from "./process-load.ts";
 
 /** Values of a metric's attributes, by their names. */
 type Labels = Readonly<Record<string, unknown>>;
@@ -15,7 +15,7 @@ export interface Metric {
 /** A metric that grows with what happens: a histogram if it has `bounds`, else a counter. */
 interface Figure extends Metric {
   /** Upper bounds of the buckets. */
-  readonly bounds?: readonly number[];
+  readonly bounds?: readonly number[] | undefined;
 }
 
 /** A metric that is read when it is asked for. */
@@ -28,9 +28,9 @@ const SECONDS = [0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.
 const TOKENS = [1, 4, 16, 64, 256, 1024, 4096, 16_384, 65_536, 262_144, 1_048_576, 4_194_304, 16_777_216, 67_108_864];
 const REQUEST_SECONDS = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10];
 
-function figure(name: string, unit: string, description: string, bounds?: readonly number[]): Figure {
-  return { name, unit, description, ...given({ bounds }) };
-}
+const figure = (name: string, unit: string, description: string, bounds?: readonly number[]): Figure => {
+  return { name, unit, description, bounds };
+};
 
 /** All that is counted and timed, for OpenTelemetry and for `/metrics`. */
 export const FIGURES = {
@@ -76,22 +76,22 @@ export function gauge(name: string, unit: string, description: string, read: Gau
 /** The running and the waiting work of all runtimes of this process. */
 export const LOADS: readonly Gauge[] = [
   gauge("portcullis.running", "{execution}", "Executions, conversations and calls that run.", () => [
-    [sumLoads().running],
+    [sumLoads(({ running }) => running)],
   ]),
   gauge(
     "portcullis.waiting",
     "{execution}",
     "Executions, conversations and calls that wait for a place of the runtime.",
-    () => [[sumLoads().waiting]],
+    () => [[sumLoads(({ waiting }) => waiting)]],
   ),
   gauge("portcullis.engines", "{engine}", "Engines and containers, by state.", () =>
-    [...sumLoads().sandboxes].flatMap(([sandbox, { guests, idle }]) => [
+    sumGuests().flatMap(([sandbox, { guests, idle }]) => [
       [guests - idle, { "portcullis.sandbox": sandbox, "portcullis.engine.state": "busy" }],
       [idle, { "portcullis.sandbox": sandbox, "portcullis.engine.state": "idle" }],
     ]),
   ),
   gauge("portcullis.engines.waiting", "{execution}", "Programs that wait for an engine or a container.", () =>
-    [...sumLoads().sandboxes].map(([sandbox, { waiting }]) => [waiting, { "portcullis.sandbox": sandbox }]),
+    sumGuests().map(([sandbox, { waiting }]) => [waiting, { "portcullis.sandbox": sandbox }]),
   ),
 ];
 

@@ -13,11 +13,6 @@ export interface RuntimeLoad {
   readonly sandbox?: (GuestCounts & { readonly name: string; readonly pool: object }) | undefined;
 }
 
-interface Loads extends Omit<RuntimeLoad, "sandbox"> {
-  /** By the name of the sandbox. */
-  readonly sandboxes: ReadonlyMap<string, GuestCounts>;
-}
-
 /** The runtimes of this process that are open. */
 const sources = new Set<() => RuntimeLoad>();
 
@@ -27,27 +22,18 @@ export function addLoad(source: () => RuntimeLoad): () => void {
   return () => void sources.delete(source);
 }
 
-export function sumLoads(): Loads {
-  const pools = new Set<object>();
-  const sandboxes = new Map<string, GuestCounts>();
-  let running = 0;
-  let waiting = 0;
-  for (const source of sources) {
-    const load = source();
-    running += load.running;
-    waiting += load.waiting;
-    const { sandbox } = load;
-    if (!sandbox || pools.has(sandbox.pool)) continue;
-    pools.add(sandbox.pool);
-    sandboxes.set(sandbox.name, sumOf(sandbox, sandboxes.get(sandbox.name)));
-  }
-  return { running, waiting, sandboxes };
+/** What the open runtimes have of something. */
+export function sumLoads(of: (load: RuntimeLoad) => number): number {
+  return [...sources].reduce((sum, source) => sum + of(source()), 0);
 }
 
-function sumOf(one: GuestCounts, other: GuestCounts = { guests: 0, idle: 0, waiting: 0 }): GuestCounts {
-  return {
-    guests: one.guests + other.guests,
-    idle: one.idle + other.idle,
-    waiting: one.waiting + other.waiting,
-  };
+/** The guests of all sandboxes, by the name of the sandbox. */
+export function sumGuests(): readonly (readonly [string, GuestCounts])[] {
+  const loads = [...sources].flatMap((source) => source().sandbox ?? []);
+  const pools = new Map(loads.map((load) => [load.pool, load]));
+  const sum = (all: readonly GuestCounts[], name: keyof GuestCounts) => all.reduce((most, one) => most + one[name], 0);
+  return [...Map.groupBy(pools.values(), ({ name }) => name)].map(([name, all]) => [
+    name,
+    { guests: sum(all, "guests"), idle: sum(all, "idle"), waiting: sum(all, "waiting") },
+  ]);
 }

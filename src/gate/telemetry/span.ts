@@ -3,10 +3,10 @@ import { monotonic, now } from "../../base/index.ts";
 import { type Otel, parseTraceParent, placeOf, safely, SCOPE, within } from "./otel.ts";
 
 export interface SpanStart {
-  readonly kind?: SpanKind;
+  readonly kind?: SpanKind | undefined;
   readonly attributes: Attributes;
   /** Spans of earlier drivers, as `traceparent`; from a journal, so each may be any text. */
-  readonly before?: readonly (string | undefined)[];
+  readonly before?: readonly (string | undefined)[] | undefined;
 }
 
 /** A span. Nothing that the SDK throws leaves this class. */
@@ -21,7 +21,7 @@ export class SafeSpan {
   /** Begins the span below `parent`. */
   constructor(otel: Otel, parent: Context, name: string, { kind, attributes, before = [] }: SpanStart) {
     const links = linksTo(before);
-    const options = { attributes, links, ...(kind === undefined ? {} : { kind }) };
+    const options = { attributes, links, kind };
     this.#otel = otel;
     this.#span = safely(otel, () => otel.trace.getTracer(SCOPE).startSpan(name, options, parent));
     this.#context = safely(otel, () => (this.#span ? otel.trace.setSpan(parent, this.#span) : parent), parent);

@@ -1,9 +1,8 @@
 import type { Attributes, Context } from "@opentelemetry/api";
-import { given } from "../../base/index.ts";
 import { CallSpans, failureAttributes, type SpanParts, toolAttributes } from "./call-span.ts";
 import { placeOf, safely } from "./otel.ts";
 import { modelAttributes, SafeSpan, word } from "./span.ts";
-import type { TokenUsage } from "../../tools/token-usage.ts";
+import { addTokens, type TokenUsage } from "../../tools/token-usage.ts";
 
 export type { CallSpan, CallSpans } from "./call-span.ts";
 
@@ -51,7 +50,7 @@ export class Telemetry {
       "portcullis.language": word(language),
       "portcullis.sandbox": word(sandbox),
     };
-    const span = new SafeSpan(otel, this.#active, `execute_tool ${RUN_PROGRAM}`, { attributes, ...given({ before }) });
+    const span = new SafeSpan(otel, this.#active, `execute_tool ${RUN_PROGRAM}`, { attributes, before });
     if (contents.has("programs") && span.isRecorded)
       span.setContent("portcullis.program", contents.text(source, { tool: RUN_PROGRAM }));
     return new WorkSpan(this.#parts, span, RUN_PROGRAM);
@@ -67,7 +66,7 @@ export class Telemetry {
       ...conversation,
       ...ownAttributes(execution, tenant),
     };
-    const span = new SafeSpan(otel, this.#active, "invoke_agent", { attributes, ...given({ before }) });
+    const span = new SafeSpan(otel, this.#active, "invoke_agent", { attributes, before });
     return new ConversationSpan(this.#parts, span, conversation);
   }
 
@@ -195,7 +194,7 @@ export class ConversationSpan extends WorkSpan {
     const kind = safely(otel, () => otel.SpanKind.CLIENT);
     const span = new SafeSpan(otel, this.span.context, `chat ${named["gen_ai.request.model"]}`, {
       attributes: { ...attributes, ...this.#conversation },
-      ...(kind === undefined ? {} : { kind }),
+      kind,
     });
     try {
       const reply = await span.run(ask);
@@ -213,11 +212,7 @@ export class ConversationSpan extends WorkSpan {
     if (finish !== undefined) span.set({ "gen_ai.response.finish_reasons": [finish] });
     if (usage) {
       span.set(tokenAttributes(usage));
-      this.#used = {
-        inputTokens: this.#used.inputTokens + usage.inputTokens,
-        outputTokens: this.#used.outputTokens + usage.outputTokens,
-        cachedInputTokens: this.#used.cachedInputTokens + usage.cachedInputTokens,
-      };
+      this.#used = addTokens(this.#used, usage);
     }
     const { seconds } = span;
     void span.end(code);
