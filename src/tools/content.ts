@@ -1,12 +1,17 @@
 import {
   array,
+  checkOptions,
+  fieldOf,
+  fieldsOf,
   flag,
   option,
   optionError,
   type OptionsOf,
-  PortcullisError,
   readOptions,
   readUrl,
+  required,
+  secret,
+  words,
 } from "../base/index.ts";
 
 type PartWith<Data> =
@@ -70,15 +75,7 @@ type ContentOptions = OptionsOf<typeof CONTENT_RULES>;
 /** Marks the class across copies of this package. */
 const BRAND = Symbol.for("portcullis.content");
 
-interface ContentFields<Value> {
-  readonly value: Value;
-  readonly display?: unknown;
-  readonly parts?: readonly ContentPart[] | undefined;
-  readonly isError?: boolean | undefined;
-  readonly source?: string | undefined;
-  readonly message?: string | undefined;
-  readonly names?: readonly string[] | undefined;
-}
+type ContentFields<Value> = Pick<Content<Value>, "value"> & Partial<Content<Value>>;
 
 /** What `content()` makes. `Value` is the type of its value. */
 export class Content<Value = unknown> {
@@ -129,7 +126,7 @@ export function content<const Value = { readonly parts: readonly PartHandle[] }>
 /** A result that names addresses; the result as it is, if there are none. */
 export function naming(result: unknown, names: readonly string[]): unknown {
   if (names.length === 0) return result;
-  return new Content({ ...(Content.is(result) ? fieldsOf(result) : { value: result }), names });
+  return new Content({ ...(Content.is(result) ? result : { value: result }), names });
 }
 
 /** A failure with a value and a sentence of its own. Throws `option_invalid` for parts that cannot be kept. */
@@ -139,21 +136,13 @@ export function failedContent(value: unknown, parts: readonly PartInput[], messa
 
 /** The value of content changed, and all else as it is. */
 export function withValue(made: Content, value: unknown): Content {
-  return new Content({ ...fieldsOf(made), value });
-}
-
-function fieldsOf({ value, display, parts, isError, source, message, names }: Content): ContentFields<unknown> {
-  return { value, display, parts, isError, source, message, names };
+  return new Content({ ...made, value });
 }
 
 function handleOf(part: ContentPart): PartHandle {
   const { type, name, mediaType } = part;
-  return {
-    type,
-    ...(name === undefined ? {} : { name }),
-    ...(mediaType === undefined ? {} : { mediaType }),
-    ...(part.type === "link" ? { url: part.url } : { bytes: Buffer.byteLength(part.data, "base64") }),
-  };
+  const own = part.type === "link" ? { url: part.url } : { bytes: Buffer.byteLength(part.data, "base64") };
+  return { type, name, mediaType, ...own };
 }
 
 export function partsBytes(parts: readonly ContentPart[]): number {
@@ -184,41 +173,43 @@ export function keptSource(source: unknown): string {
   throw optionError("content({ source })", "an address or a path, of 1 to 2048 bytes", source);
 }
 
-function keptPart(part: unknown, place: string): ContentPart {
-  if (typeof part !== "object" || part === null) throw optionError(place, "an object with a type", part);
-  const { type, mediaType, data, name, url, ...others } = part as Readonly<Record<string, unknown>>;
-  const [other] = Object.keys(others);
-  if (other !== undefined)
-    throw new PortcullisError("option_invalid", `${place}: there is no field ${JSON.stringify(other)}.`);
-  const named = name === undefined ? {} : { name: checked(place, "name", name, isName) };
-  const media = mediaType === undefined ? {} : { mediaType: checked(place, "mediaType", mediaType, isMediaType) };
-  if (type === "link") return { type, url: checked(place, "url", url, isUrl), ...media, ...named };
-  if (type !== "image" && type !== "file") throw optionError(`${place}.type`, '"image", "file" or "link"', type);
-  const known = checked(place, "mediaType", mediaType, isMediaType);
-  if (type === "image" && !known.startsWith("image/"))
-    throw optionError(`${place}.mediaType`, "that of an image, like image/png", known);
-  return { type, mediaType: known, data: base64Of(data, place), ...named };
-}
-
-function base64Of(data: unknown, place: string): string {
-  if (data instanceof Uint8Array) return Buffer.from(data.buffer, data.byteOffset, data.byteLength).toString("base64");
-  if (typeof data === "string" && data.length % 4 === 0 && BASE64.test(data)) return data;
-  throw optionError(`${place}.data`, "a Uint8Array, or text in base64", typeof data === "string" ? "other text" : data);
-}
-
-function checked(place: string, field: string, value: unknown, accepts: (text: string) => boolean): string {
-  if (typeof value === "string" && accepts(value)) return value;
-  throw optionError(`${place}.${field}`, EXPECTED[field] ?? "text", value);
-}
-
-const EXPECTED: Readonly<Record<string, string>> = {
-  name: `a name of 1 to ${NAME_LENGTH} characters`,
-  mediaType: "a media type, like image/png",
-  url: "an address that begins with https:// or http://",
+const textThat = (expected: string, accepts: (text: string) => boolean) =>
+  option<string>(expected, (value) => typeof value === "string" && accepts(value));
+const NAME = textThat(`a name of 1 to ${NAME_LENGTH} characters`, ({ length }) => length > 0 && length <= NAME_LENGTH);
+const MEDIA = textThat("a media type, like image/png", isMediaType);
+const DATA = secret(
+  option<Uint8Array | string>(
+    "a Uint8Array, or text in base64",
+    (data) => data instanceof Uint8Array || (typeof data === "string" && data.length % 4 === 0 && BASE64.test(data)),
+  ),
+);
+const isImage = (text: string) => text.startsWith("image/") && isMediaType(text);
+const IMAGE = textThat("the media type of an image, like image/png", isImage);
+const PART_RULES = {
+  link: {
+    type: words(),
+    url: required(textThat("an address that begins with https:// or http://", isUrl)),
+    mediaType: MEDIA,
+    name: NAME,
+  },
+  image: { type: words(), mediaType: required(IMAGE), data: required(DATA), name: NAME },
+  file: { type: words(), mediaType: required(MEDIA), data: required(DATA), name: NAME },
 };
 
-const isName = (text: string) => text.length > 0 && text.length <= NAME_LENGTH;
-export const isMediaType = (text: string) => text.length <= MEDIA_TYPE_LENGTH && MEDIA_TYPE.test(text);
+function keptPart(part: unknown, place: string): ContentPart {
+  const type = fieldOf(part, "type");
+  if (type !== "link" && type !== "image" && type !== "file")
+    throw optionError(`${place}.type`, '"image", "file" or "link"', type);
+  if (type === "link") return { ...checkOptions(fieldsOf(place), part, PART_RULES.link), type };
+  const { data, ...kept } = checkOptions(fieldsOf(place), part, PART_RULES[type]);
+  const text =
+    typeof data === "string" ? data : Buffer.from(data.buffer, data.byteOffset, data.byteLength).toString("base64");
+  return { ...kept, type, data: text };
+}
+
+export function isMediaType(text: string): boolean {
+  return text.length <= MEDIA_TYPE_LENGTH && MEDIA_TYPE.test(text);
+}
 
 function isUrl(text: string): boolean {
   return text.length <= URL_LENGTH && readUrl(text) !== undefined && /^https?:\/\//i.test(text);
