@@ -109,7 +109,7 @@ const LINES: Readonly<Record<string, readonly Case[]>> = {
     ['sorted(one.name for one in await searchTools("an order", 5))', { returns: ["orders.all", "orders.find"] }],
     [
       '(await searchTools("find an order by id", limit=1))[0]["stub"]',
-      { returns: "result: Any = await tools.orders.find(id=float, limit=NotRequired[float])" },
+      { returns: "await tools.orders.find(*, id: float, limit: float = ...) -> Any" },
     ],
   ],
   '`await save("rows", rows)`, `await load("rows")`': [

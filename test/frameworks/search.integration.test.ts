@@ -37,7 +37,7 @@ test.each(loops)("in the loop of %s a search is a JSON array of tools for progra
   expect(JSON.parse(text)).toEqual([
     {
       name: "shop.price",
-      stub: "tools.shop.price as (input: { thing: string }) => Promise<{ euros: number }>",
+      stub: "tools.shop.price(input: { thing: string }): Promise<{ euros: number }>",
       description: "Price of one thing.",
     },
   ]);

@@ -52,10 +52,10 @@ test("a tool without output is shown with what its results were like, to its ten
   const declared = runtime.declarations();
   expect(declared).toContain(`Promise<${TYPE}> // observed in 5 or more results`);
   const { stub = "" } = (await runtime.searchTools("list"))[0] ?? {};
-  expect(stub).toBe(`tools.desk.list as (input: { of?: string }) => Promise<${TYPE}> // observed in 5 or more results`);
+  expect(stub).toBe(`tools.desk.list(input: { of?: string }): Promise<${TYPE}> // observed in 5 or more results`);
   const [inPython] = await runtime.searchTools("list", 1, { language: "python" });
   expect(inPython?.stub).toMatch(
-    /^result: \{"byOwner": dict\[str, int\].* = await tools\.desk\.list\(.*\)  ?# observed in 5 or more results$/,
+    /^await tools\.desk\.list\(.*\) -> \{"byOwner": dict\[str, int\].* # observed in 5 or more results$/,
   );
   const [others] = await runtime.searchTools("list", 1, { tenant: "acme" });
   expect(others?.stub).toContain("Promise<unknown>");

@@ -35,9 +35,9 @@ const weather = tool("weather.today", () => "sun");
 const TOOLS = [invoices, payroll, weather];
 
 const JAVASCRIPT_STUB =
-  "tools.billing.listInvoices as (input: { customer: string, limit?: number /* integer */ }) => Promise<{ id: string, euros: number }[]>";
+  "tools.billing.listInvoices(input: { customer: string, limit?: number /* integer */ }): Promise<{ id: string, euros: number }[]>";
 const PYTHON_STUB =
-  'result: list[{"id": str, "euros": float}] = await tools.billing.listInvoices(customer=str, limit=NotRequired[int])';
+  'await tools.billing.listInvoices(*, customer: str, limit: int = ...) -> list[{"id": str, "euros": float}]';
 
 // ---- programs ----------------------------------------------------------------------------------------------------
 
@@ -205,8 +205,8 @@ test("a host searches for either caller and in either language", async () => {
   await using streaming = runtime.derive({ tools: [orders] });
   const stubFor = async (caller: "direct" | "programmatic") =>
     (await streaming.searchTools("orders", 1, { caller }))[0]?.stub;
-  expect(await stubFor("programmatic")).toBe("tools.orders as (input: {}) => AsyncIterable<{ id: string }>");
-  expect(await stubFor("direct")).toBe("tools.orders as (input: {}) => Promise<{ id: string }[]>");
+  expect(await stubFor("programmatic")).toBe("tools.orders(input: {}): AsyncIterable<{ id: string }>");
+  expect(await stubFor("direct")).toBe("tools.orders(input: {}): Promise<{ id: string }[]>");
   expect(await runtime.searchTools("nothing like it")).toEqual([]);
   const derived = runtime.derive({ tools: [weather] });
   expect(await derived.searchTools("weather or invoices")).toMatchObject([{ name: weather.name }]);
@@ -326,7 +326,7 @@ test("a model is told namespaces and pinned tools, finds a tool, and calls it fr
     { calls: [{ id: "c1", tool: "search_tools", input: { query: "invoices of a customer", limit: 1 } }] },
     ({ results: [found] }) => {
       const [first] = JSON.parse(found?.text ?? "[]") as { name: string; stub: string }[];
-      return { programs: [`return await ${first?.stub.split(" as ")[0]}({ customer: "K-1" });`] };
+      return { programs: [`return await ${first?.stub.split("(")[0]}({ customer: "K-1" });`] };
     },
     { text: "none" },
   ]);

@@ -99,7 +99,7 @@ test("the stub says so of a declared result too, once such a text was seen, to i
     "{ id?: number | string /* integer as text; Of the row */, total?: number, owner?: { id?: number | string /* integer as text */, of?: { id?: number, of?: unknown } }, tags?: (number | string | null)[], name?: string }";
   expect(runtime.declarations()).toBe(`tools.db.declared(input: {}): Promise<${type}> // D.`);
   const [found] = await runtime.searchTools("declared");
-  expect(found?.stub).toBe(`tools.db.declared as (input: {}) => Promise<${type}>`);
+  expect(found?.stub).toBe(`tools.db.declared(input: {}): Promise<${type}>`);
   await using other = runtime.derive({ tenant: "acme" });
   expect(other.declarations()).toBe(before);
 });

@@ -159,7 +159,7 @@ test("the host calls it with a text, or with the object that calls with fields h
   for (const input of ["SELECT 1", { input: "SELECT 1" }])
     expect(await runtime.call({ tool: "db.query", input, caller: "direct" })).toMatchObject({ ok: true, value: 8 });
   const [found] = await runtime.searchTools("rows of the database");
-  expect(found?.stub).toBe("tools.db.query as (input: string) => Promise<unknown>");
+  expect(found?.stub).toBe("tools.db.query(input: string): Promise<unknown>");
 });
 
 test("a text is itself, or the only own field of an object, and nothing else", () => {

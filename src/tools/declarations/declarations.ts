@@ -81,6 +81,25 @@ export function declareWholeTypes(
   return firstThatFits(tools, FORMS[language], WITH_WHOLE_TYPES, fits);
 }
 
+/** Maximum characters of a stub with details. */
+const STUB_LENGTH = 1200;
+const stubs = { javascript: new WeakMap<Tool, string>(), python: new WeakMap<Tool, string>() };
+
+/** The declaration of one tool without its description, in the most detail in which it is short enough. */
+export function toolStub(tool: Tool, language: ProgramLanguage): string {
+  const known = stubs[language].get(tool) ?? shortStub(tool, FORMS[language]);
+  stubs[language].set(tool, known);
+  return known;
+}
+
+function shortStub(tool: Tool, form: Form): string {
+  for (const detail of DETAILS) {
+    const stub = declare(tool, form, { ...detail, toolDescription: 0 });
+    if (stub.length <= STUB_LENGTH) return stub;
+  }
+  return form.bareSignature(tool);
+}
+
 /** The declarations in the first of these details in which they fit; undefined if they fit in none. */
 function firstThatFits(
   tools: readonly Tool[],
@@ -160,7 +179,7 @@ const PYTHON_KEYWORDS = new Set(
   ),
 );
 
-export function isPythonName(name: string): boolean {
+function isPythonName(name: string): boolean {
   return /^[A-Za-z_]\w*$/.test(name) && !PYTHON_KEYWORDS.has(name);
 }
 
@@ -174,12 +193,12 @@ function pythonPath(name: string): string {
 }
 
 /** What a call gives in TypeScript: the promise of a result, or a stream of items. */
-export function answerType({ stream }: Tool): "Promise" | "AsyncIterable" {
+function answerType({ stream }: Tool): "Promise" | "AsyncIterable" {
   return stream ? "AsyncIterable" : "Promise";
 }
 
 /** A call in Python up to its arguments. A stream is read, and not awaited. */
-export function pythonCall({ name, stream }: Tool): string {
+function pythonCall({ name, stream }: Tool): string {
   return stream ? pythonPath(name) : `await ${pythonPath(name)}`;
 }
 
@@ -195,7 +214,7 @@ function pythonParameters(tool: Tool, options: TypeTextOptions): string {
 }
 
 /** The type of a tool's result, or of one item of its stream. A program reads results and does not make them, so their bounds are left out. */
-export function resultText(tool: Tool, detail: TypeDetail, notation: TypeNotation): string {
+function resultText(tool: Tool, detail: TypeDetail, notation: TypeNotation): string {
   const schema = shownOutput(tool);
   return schema === undefined ? notation.unknown : typeText(schema, { ...detail, constraints: false, notation });
 }

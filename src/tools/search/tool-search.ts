@@ -1,5 +1,5 @@
 import { optionError } from "../../base/index.ts";
-import type { ProgramLanguage } from "../declarations/declarations.ts";
+import { type ProgramLanguage, toolStub } from "../declarations/declarations.ts";
 import { oneLine } from "../declarations/one-line.ts";
 import type { Caller, Tool } from "../tool.ts";
 import { lazySchema } from "../schema.ts";
@@ -7,7 +7,6 @@ import { outputSchemaOf } from "../tool-schemas.ts";
 import { areSame, type ToolSet } from "../tool-set.ts";
 import { FOUND_DEFAULT } from "./search-tool.ts";
 import { ToolIndex } from "./tool-index.ts";
-import { toolStub } from "./tool-stub.ts";
 import { ToolVectors, type Embed } from "./tool-vectors.ts";
 
 /** Who searches. */
@@ -48,7 +47,7 @@ type Work = <Value>(slices: Generator<undefined, Value>) => Value | Promise<Valu
 /** A tool that a search has found. */
 export interface FoundTool {
   readonly name: string;
-  /** How a program calls it, with types, on one line. */
+  /** Its declaration: how a program calls it, with types, on one line. */
   readonly stub: string;
   readonly description: string;
 }

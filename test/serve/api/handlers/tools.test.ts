@@ -19,7 +19,7 @@ test("a key learns the tools that it may call, and run_program in the words that
     callers: ["programmatic"],
     effect: "write",
     approval: "always",
-    stub: expect.stringContaining("tools.bank.pay as (input: { amount: number })"),
+    stub: expect.stringContaining("tools.bank.pay(input: { amount: number })"),
   });
   expect(json.tools[3]).toMatchObject({ name: "desk.ask", client: true });
   const { run_program: own } = await door.runtime.asTool("mcp");
@@ -45,7 +45,7 @@ test("a search finds tools by what they do, with the stub of the language that i
   await using door = await openServer();
   const { json } = await door.ask("GET", "/v1/tools/search?q=who%20pays&limit=1");
   expect(json.tools).toEqual([
-    { name: "bank.pay", description: "pays", stub: expect.stringContaining("tools.bank.pay as") },
+    { name: "bank.pay", description: "pays", stub: expect.stringContaining("tools.bank.pay(") },
   ]);
   const python = await door.ask("GET", "/v1/tools/search?q=pays&language=python");
   expect(python.json.tools[0].stub).toContain("await tools.bank.pay(");
