@@ -45,12 +45,12 @@ function hasDigits({ kinds, items, others, fields }: Shape): boolean {
 
 /** What values were like, as a JSON Schema that each of them fits. Names that proved to be data are in none. */
 export function schemaOfShape(shape: Shape): JsonSchema {
-  const { kinds, isAny } = shape;
+  const { kinds } = shape;
   const areDigits = kinds.has("digits") && !kinds.has("string");
   const known = KINDS.filter((kind) => kinds.has(kind) && !(kind === "integer" && kinds.has("number")));
   const types = [...new Set(known.map((kind) => (kind === "digits" ? "string" : kind)))];
   const [type, ...more] = types;
-  if (isAny || type === undefined) return {};
+  if (type === undefined) return {};
   return {
     type: more.length === 0 ? type : types,
     ...(areDigits && { description: DIGITS }),
@@ -99,10 +99,9 @@ function dataAmong(all: readonly Named[], others: Shape | undefined, objects: nu
   const isAlways = ([, { seen }]: Named) => seen >= objects;
   const [first] = all;
   const areAlike = first !== undefined && all.every((one) => of(one) === of(first));
+  const isChanging = objects > 1 && !all.some(isAlways);
   const isMap =
-    areAlike &&
-    ((all.length >= ALIKE && (isStructured(first[1]) || (objects > 1 && !all.some(isAlways)))) ||
-      (all.length > 1 && objects > 1 && isStructured(first[1]) && !all.some(isAlways)));
+    areAlike && (isStructured(first[1]) ? all.length >= (isChanging ? 2 : ALIKE) : all.length >= ALIKE && isChanging);
   if (isMap) return () => true;
   const series = Map.groupBy(all, (one) => `${withoutNumber(one[0])} ${of(one)}`);
   const other = others && signatureOf(others);

@@ -14,10 +14,6 @@ export interface Shape {
   readonly seen: number;
   /** How many of them were of each kind, of those that were looked at. */
   readonly kinds: ReadonlyMap<Kind, number>;
-  /** Whether there were more than `MAX_KINDS` kinds. Nothing else is known then. */
-  readonly isAny?: boolean;
-  /** Whether there are parts that are nested too deeply. */
-  readonly isOpen?: boolean;
   /** Of all items of the lists. */
   readonly items?: Shape | undefined;
   readonly fields?: ReadonlyMap<string, Shape> | undefined;
@@ -31,8 +27,6 @@ export interface Shape {
 export const MAX_FIELDS = 200;
 /** Objects within each other, the outermost included. */
 export const MAX_LEVELS = 4;
-/** Kinds of the values at one place; whole numbers and others are one. */
-const MAX_KINDS = 4;
 /** Names of one object. With more of them, they are data. */
 const MAX_NAMES = 64;
 /** Lists directly within each other. */
@@ -77,10 +71,8 @@ function shapeAt(value: unknown, looking: Looking, depth: Depth): Shape | undefi
   looking.parts -= 1;
   const own = { seen: 1, kinds: new Map([[kindOf(value), 1]]) };
   if (Array.isArray(value))
-    return depth.lists < MAX_LISTS ? { ...own, items: itemsOf(value, looking, depth) } : { ...own, isOpen: true };
-  if (isObject)
-    return depth.levels < MAX_LEVELS ? { ...own, ...fieldsOf(value, looking, depth) } : { ...own, isOpen: true };
-  return own;
+    return { ...own, items: depth.lists < MAX_LISTS ? itemsOf(value, looking, depth) : undefined };
+  return isObject && depth.levels < MAX_LEVELS ? { ...own, ...fieldsOf(value, looking, depth) } : own;
 }
 
 function kindOf(value: unknown): Kind {
@@ -136,13 +128,9 @@ function mapped(
 
 function join(a: Shape | undefined, b: Shape | undefined): Shape | undefined {
   if (!a || !b) return a ?? b;
-  const seen = a.seen + b.seen;
-  const kinds = sums(a.kinds, b.kinds);
-  if (a.isAny || b.isAny || numberOfKinds(kinds) > MAX_KINDS) return { seen, kinds: new Map(), isAny: true };
   return {
-    seen,
-    kinds,
-    ...((a.isOpen || b.isOpen) && { isOpen: true }),
+    seen: a.seen + b.seen,
+    kinds: sums(a.kinds, b.kinds),
     items: join(a.items, b.items),
     ...mapped(joinFields(a.fields, b.fields), join(a.others, b.others), (a.isMap ?? false) || (b.isMap ?? false)),
   };
@@ -159,10 +147,6 @@ function sums(a: Shape["kinds"], b: Shape["kinds"]): Shape["kinds"] {
   const kinds = new Map(a);
   for (const [kind, count] of b) kinds.set(kind, (kinds.get(kind) ?? 0) + count);
   return kinds;
-}
-
-function numberOfKinds(kinds: Shape["kinds"]): number {
-  return kinds.size - (kinds.has("integer") && kinds.has("number") ? 1 : 0);
 }
 
 /** The shape with as many levels as have no more than `MAX_FIELDS` fields together. */
@@ -183,17 +167,11 @@ export function fieldsIn({ items, fields, others }: Shape): number {
 }
 
 function upTo(shape: Shape, levels: number): Shape {
-  const { items, fields, others } = shape;
-  const isCut = levels === 0 && ((fields?.size ?? 0) > 0 || others !== undefined);
-  const { fields: _fields, others: _others, isMap: _isMap, ...bare } = shape;
-  return {
-    ...(isCut ? { ...bare, isOpen: true } : shape),
-    items: items && upTo(items, levels),
-    ...(!isCut && {
-      others: others && upTo(others, levels - 1),
-      fields: fields && new Map([...fields].map(([name, of]) => [name, upTo(of, levels - 1)])),
-    }),
-  };
+  const { seen, kinds, isMap, ...inner } = shape;
+  const items = inner.items && upTo(inner.items, levels);
+  if (levels === 0) return { seen, kinds, items };
+  const fields = inner.fields && new Map([...inner.fields].map(([name, of]) => [name, upTo(of, levels - 1)]));
+  return { seen, kinds, isMap, items, fields, others: inner.others && upTo(inner.others, levels - 1) };
 }
 
 export function namesIn(shape: Shape): readonly string[] {
