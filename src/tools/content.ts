@@ -126,7 +126,7 @@ export function content<const Value = { readonly parts: readonly PartHandle[] }>
 /** A result that names addresses; the result as it is, if there are none. */
 export function naming(result: unknown, names: readonly string[]): unknown {
   if (names.length === 0) return result;
-  return new Content({ ...(Content.is(result) ? result : { value: result }), names });
+  return new Content({ ...(Content.is(result) ? fieldsIn(result) : { value: result }), names });
 }
 
 /** A failure with a value and a sentence of its own. Throws `option_invalid` for parts that cannot be kept. */
@@ -136,7 +136,11 @@ export function failedContent(value: unknown, parts: readonly PartInput[], messa
 
 /** The value of content changed, and all else as it is. */
 export function withValue(made: Content, value: unknown): Content {
-  return new Content({ ...made, value });
+  return new Content({ ...fieldsIn(made), value });
+}
+
+function fieldsIn({ value, display, parts, isError, source, message, names }: Content): ContentFields<unknown> {
+  return { value, display, parts, isError, source, message, names };
 }
 
 function handleOf(part: ContentPart): PartHandle {

@@ -135,24 +135,23 @@ function reach(starts: readonly SchemaNode[], next: (node: SchemaNode) => readon
   return reached;
 }
 
-function isSilent({ one, maps }: SchemaNode): boolean {
-  return maps.properties !== undefined && !one.additionalProperties && !one.unevaluatedProperties;
+function isSilent({ properties, additionalProperties, unevaluatedProperties }: SchemaNode): boolean {
+  return properties !== undefined && !additionalProperties && !unevaluatedProperties;
 }
 
 /** Number of parts that speak about the value of a node: its own keywords, and what it refers to for the same value. */
 function partsThatShare(node: SchemaNode): number {
-  const { lists, maps } = node;
-  const alternatives = [lists.anyOf, lists.oneOf].filter((list) => list !== undefined);
+  const alternatives = [node.anyOf, node.oneOf].filter((list) => list !== undefined);
   return (
-    Number(maps.properties !== undefined) +
+    Number(node.properties !== undefined) +
     inPlaceOf(node).length +
     alternatives.reduce((all, list) => all - list.length + 1, 0)
   );
 }
 
 /** Parts that only test a value: if they were closed, the test would have another outcome. */
-function partsTested({ one }: SchemaNode): readonly SchemaNode[] {
-  return [one.not, one.if, one.contains].filter((node) => node !== undefined);
+function partsTested(node: SchemaNode): readonly SchemaNode[] {
+  return [node.not, node.if, node.contains].filter((part) => part !== undefined);
 }
 
 function partsAsserted(node: SchemaNode): readonly SchemaNode[] {

@@ -11,11 +11,11 @@ export function checkObject(
   const keys = Object.keys(value);
   checker.steps.spend(keys.length);
   checkRequired(checker, value, node.required, found, "required", (key) => `the field ${shown(key)} is missing`);
-  if (node.saysMoreOfObjects) checkRest(checker, node, value, keys, found);
+  checkRest(checker, node, value, keys, found);
   checkFields(checker, node, value, keys, found);
 }
 
-/** What few schemas say of an object as a whole. */
+/** What is said of an object as a whole. */
 function checkRest(
   checker: Checker,
   node: SchemaNode,
@@ -23,11 +23,11 @@ function checkRest(
   keys: readonly string[],
   found: Findings,
 ): void {
-  const { one, maps } = node;
+  const { propertyNames, dependentSchemas = [] } = node;
   found.addCount(node, ["minProperties", "maxProperties"], keys.length, "fields");
-  if (one.propertyNames)
+  if (propertyNames)
     for (const key of keys) {
-      const outcome = checker.check(one.propertyNames, key);
+      const outcome = checker.check(propertyNames, key);
       found.takeAt(key, outcome, "propertyNames", () => `the name ${shown(key)} does not fit`);
     }
   checker.steps.spend(node.dependentNames.length);
@@ -36,8 +36,8 @@ function checkRest(
     const message = (missing: string) => `beside the field ${shown(key)} the field ${shown(missing)} is missing`;
     checkRequired(checker, value, names, found, "dependentRequired", message);
   }
-  checker.steps.spend(maps.dependentSchemas?.size ?? 0);
-  for (const [key, dependent] of maps.dependentSchemas ?? []) {
+  for (const [key, dependent] of dependentSchemas) {
+    checker.steps.spend(1);
     if (!Object.hasOwn(value, key)) continue;
     const outcome = checker.seen(checker.check(dependent, value));
     found.take(outcome, "dependentSchemas", () => `it does not fit beside the field ${shown(key)}`);
@@ -58,22 +58,20 @@ function checkRequired(
 
 function checkFields(
   checker: Checker,
-  { one, maps, patterns, saysMoreOfObjects }: SchemaNode,
+  { properties, patterns, additionalProperties, unevaluatedProperties }: SchemaNode,
   value: Readonly<Record<string, unknown>>,
   keys: readonly string[],
   found: Findings,
 ): void {
-  const { additionalProperties, unevaluatedProperties } = one;
   const named = additionalProperties && new Set<string>();
   const take = (key: string, property: SchemaNode, keyword: string): boolean =>
     found.takeAt(key, checker.check(property, value[key]), keyword, () => `the field ${shown(key)} does not fit`);
-  for (const [key, property] of maps.properties ?? []) {
+  for (const [key, property] of properties ?? []) {
     checker.steps.spend(1);
     if (!Object.hasOwn(value, key)) continue;
     named?.add(key);
     if (take(key, property, "properties")) return;
   }
-  if (!saysMoreOfObjects && !named) return;
   let stop = false;
   for (const [pattern, property] of patterns)
     for (const key of keys) {
@@ -93,17 +91,17 @@ function checkFields(
 const NONE_CONTAINED = 'expected at least one element that fits the schema under "contains"';
 
 export function checkArray(checker: Checker, node: SchemaNode, value: readonly unknown[], found: Findings): void {
-  const { lists, one } = node;
+  const { prefixItems, items, contains, unevaluatedItems } = node;
   const { length } = value;
   found.addCount(node, ["maxItems", "minItems"], length, "elements");
   const stopped = checkItems(checker, node, value, found);
-  if (one.contains) checkContains(checker, one.contains, node, value, found);
-  if (!stopped && one.unevaluatedItems) {
+  if (contains) checkContains(checker, contains, node, value, found);
+  if (!stopped && unevaluatedItems) {
     // `items` has evaluated all elements that follow `prefixItems`.
-    const first = one.items ? length : (lists.prefixItems?.length ?? 0);
+    const first = items ? length : (prefixItems?.length ?? 0);
     for (let index = first; index < length; index += 1) {
       if (found.hasSeen(index)) continue;
-      const outcome = checker.check(one.unevaluatedItems, value[index]);
+      const outcome = checker.check(unevaluatedItems, value[index]);
       found.takeAt(index, outcome, "unevaluatedItems", () => "expected no such element");
     }
   }
@@ -111,27 +109,31 @@ export function checkArray(checker: Checker, node: SchemaNode, value: readonly u
 }
 
 /** Checks the elements. Returns whether one failed. */
-function checkItems(checker: Checker, { lists, one }: SchemaNode, value: readonly unknown[], found: Findings): boolean {
+function checkItems(
+  checker: Checker,
+  { prefixItems = [], items }: SchemaNode,
+  value: readonly unknown[],
+  found: Findings,
+): boolean {
   let index = 0;
   const message = () => "this element does not fit";
-  for (const node of (lists.prefixItems ?? []).slice(0, value.length)) {
+  for (const node of prefixItems.slice(0, value.length)) {
     if (found.takeAt(index, checker.check(node, value[index]), "prefixItems", message)) return true;
     index += 1;
   }
-  if (one.items)
+  if (items)
     for (; index < value.length; index += 1)
-      if (found.takeAt(index, checker.check(one.items, value[index]), "items", message)) return true;
+      if (found.takeAt(index, checker.check(items, value[index]), "items", message)) return true;
   return false;
 }
 
 function checkContains(
   checker: Checker,
   contains: SchemaNode,
-  { bounds }: SchemaNode,
+  { minContains, maxContains }: SchemaNode,
   value: readonly unknown[],
   found: Findings,
 ): void {
-  const { minContains, maxContains } = bounds;
   const { length } = value;
   if (length === 0 && minContains === undefined) return found.add("contains", () => NONE_CONTAINED);
   if (minContains !== undefined && length < minContains)

@@ -10,8 +10,8 @@ const CHARACTERS_A_STEP = 8;
 /** Steps of one `multipleOf` check, which may divide integers of hundreds of digits. */
 const MULTIPLE_STEPS = 60;
 
-export function checkNumber(checker: Checker, { bounds }: SchemaNode, value: number | bigint, found: Findings): void {
-  const { minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf } = bounds;
+export function checkNumber(checker: Checker, node: SchemaNode, value: number | bigint, found: Findings): void {
+  const { minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf } = node;
   if (minimum !== undefined && value < minimum) found.add("minimum", () => `expected at least ${minimum}`);
   if (maximum !== undefined && value > maximum) found.add("maximum", () => `expected at most ${maximum}`);
   if (exclusiveMinimum !== undefined && value <= exclusiveMinimum)
@@ -24,9 +24,8 @@ export function checkNumber(checker: Checker, { bounds }: SchemaNode, value: num
 }
 
 export function checkString(checker: Checker, node: SchemaNode, value: string, found: Findings): void {
-  const { pattern, bounds } = node;
+  const { pattern, minLength, maxLength } = node;
   const { format, pattern: source } = node.schema as JsonSchema;
-  const { minLength, maxLength } = bounds;
   if (minLength !== undefined || maxLength !== undefined) {
     checker.steps.spend(1 + value.length / CHARACTERS_A_STEP);
     found.addCount(node, ["minLength", "maxLength"], lengthOf(value), "characters");

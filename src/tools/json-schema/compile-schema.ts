@@ -34,23 +34,14 @@ const STATE_BYTES = 120;
 const PATH_LENGTH = 300;
 
 /** A schema part that was read and checked. Validation walks these nodes. */
-export interface SchemaNode {
+export interface SchemaNode extends Parts {
   readonly schema: JsonSchema | boolean;
   /** Whether several parts refer to this node. If so, its outcomes are remembered per value. */
   shared: boolean;
   ref?: SchemaNode;
-  lists: Partial<Record<ListWord, readonly SchemaNode[]>>;
-  one: Partial<Record<OneWord, SchemaNode>>;
-  maps: Partial<Record<MapWord, ReadonlyMap<string, SchemaNode>>>;
   required: readonly string[];
-  /** Numbers that bound a value or a count. */
-  bounds: Partial<Record<BoundWord, number>>;
   /** Whether it has parts, or refers to one. Any other is checked again rather than that its outcomes are remembered. */
   hasParts: boolean;
-  /** Whether it has parts that apply to the same value, beside `ref`. Most have none, and a check of a value asks each. */
-  hasInPlace: boolean;
-  /** Whether it says more of an object than `properties`, `required` and `additionalProperties`. */
-  saysMoreOfObjects: boolean;
   /** Of `dependentRequired`: a field, and those that are required beside it. */
   dependentNames: readonly (readonly [key: string, names: readonly string[]])[];
   pattern?: LinearPattern | undefined;
@@ -105,31 +96,28 @@ const ONES = [
 ] as const;
 const MAPS = ["properties", "patternProperties", "dependentSchemas"] as const;
 
-type ListWord = (typeof LISTS)[number];
-type OneWord = (typeof ONES)[number];
-type MapWord = (typeof MAPS)[number];
+/** What a schema says by each of these words: parts, and numbers that bound a value or a count. */
+interface Parts
+  extends
+    Partial<Record<(typeof LISTS)[number], readonly SchemaNode[]>>,
+    Partial<Record<(typeof ONES)[number], SchemaNode>>,
+    Partial<Record<(typeof MAPS)[number], ReadonlyMap<string, SchemaNode>>>,
+    Partial<Record<BoundWord, number>> {}
+
 export type BoundWord = (typeof BOUNDS)[number];
 
 function isWord<Word extends string>(words: readonly Word[], word: string): word is Word {
   return (words as readonly string[]).includes(word);
 }
 
+/** All nodes have one shape: a look at their words is most of what a check does. */
+const NOTHING: Parts = Object.fromEntries([...LISTS, ...ONES, ...MAPS, ...BOUNDS].map((word) => [word, undefined]));
+
 /** Words whose schemas apply to the same value, not to a part of it. */
 export const IN_PLACE: ReadonlySet<string> = new Set("allOf anyOf oneOf not if then else dependentSchemas".split(" "));
 
 /** A part of another type fits every value. */
 export const TYPES: ReadonlySet<unknown> = new Set("null boolean number integer string array object".split(" "));
-
-const MORE_OF_OBJECTS: ReadonlySet<string> = new Set([
-  "propertyNames",
-  "minProperties",
-  "maxProperties",
-  "patternProperties",
-  "unevaluatedProperties",
-  "dependentRequired",
-  "dependentSchemas",
-]);
-const NONE = Object.freeze({});
 
 /** Throws if a schema is too large or too deep to be read. Must run before anything else walks the schema. */
 export function refuseLarge(schema: JsonSchema, { values, characters }: SchemaSize = OWN_SIZE): void {
@@ -178,9 +166,7 @@ class Compiler {
     }
     const nodes = [...this.#nodes.values()];
     refuseLoops(nodes);
-    const readsSeen = nodes.some(
-      ({ one }) => one.unevaluatedItems !== undefined || one.unevaluatedProperties !== undefined,
-    );
+    const readsSeen = nodes.some((node) => node.unevaluatedItems ?? node.unevaluatedProperties);
     const bytes = this.#bytes + JSON.stringify(this.#root).length * CHARACTER_BYTES;
     return { root, readsSeen, unchecked: this.#unchecked, states: this.#states, bytes };
   }
@@ -193,20 +179,7 @@ class Compiler {
     }
     if (typeof schema !== "boolean" && !isFields(schema))
       throw refusal(path, `is not a schema but ${describe(schema)}. Write an object, true or false`);
-    const node: SchemaNode = {
-      schema,
-      shared: false,
-      lists: NONE,
-      one: NONE,
-      maps: NONE,
-      required: [],
-      bounds: NONE,
-      hasParts: false,
-      hasInPlace: false,
-      saysMoreOfObjects: false,
-      patterns: [],
-      dependentNames: [],
-    };
+    const node = { ...NOTHING, schema, shared: false, hasParts: false, required: [], patterns: [], dependentNames: [] };
     this.#nodes.set(schema, node);
     this.#bytes += PART_BYTES;
     if (typeof schema === "object") this.#unread.push({ node, path, hasOwnBase: this.#hasOwnBase });
@@ -222,23 +195,21 @@ class Compiler {
     for (const word of Object.keys(schema)) {
       const value = schema[word];
       if (value === undefined) continue;
-      node.hasInPlace ||= IN_PLACE.has(word);
-      node.saysMoreOfObjects ||= MORE_OF_OBJECTS.has(word);
       if (word === "$ref") node.ref = this.#referenceOf(value, path);
-      else if (isWord(LISTS, word)) this.#readList(node, word, value, path);
-      else if (isWord(ONES, word)) node.one = { ...node.one, [word]: this.#nodeOf(value, `${path}/${word}`) };
-      else if (isWord(MAPS, word)) this.#readMap(node, word, value, path);
-      else if (isWord(BOUNDS, word)) this.#readBound(node, word, value, path);
+      else if (isWord(LISTS, word)) node[word] = this.#listOf(value, `${path}/${word}`);
+      else if (isWord(ONES, word)) node[word] = this.#nodeOf(value, `${path}/${word}`);
+      else if (isWord(MAPS, word)) node[word] = this.#mapOf(value, `${path}/${word}`);
+      else if (isWord(BOUNDS, word)) node[word] = this.#boundOf(value, `${path}/${word}`);
     }
     for (const word of DYNAMIC)
       if (schema[word] !== undefined) this.#leaveUnchecked(`${path}/${word}`, "is a reference that is not followed");
     const unread = [schema.type].flat().find((type) => type !== undefined && !TYPES.has(type));
     if (unread !== undefined) this.#leaveUnchecked(`${path}/type`, `is ${describe(unread)}, which is no type of JSON`);
     if (schema.pattern !== undefined) node.pattern = this.#patternOf(schema.pattern, `${path}/pattern`);
-    node.patterns = [...(node.maps.patternProperties ?? [])].map(([source, of]) => {
+    node.patterns = [...(node.patternProperties ?? [])].map(([source, of]) => {
       return [this.#patternOf(source, `${path}/patternProperties/${pointerPart(source)}`), of];
     });
-    node.hasParts = node.ref !== undefined || node.lists !== NONE || node.one !== NONE || node.maps !== NONE;
+    node.hasParts = partsOf(node).length > 0;
     refuseNoLists(schema, path);
     node.required = (schema.required ?? []) as readonly string[];
     node.dependentNames = Object.entries((schema.dependentRequired ?? {}) as Readonly<Record<string, string[]>>);
@@ -249,24 +220,21 @@ class Compiler {
       };
   }
 
-  #readList(node: SchemaNode, word: ListWord, list: unknown, path: string): void {
-    if (!Array.isArray(list)) throw refusal(`${path}/${word}`, `is ${describe(list)}. Write a list of schemas`);
-    const nodes = list.map((one, index) => this.#nodeOf(one, `${path}/${word}/${index}`));
-    node.lists = { ...node.lists, [word]: nodes };
+  #listOf(list: unknown, path: string): readonly SchemaNode[] {
+    if (!Array.isArray(list)) throw refusal(path, `is ${describe(list)}. Write a list of schemas`);
+    return list.map((one, index) => this.#nodeOf(one, `${path}/${index}`));
   }
 
-  #readMap(node: SchemaNode, word: MapWord, map: unknown, path: string): void {
-    if (!isFields(map)) throw refusal(`${path}/${word}`, `is ${describe(map)}. Write an object of schemas`);
-    const nodes = Object.entries(map).map(
-      ([name, one]) => [name, this.#nodeOf(one, `${path}/${word}/${pointerPart(name)}`)] as const,
-    );
-    node.maps = { ...node.maps, [word]: new Map(nodes) };
+  #mapOf(map: unknown, path: string): ReadonlyMap<string, SchemaNode> {
+    if (!isFields(map)) throw refusal(path, `is ${describe(map)}. Write an object of schemas`);
+    return new Map(Object.entries(map).map(([name, one]) => [name, this.#nodeOf(one, `${path}/${pointerPart(name)}`)]));
   }
 
   /** To compare with anything else would turn it into a text or a number anew for each value, at a cost that no step counts. */
-  #readBound(node: SchemaNode, word: BoundWord, bound: unknown, path: string): void {
-    if (typeof bound === "number") node.bounds = { ...node.bounds, [word]: bound };
-    else this.#leaveUnchecked(`${path}/${word}`, `is ${describe(bound)}, which is no number`);
+  #boundOf(bound: unknown, path: string): number | undefined {
+    if (typeof bound === "number") return bound;
+    this.#leaveUnchecked(path, `is ${describe(bound)}, which is no number`);
+    return undefined;
   }
 
   #patternOf(source: unknown, path: string): LinearPattern | undefined {
@@ -360,7 +328,7 @@ function refuseNoLists(schema: JsonSchema, path: string): void {
 function refuseLoops(nodes: readonly SchemaNode[]): void {
   const known = new Map<SchemaNode, boolean>();
   for (const node of nodes)
-    if ((node.hasInPlace || node.ref) && leadsToLoop(node, inPlaceOf, known))
+    if (leadsToLoop(node, inPlaceOf, known))
       throw refusal(
         "",
         "refers to itself without going deeper into the value. Make every cycle pass through a field or an element",
@@ -396,7 +364,6 @@ export function leadsToLoop<Node>(
 
 /** The parts that speak about the same value. */
 export function inPlaceOf(node: SchemaNode): readonly SchemaNode[] {
-  if (!node.hasInPlace) return node.ref ? [node.ref] : [];
   return childrenOf(node, (word) => IN_PLACE.has(word));
 }
 
@@ -406,13 +373,13 @@ export function partsOf(node: SchemaNode): readonly SchemaNode[] {
 }
 
 /** What a part refers to, and what it holds under the words that are meant. */
-function childrenOf({ ref, lists, one, maps }: SchemaNode, isMeant: (word: string) => boolean): readonly SchemaNode[] {
+function childrenOf(node: SchemaNode, isMeant: (word: string) => boolean): readonly SchemaNode[] {
   return [
-    ...(ref ? [ref] : []),
-    ...Object.entries(lists).flatMap(([word, list]) => (isMeant(word) ? list : [])),
-    ...Object.entries(one).flatMap(([word, node]) => (isMeant(word) ? node : [])),
-    ...Object.entries(maps).flatMap(([word, map]) => (isMeant(word) ? [...map.values()] : [])),
-  ];
+    node.ref,
+    ...LISTS.filter(isMeant).flatMap((word) => node[word] ?? []),
+    ...ONES.filter(isMeant).map((word) => node[word]),
+    ...MAPS.filter(isMeant).flatMap((word) => [...(node[word]?.values() ?? [])]),
+  ].filter((part) => part !== undefined);
 }
 
 function pointerPart(name: string): string {

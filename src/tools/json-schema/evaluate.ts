@@ -89,7 +89,7 @@ class Evaluation implements Checker {
     const found = new Findings(this.#readsSeen && isContainer(value));
     const type = typeOf(value);
     this.#checkValue(node, schema, value, type, found);
-    if (node.hasInPlace) this.#checkInPlace(node, value, found);
+    this.#checkInPlace(node, value, found);
     switch (type) {
       case "object":
         checkObject(this, node, value as Readonly<Record<string, unknown>>, found);
@@ -147,11 +147,11 @@ class Evaluation implements Checker {
     if (!types.some((one) => isOfType(one, type, value))) found.add("type", () => `expected ${types.join(" or ")}`);
   }
 
-  #checkInPlace({ lists, one }: SchemaNode, value: unknown, found: Findings): void {
-    if (one.not && !this.check(one.not, value).failure)
+  #checkInPlace(node: SchemaNode, value: unknown, found: Findings): void {
+    if (node.not && !this.check(node.not, value).failure)
       found.add("not", () => 'expected no value that fits the schema under "not"');
     for (const word of ["anyOf", "allOf", "oneOf"] as const) {
-      const outcomes = lists[word]?.map((branch) => this.check(branch, value));
+      const outcomes = node[word]?.map((branch) => this.check(branch, value));
       if (!outcomes) continue;
       this.#see(outcomes, found);
       const fitting = outcomes.filter(({ failure }) => !failure).length;
@@ -159,11 +159,11 @@ class Evaluation implements Checker {
         if (fitting < outcomes.length) found.addAll(outcomes);
       } else if (word === "oneOf" ? fitting !== 1 : fitting === 0) found.addChoice(word, fitting, outcomes);
     }
-    if (one.if) {
-      const condition = this.check(one.if, value);
+    if (node.if) {
+      const condition = this.check(node.if, value);
       const word = condition.failure ? "else" : "then";
       this.#see([condition], found);
-      const branch = one[word];
+      const branch = node[word];
       if (branch)
         found.take(this.seen(this.check(branch, value)), "if", () => `it does not fit the schema under "${word}"`);
     }

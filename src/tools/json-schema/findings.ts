@@ -62,9 +62,9 @@ export class Findings {
   }
 
   /** Adds that there are too few or too many of something. */
-  addCount({ bounds }: SchemaNode, words: readonly BoundWord[], count: number, what: string): void {
+  addCount(node: SchemaNode, words: readonly BoundWord[], count: number, what: string): void {
     for (const word of words) {
-      const { [word]: bound } = bounds;
+      const { [word]: bound } = node;
       const isLeast = word.startsWith("min");
       if (bound !== undefined && (isLeast ? count < bound : count > bound))
         this.add(word, () => `expected at ${isLeast ? "least" : "most"} ${bound} ${what}`);

@@ -92,24 +92,24 @@ class Walk implements FieldsRead {
     if (before) return before.lacks;
     const part = { node, isSure, lacks: false };
     parts.set(node, part);
-    const { ref, lists, one, maps, hasInPlace } = node;
+    const { ref, allOf = [], anyOf, oneOf, dependentSchemas = [] } = node;
     const below = (other: SchemaNode, isOtherSure = isSure) =>
       this.#expand({ node: other, isSure: isOtherSure }, value, parts, depth + 1);
     const maybe = (other: SchemaNode) => below(other, false);
     let lacks = isClosed(node);
     if (ref) lacks = below(ref) || lacks;
-    if (hasInPlace) {
-      for (const other of lists.allOf ?? []) lacks = below(other) || lacks;
-      for (const list of [lists.anyOf, lists.oneOf]) {
-        const some = list && this.#applicable(list, value);
-        const [only, ...others] = some ?? [];
-        if (only && others.length === 0) lacks = below(only) || lacks;
-        else if (some) lacks = some.filter(maybe).length === some.length || lacks;
-      }
-      // These parts may know fields. A field that they lack may still be known to others.
-      for (const other of [one.if, one.then, one.else]) if (other) maybe(other);
-      this.#steps.spend(maps.dependentSchemas?.size ?? 0);
-      for (const [key, dependent] of maps.dependentSchemas ?? []) if (Object.hasOwn(value, key)) maybe(dependent);
+    for (const other of allOf) lacks = below(other) || lacks;
+    for (const list of [anyOf, oneOf]) {
+      const some = list && this.#applicable(list, value);
+      const [only, ...others] = some ?? [];
+      if (only && others.length === 0) lacks = below(only) || lacks;
+      else if (some) lacks = some.filter(maybe).length === some.length || lacks;
+    }
+    // These parts may know fields. A field that they lack may still be known to others.
+    for (const other of [node.if, node.then, node.else]) if (other) maybe(other);
+    for (const [key, dependent] of dependentSchemas) {
+      this.#steps.spend(1);
+      if (Object.hasOwn(value, key)) maybe(dependent);
     }
     part.lacks = lacks;
     return lacks;
@@ -159,12 +159,12 @@ class Walk implements FieldsRead {
   #enterArray(value: readonly unknown[], parts: readonly Speaker[], place: Place | undefined): void {
     const elementsAt = (index: number) => {
       this.#steps.spend(parts.length);
-      return parts.flatMap(({ node: { lists, one }, isSure }) => {
-        const node = lists.prefixItems?.[index] ?? one.items ?? one.unevaluatedItems;
+      return parts.flatMap(({ node: { prefixItems, items, unevaluatedItems }, isSure }) => {
+        const node = prefixItems?.[index] ?? items ?? unevaluatedItems;
         return node ? [{ node, isSure }] : [];
       });
     };
-    const start = parts.reduce((most, { node }) => Math.max(most, node.lists.prefixItems?.length ?? 0), 0);
+    const start = parts.reduce((most, { node }) => Math.max(most, node.prefixItems?.length ?? 0), 0);
     const rest = elementsAt(start);
     for (const [index, element] of value.entries()) {
       this.#steps.spend(1);
@@ -175,9 +175,8 @@ class Walk implements FieldsRead {
   /** What a part says of a field; nothing if it does not know the field. */
   #fieldsAt(node: SchemaNode, key: string): readonly SchemaNode[] {
     this.#steps.spend(1);
-    const { maps, patterns } = node;
-    const property = maps.properties?.get(key);
-    const matching = patterns.filter(([pattern]) => pattern?.test(key, this.#steps) !== false);
+    const property = node.properties?.get(key);
+    const matching = node.patterns.filter(([pattern]) => pattern?.test(key, this.#steps) !== false);
     const named = [...(property ? [property] : []), ...matching.map(([, schema]) => schema)];
     const others = othersOf(node);
     return named.length > 0 ? named : others && others.schema !== false ? [others] : [];
@@ -186,7 +185,7 @@ class Walk implements FieldsRead {
   /** Whether a part names a field that it does not require. */
   #mayBeAbsent(parts: readonly Speaker[], key: string): boolean {
     this.#steps.spend(parts.length);
-    const named = parts.filter(({ node }) => node.maps.properties?.has(key));
+    const named = parts.filter(({ node }) => node.properties?.has(key));
     this.#steps.spend(named.reduce((sum, { node }) => sum + node.required.length, 0));
     return named.some(({ node }) => !node.required.includes(key));
   }
@@ -201,16 +200,16 @@ class Walk implements FieldsRead {
     this.#steps.spend(1);
     if (depth > MAX_DEPTH) throw new StepsSpent();
     if (typeof node.schema === "boolean") return node.schema;
-    const { ref, lists, enumeration, schema } = node;
+    const { ref, allOf = [], anyOf, oneOf, enumeration, schema } = node;
     const takes = (one: SchemaNode) => this.#takesNull(one, depth + 1);
     return (
       takesType(schema, "null") &&
       (schema.const ?? null) === null &&
       (enumeration?.scalars.has(null, this.#steps) ?? true) &&
       (ref === undefined || takes(ref)) &&
-      (lists.allOf?.every(takes) ?? true) &&
-      (lists.anyOf?.some(takes) ?? true) &&
-      (lists.oneOf?.some(takes) ?? true)
+      allOf.every(takes) &&
+      (anyOf?.some(takes) ?? true) &&
+      (oneOf?.some(takes) ?? true)
     );
   }
 
@@ -221,7 +220,7 @@ class Walk implements FieldsRead {
     for (let outer = place; outer !== undefined; outer = outer.outer) path.unshift(outer.key);
     const known = new Set<string>();
     for (const { node } of parts)
-      for (const name of node.maps.properties?.keys() ?? []) {
+      for (const name of node.properties?.keys() ?? []) {
         this.#steps.spend(1);
         if (known.size < NAMES_OFFERED && name.length <= NAME_LENGTH) known.add(name);
       }
@@ -233,11 +232,11 @@ class Walk implements FieldsRead {
 function isClosed(node: SchemaNode): boolean {
   const others = othersOf(node);
   if (others) return others.schema === false;
-  return node.maps.properties !== undefined && takesType(node.schema as JsonSchema, "object");
+  return node.properties !== undefined && takesType(node.schema as JsonSchema, "object");
 }
 
-function othersOf({ one }: SchemaNode): SchemaNode | undefined {
-  return one.additionalProperties ?? one.unevaluatedProperties;
+function othersOf({ additionalProperties, unevaluatedProperties }: SchemaNode): SchemaNode | undefined {
+  return additionalProperties ?? unevaluatedProperties;
 }
 
 function takesType({ type }: JsonSchema, wanted: string): boolean {
@@ -257,14 +256,14 @@ function tagsOf(node: SchemaNode, steps: Steps, depth = 0): TagValues {
   const before = known.get(node);
   if (before) return before;
   if (depth > MAX_DEPTH) throw new StepsSpent();
-  const { maps, ref, lists } = node;
+  const { properties = [], ref, allOf = [] } = node;
   const tags = new Map<string, Scalars>();
-  for (const other of [...(ref ? [ref] : []), ...(lists.allOf ?? [])])
+  for (const other of [...(ref ? [ref] : []), ...allOf])
     for (const [key, values] of tagsOf(other, steps, depth + 1)) {
       steps.spend(1);
       tags.set(key, values);
     }
-  for (const [key, property] of maps.properties ?? []) {
+  for (const [key, property] of properties) {
     steps.spend(1);
     const values = tagValues(property, 0);
     if (values) tags.set(key, values);
