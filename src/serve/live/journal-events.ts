@@ -17,14 +17,7 @@ import { readContent } from "../../conversations/from-journal/index.ts";
 import { messageText } from "../../conversations/prompt/said-message.ts";
 import { RUN_PROGRAM } from "../../tools/tool-name.ts";
 import type { GuestFrame, HostFrame } from "../../../bridge/frames.ts";
-import type {
-  CallRecord,
-  DecisionRecord,
-  Header,
-  JournalRecord,
-  MessageRecord,
-  OutcomeRecord,
-} from "../../journal/record.ts";
+import type { CallRecord, DecisionRecord, Header, JournalRecord } from "../../journal/record.ts";
 import {
   applyRecord,
   applyToCall,
@@ -49,12 +42,8 @@ import {
 const TEXT_BYTES = 32 * 1024;
 /** Bytes of a name or a sentence in an event. */
 const WORD_BYTES = 1024;
-/** Memory of an open call in the state, of what its records say, and of an open timer, in bytes. */
-const CALL_BYTES = 320;
-const RECORDS_BYTES = 448;
-const TIMER_BYTES = 160;
-/** Memory of a tool that runs elsewhere, in bytes. */
-const PLACE_BYTES = 256;
+/** Memory of an open call in the state, of what its records say, of an open timer, and of a tool that runs elsewhere, in bytes at most. */
+const HELD_BYTES = 448;
 /** Calls of a turn of a model that an event lists. */
 const LISTED_CALLS = 128;
 /** Calls that an event of a wait lists. */
@@ -106,74 +95,67 @@ export class JournalEvents {
   /** Memory of the open calls and timers that it holds, in bytes. */
   get heldBytes(): number {
     const { calls, timers } = this.#state;
-    return (
-      calls.size * CALL_BYTES +
-      this.#asked.heldBytes +
-      this.#calls.known * RECORDS_BYTES +
-      timers.size * TIMER_BYTES +
-      this.#places.size * PLACE_BYTES
-    );
+    const held = calls.size + this.#calls.known + timers.size + this.#places.size;
+    return held * HELD_BYTES + this.#asked.heldBytes;
   }
 
   *take(record: JournalRecord): SlicedWork<readonly JournalEvent[]> {
-    const open = yield* opened(record);
+    const turn = record.type === "turn" ? yield* readTurnSliced(record) : undefined;
+    const content = record.type === "message" ? yield* readContent(record) : undefined;
+    const ending = record.type === "outcome" ? yield* endingHead(record.outcome) : undefined;
+    const at = turn?.event.now ?? ("at" in record ? record.at : 0);
     const bare = withoutTexts(record);
     if (record.type === "header" || record.type === "tools") this.#places = placesOf(record.tools);
-    applyRecord(this.#state, bare, open.type === "turn" ? withoutBodies(open.turn) : undefined);
+    applyRecord(this.#state, bare, turn && withoutBodies(turn));
     const call = this.#calls.note(bare);
-    if (this.#isConversation) this.#asked.take(open, bare);
-    const left = bare.type === "outcome" ? this.#calls.all.flatMap((one) => this.#endCall(bare.at, one)) : [];
+    if (this.#isConversation) this.#asked.take(bare, content);
     // The calls that no record ends end with their execution.
-    const ended = bare.type === "call" || bare.type === "answered" ? this.#endCall(bare.at, call) : [];
-    const told = [...left, ...this.#tell(open, call), ...ended];
-    const waits = this.#wait(timeOf(open));
+    const left = ending ? this.#calls.all.flatMap((one) => this.#endCall(at, one)) : [];
+    const ended = bare.type === "call" || bare.type === "answered" ? this.#endCall(at, call) : [];
+    const told = [left, this.#tell(record, { turn, content, ending, call, at }), ended, this.#wait(at)].flat();
     if (call?.end) this.#calls.forget(call);
     const index = this.#index;
     this.#index += 1;
-    return [...told, ...waits].map((data, place) => ({
-      id: place === 0 ? String(index) : `${index}.${place}`,
-      type: data.type,
-      data,
-    }));
+    return told.map((data, place) => ({ id: place === 0 ? `${index}` : `${index}.${place}`, type: data.type, data }));
   }
 
-  #tell(record: OpenRecord, call: KnownCall | undefined): readonly Told[] {
+  #tell(record: JournalRecord, { turn, content, ending, call, at }: Read): Told | readonly Told[] {
     switch (record.type) {
       case "header":
         return this.#begin(record);
       case "turn":
-        return this.#turn(record.turn);
+        return turn ? this.#turn(turn) : [];
       case "call":
         return call ? called(record, call, this.#places.get(call.tool)) : [];
       case "decision":
-        return [decided(record)];
+        return decided(record);
       case "result":
-        return [{ type: "call_answered", callId: record.call, ok: record.error === undefined, at: record.at }];
+        return { type: "call_answered", callId: record.call, ok: record.error === undefined, at };
       case "retry": {
-        const { attempt, delayMs, at } = record;
-        return call ? [{ type: "call_retried", ...aboutOf(call), attempt, delayMs, at }] : [];
+        const { attempt, delayMs } = record;
+        return call ? { type: "call_retried", ...aboutOf(call), attempt, delayMs, at } : [];
       }
       case "message":
-        return this.#message(record);
+        return this.#message(content, at);
       case "outcome":
-        return this.#end(record);
-      case "rest": {
-        const ending = endingOf(parsedJson(record.ending ?? "null"));
-        return [{ type: "conversation_resting", ending, at: record.at }];
-      }
+        return this.#isConversation
+          ? { type: "conversation_ended", ending: endingOf(ending), at }
+          : { type: "execution_ended", outcome: endingOf(ending), at };
+      case "rest":
+        return { type: "conversation_resting", ending: endingOf(parsedJson(record.ending ?? "null")), at };
       case "model":
-        return [{ type: "model_changed", model: word(record.model), at: record.at }];
+        return { type: "model_changed", model: word(record.model), at };
       case "claim":
-        return [{ type: "execution_resumed", at: record.at }];
+        return { type: "execution_resumed", at };
       case "restart":
-        return [{ type: "execution_restarted", at: record.at }];
+        return { type: "execution_restarted", at };
       case "artifact": {
-        const { name, bytes, shape, call: callId, at } = record;
-        return [{ type: "artifact_kept", name: word(name), bytes, shape: word(shape), callId, at }];
+        const { name, bytes, shape, call: callId } = record;
+        return { type: "artifact_kept", name: word(name), bytes, shape: word(shape), callId, at };
       }
       case "egress": {
-        const { host, port, outcome, bytesUp, bytesDown, ms, at } = record;
-        return [{ type: "connection_ended", host: word(host), port, outcome, bytesUp, bytesDown, ms, at }];
+        const { host, port, outcome, bytesUp, bytesDown, ms } = record;
+        return { type: "connection_ended", host: word(host), port, outcome, bytesUp, bytesDown, ms, at };
       }
       default:
         return [];
@@ -210,12 +192,12 @@ export class JournalEvents {
     return news;
   }
 
-  #begin(header: Header): readonly Told[] {
+  #begin(header: Header): Told {
     const { startedAt: at } = header;
     if (header.kind === "conversation")
-      return [{ type: "conversation_started", model: word(header.model), task: text(header.task), at }];
+      return { type: "conversation_started", model: word(header.model), task: text(header.task), at };
     const corrects = header.kind === "program" ? header.corrects?.execution : undefined;
-    return [{ type: "execution_started", corrects, at }];
+    return { type: "execution_started", corrects, at };
   }
 
   /** Tells that the execution begins to wait. If its driver alone can go on with it, `held` says that the wait ends with that driver. */
@@ -232,25 +214,28 @@ export class JournalEvents {
     return [{ type: "execution_waiting", waiting: waitingOf(standing.calls), held: standing.held, at }];
   }
 
-  #message({ content, at }: OpenMessage): readonly Told[] {
+  #message(content: Content, at: number): Told | readonly Told[] {
     if (content && "said" in content) {
       const said = content.said.filter(({ by }) => by === "user");
       const whole = said.map(({ message }) => messageText(message)).filter((one) => one !== "");
-      return said.length === 0 ? [] : [{ type: "user_said", text: text(whole.join("\n")), at }];
+      return said.length === 0 ? [] : { type: "user_said", text: text(whole.join("\n")), at };
     }
     if (!content || !("turn" in content)) return [];
     this.#turns += 1;
     const calls = askedIn(content.turn).slice(0, LISTED_CALLS);
     const told = calls.map(({ id, tool }) => ({ callId: word(id), tool: word(tool) }));
     const { usage, text: said } = content.turn;
-    return [{ type: "turn_ended", turn: this.#turns, calls: told, usage, text: text(said), at }];
+    return { type: "turn_ended", turn: this.#turns, calls: told, usage, text: text(said), at };
   }
+}
 
-  #end({ ending, at }: OpenOutcome): readonly Told[] {
-    return this.#isConversation
-      ? [{ type: "conversation_ended", ending: endingOf(ending), at }]
-      : [{ type: "execution_ended", outcome: endingOf(ending), at }];
-  }
+/** What was read of the texts of a record, and the call that it is about. */
+interface Read {
+  readonly turn: PastTurn | undefined;
+  readonly content: Content;
+  readonly ending: Fields | undefined;
+  readonly call: KnownCall | undefined;
+  readonly at: number;
 }
 
 /**
@@ -260,15 +245,11 @@ export class JournalEvents {
 class AskedCalls {
   readonly #open = new Map<string, UnansweredCall>();
 
-  #heldBytes = 0;
-
   /** Memory of the calls, with their ids and names: a journal from elsewhere may have long ones. */
-  get heldBytes(): number {
-    return this.#heldBytes;
-  }
+  heldBytes = 0;
 
-  take(open: OpenRecord, record: JournalRecord): void {
-    if (open.type === "message") this.#takeMessage(open);
+  take(record: JournalRecord, content: Content): void {
+    if (content) this.#takeMessage(content);
     if (isOfCall(record)) applyToCall(this.#open.get(record.call), record);
   }
 
@@ -279,15 +260,15 @@ class AskedCalls {
     return calls.every((call) => isWaiting(call) && !isExpired(header, call, now)) ? calls : [];
   }
 
-  #takeMessage({ content }: OpenMessage): void {
-    if (content && "turn" in content) {
+  #takeMessage(content: NonNullable<Content>): void {
+    if ("turn" in content) {
       this.#open.clear();
       for (const { id, tool } of askedIn(content.turn)) this.#open.set(id, { id, tool, inputText: "" });
     }
-    if (content && "results" in content) for (const { callId } of content.results) this.#open.delete(callId);
-    this.#heldBytes = 0;
+    if ("results" in content) for (const { callId } of content.results) this.#open.delete(callId);
+    this.heldBytes = 0;
     for (const { id, tool } of this.#open.values())
-      this.#heldBytes += CALL_BYTES + memoryOf(String(id)) + memoryOf(tool);
+      this.heldBytes += HELD_BYTES + memoryOf(String(id)) + memoryOf(tool);
   }
 }
 
@@ -313,17 +294,9 @@ function streamedTo(call: KnownCall, { items, bytes }: Streamed, at: number): To
 
 function called({ decision, at }: CallRecord, call: KnownCall, place?: string): readonly Told[] {
   const about = aboutOf(call);
-  switch (decision) {
-    case "allowed":
-      return [{ type: "call_started", ...about, place: place && word(place), at }];
-    case "held":
-    case "client":
-      return [{ type: "call_waiting", ...about, for: decision === "held" ? "decision" : "result", at }];
-    case "reused":
-    case "refused":
-    case "dropped":
-      return [];
-  }
+  if (decision === "allowed") return [{ type: "call_started", ...about, place: place && word(place), at }];
+  if (decision !== "held" && decision !== "client") return [];
+  return [{ type: "call_waiting", ...about, for: decision === "held" ? "decision" : "result", at }];
 }
 
 /** With the fields of the call's line in a report, but for what its handler has said to people. */
@@ -355,40 +328,6 @@ function waitingCall({ id, tool, decided }: UnansweredCall) {
 
 function whyOf({ decided }: UnansweredCall): "approval" | "outcome_unknown" {
   return decided?.code === "outcome_unknown" ? "outcome_unknown" : "approval";
-}
-
-interface OpenMessage extends Pick<MessageRecord, "type" | "at"> {
-  readonly content: Content;
-}
-
-interface OpenOutcome extends Pick<OutcomeRecord, "type" | "at"> {
-  readonly ending: Fields;
-}
-
-/** A record, and what was read of its texts. */
-type OpenRecord =
-  | Exclude<JournalRecord, { readonly type: "turn" | "message" | "outcome" }>
-  | { readonly type: "turn"; readonly turn: PastTurn }
-  | OpenMessage
-  | OpenOutcome;
-
-function* opened(record: JournalRecord): SlicedWork<OpenRecord> {
-  const { type } = record;
-  switch (type) {
-    case "turn":
-      return { type, turn: yield* readTurnSliced(record) };
-    case "message":
-      return { type, content: yield* readContent(record), at: record.at };
-    case "outcome":
-      return { type, ending: yield* endingHead(record.outcome), at: record.at };
-    default:
-      return record;
-  }
-}
-
-function timeOf(record: OpenRecord): number {
-  if (record.type === "turn") return record.turn.event.now;
-  return "at" in record ? record.at : 0;
 }
 
 /** Fields that may be large, of which neither the state of a stream nor an event needs more than whether they are there. */
