@@ -43,7 +43,7 @@ function headComment(source: string): string {
   const lines = HEAD.exec(source)?.[0].split("\n") ?? [];
   const texts = lines.map((line) => line.replace(/^[\s*/#'"]+/, "").replace(/(?:\*\/|"""|''')\s*$/, ""));
   // What begins otherwise is for an interpreter or a compiler.
-  return texts.find((text) => /^[^!@]*\p{L}/u.test(text)) ?? "";
+  return texts.find((text) => /\p{L}/u.test(text) && !/^[!@]/.test(text)) ?? "";
 }
 
 function firstLine(text: string): string {
