@@ -1,7 +1,6 @@
 import { expect, test } from "vitest";
 import { followView } from "../../page/data/follow-view.ts";
 import { FollowedList, type ListState } from "../../page/data/followed-list.ts";
-import { Kept } from "../../page/data/kept.ts";
 import { type AskedList, Refused, type Row, type Source } from "../../page/data/source.ts";
 
 const PAGE = 3;
@@ -73,15 +72,6 @@ test("if more has begun than one part holds, the list has no gap", async () => {
   expect(await one.older()).toBe("e9 e8 e7 e6 e5 e4");
 });
 
-test("what the filter no longer has is left out", async () => {
-  const one = openList({ state: "running" });
-  one.put(1, "running");
-  one.put(2, "running");
-  expect(await one.refresh()).toBe("e2 e1");
-  one.put(1, "ended");
-  expect(await one.refresh()).toBe("e2");
-});
-
 test("a list that cannot be had keeps what it has, and says why", async () => {
   let isGone = false;
   const row: Row = { execution: "e", kind: "program", state: "ended", startedAt: 1, title: "", waitsFor: [] };
@@ -93,16 +83,6 @@ test("a list that cannot be had keeps what it has, and says why", async () => {
   await list.refresh(signal);
   isGone = true;
   expect(await list.refresh(signal)).toMatchObject({ rows: [row], error: { message: "gone" } });
-});
-
-test("what is kept is bounded, and the oldest goes first", () => {
-  const kept = new Kept<string>(10);
-  kept.keep("a", "A", 4);
-  kept.keep("b", "B", 4);
-  kept.keep("a", "A2", 4);
-  kept.keep("c", "C", 4);
-  kept.keep("large", "L", 11);
-  expect(["a", "b", "c", "large"].map((name) => kept.get(name))).toEqual(["A2", undefined, "C", undefined]);
 });
 
 /** A stream of these texts. */

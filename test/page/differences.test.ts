@@ -68,21 +68,3 @@ test("measures tell how the second differs from the first, by amount and share",
   // Neither was given anything.
   expect(of("given to the model")).toBeUndefined();
 });
-
-test("a difference of less than a tenth is not large", () => {
-  const timeOf = (lastAt: number) =>
-    measuresOf(view([], { lastAt: 100 }), view([], { lastAt })).find(({ name }) => name === "time")?.isLarge;
-  expect([91, 90, 109, 110].map(timeOf)).toEqual([false, true, false, true]);
-});
-
-test("what only one of two executions has is told, and calls that are open have no time yet", () => {
-  const open = { state: "open", ms: undefined as never } as const;
-  const measures = measuresOf(
-    view([call(1)], { funnel: { fetched: { bytes: 1, tokens: 1 }, returned: { bytes: 2, tokens: 1 } } }),
-    view([call(1, open), call(2, { ...open, tool: "other" })]),
-  );
-  const of = (name: string) => measures.find((measure) => measure.name === name);
-  expect(of("rows: time")).toMatchObject({ texts: ["10 ms", "none"], difference: "differs" });
-  expect(of("other: time")).toBeUndefined();
-  expect(of("given to the model")).toMatchObject({ texts: ["2 B", "none"], difference: "differs" });
-});

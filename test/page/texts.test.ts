@@ -3,11 +3,10 @@ import { expect, test } from "vitest";
 import { firstOpen } from "../../page/parts/approvals/first-open.ts";
 import { logPieces } from "../../page/parts/log-pieces.ts";
 import { prettyJson } from "../../page/pretty-json.ts";
-import { linkTo, routeOf } from "../../page/route.ts";
+import { routeOf } from "../../page/route.ts";
 import { axisTexts } from "../../page/timeline/axis-texts.ts";
 import { ticksOf } from "../../src/serve/views/timeline.ts";
 import { visibleParts } from "../../page/visible-text.ts";
-import { anyCharacter } from "../support/any-character.ts";
 
 test("JSON over several lines is the same JSON, and nothing but white space between its parts changes", () => {
   fc.assert(
@@ -30,10 +29,6 @@ test("every address leads to a screen, also one that is no address of the page",
       expect(routeOf(`#${hash}`).screen).toMatch(/list|execution|compare/);
     }),
   );
-});
-
-test("any id has an address, also one that is no text of Unicode", () => {
-  fc.assert(fc.property(fc.string({ unit: anyCharacter }), (id) => void linkTo("execution", id, `\ud800${id}`)));
 });
 
 test("a text of many invisible characters has a bounded number of marks, and nothing of it is left out", () => {

@@ -70,22 +70,29 @@ test("what fails gives its place back, one that has left takes none and waits no
   await Promise.all([...running, ...waiting]);
 });
 
+/** A journal that tells how often at once it is read, or listed. */
+function gauged(name: "read" | "list") {
+  const memory = createMemoryJournal();
+  const readings = gauge();
+  const journal = {
+    ...memory,
+    async *[name](...args: never[]) {
+      readings.begin();
+      try {
+        await setImmediate();
+        yield* (memory[name] as (...given: never[]) => AsyncIterable<unknown>)(...args);
+      } finally {
+        readings.end();
+      }
+    },
+  } as Journal;
+  return { journal, readings };
+}
+
 test.each(["/view", "", "/calls/1", "/cancel"])(
   "however often one key asks for %j of an execution, its journal is read by few at once",
   async (path) => {
-    const memory = createMemoryJournal();
-    const readings = gauge();
-    const journal = {
-      ...memory,
-      async *read(...args: Parameters<typeof memory.read>) {
-        readings.begin();
-        try {
-          yield* memory.read(...args);
-        } finally {
-          readings.end();
-        }
-      },
-    };
+    const { journal, readings } = gauged("read");
     await using door = await openServer({ keys: KEYS }, { journal });
     const program = "await Promise.all(Array.from({ length: 50 }, () => tools.crm.find({}))); return 1";
     await door.ask("POST", "/v1/executions", { body: { program, id: "e" } });
@@ -114,20 +121,7 @@ function message(method: string, params: object = {}, name?: string) {
 }
 
 test("however often an MCP client asks what it has begun, the journal is read by few at once", async () => {
-  const memory = createMemoryJournal();
-  const readings = gauge();
-  const journal: Journal = {
-    ...memory,
-    async *list(options) {
-      readings.begin();
-      try {
-        await setImmediate();
-        yield* memory.list(options);
-      } finally {
-        readings.end();
-      }
-    },
-  };
+  const { journal, readings } = gauged("list");
   await using door = await openServer({ keys: KEYS }, { journal });
   const asked = message("tools/call", { name: "result", arguments: {} }, "result");
   const answers = await Promise.all(Array.from({ length: 15 }, () => door.ask("POST", "/mcp", asked)));

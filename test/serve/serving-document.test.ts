@@ -43,35 +43,41 @@ test("the service, the container and the image start the server with options tha
   expect(dockerfile).toContain('ENTRYPOINT ["node", "node_modules/portcullis/dist/src/cli.js"]');
 });
 
-test("the service leaves the server longer than its drain, and sends the signal to it alone", () => {
-  const unit = blockWith("ini", "ExecStart");
+const UNIT = "ExecStart";
+const RUN = "docker run";
+
+test.each([
+  ["ini", UNIT, [/^KillMode=mixed$/m, /^NoNewPrivileges=yes$/m, /--keys \/etc\/portcullis\/keys\.json /]],
+  [
+    "shell",
+    RUN,
+    [/--init/, /--read-only/, /--cap-drop ALL/, /--security-opt no-new-privileges/, /--volume \S+:\/data /],
+  ],
+  ["shell", RUN, [/--mount type=bind,source=\S+,target=([^,\s]+),readonly[^]*--keys \1\/keys\.json /]],
+  ["shell", "docker build", [/node_modules\/portcullis\/docs\/serve\.Dockerfile/]],
+  [
+    "nginx",
+    "proxy_pass",
+    [/proxy_pass http:\/\/127.0.0.1:7332;/, /proxy_buffering off;/, /proxy_set_header Host \$host;/],
+  ],
+  ["caddyfile", "reverse_proxy", [/flush_interval -1/]],
+] as const)(
+  "the block of %s with %s has the rights, the keys and the header that the server needs",
+  (language, part, all) => {
+    for (const pattern of all) expect(blockWith(language, part)).toMatch(pattern);
+  },
+);
+
+test("the service and the container have time to end, and the proxies pass bodies as large as the server takes", () => {
+  const unit = blockWith("ini", UNIT);
   const [, drain = ""] = /--drain (\d+)/.exec(unit) ?? [];
   const [, stop = ""] = /^TimeoutStopSec=(\d+)$/m.exec(unit) ?? [];
   expect(Number(stop)).toBeGreaterThan(Number(drain) + 5);
-  expect(unit).toMatch(/^KillMode=mixed$/m);
-  expect(unit).toMatch(/^NoNewPrivileges=yes$/m);
-  // V8 compiles, and the memory of engines is read in /proc.
-  expect(unit).not.toMatch(/MemoryDenyWriteExecute|ProcSubset/);
-});
-
-test("the container has no rights, can write its journal alone, and has time to end", () => {
-  const run = blockWith("shell", "docker run");
-  for (const option of ["--init", "--read-only", "--cap-drop ALL", "--security-opt no-new-privileges"])
-    expect(run).toContain(option);
-  expect(run).toMatch(/--volume \S+:\/data /);
-  expect(Number(/--stop-timeout (\d+)/.exec(run)?.[1])).toBeGreaterThan(35);
-  expect(blockWith("shell", "docker build")).toContain("node_modules/portcullis/docs/serve.Dockerfile");
-  const { files } = JSON.parse(read("package.json")) as { readonly files: readonly string[] };
-  expect(files).toContain("docs");
-});
-
-test("the proxies pass events on at once, the host's name, and bodies as large as the server takes", () => {
-  const nginx = blockWith("nginx", "proxy_pass");
-  expect(nginx).toContain("proxy_pass http://127.0.0.1:7332;");
-  expect(nginx).toContain("proxy_buffering off;");
-  expect(nginx).toContain("proxy_set_header Host $host;");
-  expect(nginx).toContain(`client_max_body_size ${SERVER_RULES.maxBodyBytes.default / 1024 / 1024}m;`);
-  expect(blockWith("caddyfile", "reverse_proxy")).toContain("flush_interval -1");
+  // V8 compiles, the memory of engines is read in /proc, and a changed file of keys is read again.
+  expect(unit).not.toMatch(/MemoryDenyWriteExecute|ProcSubset|LoadCredential/);
+  expect(Number(/--stop-timeout (\d+)/.exec(blockWith("shell", RUN))?.[1])).toBeGreaterThan(35);
+  const mebibytes = SERVER_RULES.maxBodyBytes.default / 1024 / 1024;
+  expect(blockWith("nginx", "proxy_pass")).toContain(`client_max_body_size ${mebibytes}m;`);
 });
 
 test("the commands of the backup make a whole copy of a journal that is in use", async () => {
@@ -95,13 +101,4 @@ test("the table of metrics has those that the server counts", () => {
   const counted = Object.values(FIGURES).map((figure) => `${prometheusName(figure)}${figure.bounds ? "" : "_total"}`);
   const gauges = [...metrics.text().matchAll(/^# TYPE (\w+) gauge/gm)].map(([, name]) => name);
   expect(new Set(listed)).toEqual(new Set([...counted, ...gauges]));
-});
-
-test("a key that is revoked is refused: the service and the container read the file of keys itself", () => {
-  const unit = blockWith("ini", "ExecStart");
-  expect(unit).toMatch(/--keys \/etc\/portcullis\/keys\.json /);
-  expect(unit).not.toMatch(/LoadCredential/);
-  const run = blockWith("shell", "docker run");
-  const [, target = ""] = /--mount type=bind,source=\S+,target=([^,\s]+),readonly/.exec(run) ?? [];
-  expect(run).toContain(`--keys ${target}/keys.json `);
 });

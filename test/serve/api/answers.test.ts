@@ -1,10 +1,10 @@
 import { Validator } from "@cfworker/json-schema";
 import { expect, test } from "vitest";
-import { z } from "zod";
 import { createServer } from "portcullis/serve";
-import { createRuntime, defineTool } from "portcullis";
+import { createRuntime } from "portcullis";
 import { createMemorySandbox, scriptedModel } from "portcullis/testing";
 import { pathOf } from "../../../src/serve/api/openapi.ts";
+import { makeTool } from "../../support/tools.ts";
 import { ask as askOf, KEYS, keyOf, openServer } from "../servers.ts";
 
 type Door = Awaited<ReturnType<typeof openServer>>;
@@ -92,14 +92,7 @@ test("all that is answered of programs is as the document says, and has no field
 });
 
 test("all that is answered of conversations and of calls of the host is so too, and what a provider says is not told", async () => {
-  const look = defineTool({
-    name: "look",
-    description: "looks",
-    inputSchema: z.object({}),
-    allowedCallers: ["direct", "programmatic"],
-    effect: "read",
-    execute: () => [{ id: 1 }],
-  });
+  const look = makeTool({ name: "look", allowedCallers: ["direct", "programmatic"], execute: () => [{ id: 1 }] });
   const pay = { ...look, name: "pay", effect: "write", approval: "always" } as const;
   await using runtime = await createRuntime({
     tools: [look, pay],

@@ -1,4 +1,4 @@
-import { type AgentEvent, content, createRuntime, defineTool } from "portcullis";
+import { type AgentEvent, content, createRuntime, type Tool } from "portcullis";
 import { runsAt } from "../../../src/tools/define-tool.ts";
 import { createMemoryJournal } from "portcullis/journal";
 import { createMemorySandbox, scriptedModel } from "portcullis/testing";
@@ -10,53 +10,36 @@ import { CONVERSATION_EVENTS } from "../../../src/conversations/event.ts";
 import { CALL_EVENTS } from "../../../src/gate/call-event.ts";
 import { PROGRAM_EVENTS } from "../../../src/executions/event.ts";
 import { HTTP_EVENTS } from "../../../src/serve/api/event-shapes.ts";
+import { makeTool } from "../../support/tools.ts";
 import { header, turn } from "../../journal/records.ts";
 import { JournalEvents } from "../../../src/serve/live/journal-events.ts";
 import { beginCalls, DECISIONS, endCalls } from "./many-calls.ts";
 import { takeRecords } from "./take-records.ts";
 
-const read = { allowedCallers: ["programmatic"], effect: "read" } as const;
+const fails = () => {
+  throw new Error("secret");
+};
+const direct = { allowedCallers: ["direct"] } as const;
 const tools = [
-  defineTool({ name: "a.get", description: "does it", inputSchema: z.object({}), ...read, execute: () => 1 }),
-  defineTool({
-    name: "a.fail",
-    description: "does it",
-    inputSchema: z.object({}),
-    ...read,
-    execute: () => {
-      throw new Error("secret");
-    },
-  }),
-  defineTool({
-    name: "a.pay",
-    description: "does it",
-    inputSchema: z.object({}),
-    ...read,
-    approval: "always",
-    execute: () => 2,
-  }),
-  defineTool({ name: "a.ask", description: "does it", inputSchema: z.object({}), ...read, execute: "client" }),
+  makeTool({ name: "a.get", inputSchema: z.object({}), execute: () => 1 }),
+  makeTool({ name: "a.fail", execute: fails }),
+  makeTool({ name: "a.pay", approval: "always", execute: () => 2 }),
+  makeTool({ name: "a.ask", execute: "client" }),
 ];
+const streaming = makeTool({ name: "a.stream", stream: true, execute: () => [1, 2] });
+const hold = makeTool({ name: "a.hold", ...direct, approval: "always", execute: () => 3 });
 
-const direct = {
-  description: "does it",
-  inputSchema: z.object({}),
-  allowedCallers: ["direct"],
-  effect: "read",
-} as const;
-const streaming = defineTool({
-  name: "a.stream",
-  description: "does it",
-  inputSchema: z.object({}),
-  ...read,
-  stream: true,
-  execute: () => [1, 2],
-});
-const hold = defineTool({ name: "a.hold", ...direct, approval: "always", execute: () => 3 });
+/** A runtime with these tools beside its own, and its journal. */
+async function open(more: readonly Tool[] = [], onEvent?: (event: AgentEvent) => void) {
+  const journal = createMemoryJournal();
+  const options = { journal, sandbox: createMemorySandbox(), approve: () => "later" as const, onEvent };
+  const runtime = await createRuntime({ tools: [...tools, ...more], ...options });
+  return { journal, runtime, [Symbol.asyncDispose]: () => runtime[Symbol.asyncDispose]() };
+}
 
 async function eventsOf(program: string, decide = false) {
-  const journal = createMemoryJournal();
-  await using runtime = await createRuntime({ tools, journal, sandbox: createMemorySandbox(), approve: () => "later" });
+  await using one = await open();
+  const { journal, runtime } = one;
   const report = await runtime.execute(program, { id: "e" });
   if (decide) await runtime.execution("e").resume({ decisions: { 1: { allow: true, by: "ann" } } });
   const records = await Array.fromAsync(journal.read("e"));
@@ -82,13 +65,9 @@ test("a program's records tell of its beginning, prints, calls and end, in order
 });
 
 test("a call that runs elsewhere says where, live and from its records", async () => {
-  const journal = createMemoryJournal();
   const live: unknown[] = [];
-  const placed = runsAt(
-    "mcp files",
-    defineTool({ name: "a.far", description: "far", inputSchema: z.object({}), ...read, execute: () => 1 }),
-  );
-  await using runtime = await createRuntime({ tools: [...tools, placed], journal, sandbox: createMemorySandbox() });
+  await using one = await open([runsAt("mcp files", makeTool({ name: "a.far" }))]);
+  const { journal, runtime } = one;
   await runtime.execute("await tools.a.far({}); await tools.a.get({})", {
     id: "e",
     onEvent: (event) => event.type === "call_started" && live.push([event.tool, event.place]),
@@ -134,14 +113,8 @@ test("a call of a client is waited for as one", async () => {
 });
 
 test("a conversation waits once all open calls of its model wait, and not for what its host is to answer", async () => {
-  const journal = createMemoryJournal();
-  const all = [...tools, hold, defineTool({ name: "a.free", ...direct, execute: () => 3 })];
-  await using runtime = await createRuntime({
-    tools: all,
-    journal,
-    sandbox: createMemorySandbox(),
-    approve: () => "later",
-  });
+  await using one = await open([hold, makeTool({ name: "a.free", ...direct })]);
+  const { journal, runtime } = one;
   const calls = ["a.hold", "a.free"].map((tool) => ({ id: tool, tool }));
   const model = scriptedModel([{ calls, programs: ["return 1"] }, { calls: [{ tool: "a.hold" }] }, { text: "done" }]);
   await using talk = await runtime.conversation({ model, id: "c" });
@@ -169,8 +142,8 @@ test("a large text is cut with a line that says so", async () => {
 });
 
 test("the same records give the same events, wherever the reading is interrupted", async () => {
-  const journal = createMemoryJournal();
-  await using runtime = await createRuntime({ tools, journal, sandbox: createMemorySandbox(), approve: () => "later" });
+  await using one = await open();
+  const { journal, runtime } = one;
   await runtime.execute("await tools.a.get({}); return await tools.a.pay({})", { id: "e" });
   const records = await Array.fromAsync(journal.read("e"));
   const all = takeRecords(records).flat();
@@ -203,15 +176,11 @@ test.each(DECISIONS)(
 );
 
 test("the events of the library and those over HTTP fit their schemas, and have no other fields", async () => {
-  const journal = createMemoryJournal();
   const told: AgentEvent[] = [];
   const onEvent = (event: AgentEvent) => void told.push(event);
   let tries = 0;
-  const flaky = defineTool({
+  const flaky = makeTool({
     name: "a.flaky",
-    description: "does it",
-    inputSchema: z.object({}),
-    ...read,
     retry: { attempts: 2, delayMs: 1 },
     execute: () => {
       tries += 1;
@@ -219,13 +188,8 @@ test("the events of the library and those over HTTP fit their schemas, and have 
       return content({ value: 1, display: "shown" });
     },
   });
-  await using runtime = await createRuntime({
-    tools: [...tools, flaky, hold, streaming],
-    journal,
-    sandbox: createMemorySandbox(),
-    approve: () => "later",
-    onEvent,
-  });
+  await using one = await open([flaky, hold, streaming], onEvent);
+  const { journal, runtime } = one;
   const program =
     "for await (const one of tools.a.stream({})); console.log('x'); await save('k', [1]); await tools.a.flaky({}); await tools.a.get({ b: 1 }).catch(() => {}); await tools.a.fail({}).catch(() => {}); return await tools.a.pay({})";
   await runtime.execute(program, { id: "e" });
@@ -283,20 +247,14 @@ test("long ids and names of a model's calls count as held until their results co
   expect(events.heldBytes).toBe(empty);
 });
 
+const ROWS = { type: "call", tool: "rows", caller: "programmatic" } as const;
 const itemsOf = (id: number, at: number, count: number) =>
   turn(
     `${frameText({ kind: "items", now: at, id, count, bytes: count * 2 })}\n${JSON.stringify(Array(count).fill(1))}`,
   );
 
 test("a stream is told of a few times a second by the times of its batches, and to its last item before its end", () => {
-  const allowed = {
-    type: "call",
-    call: "1",
-    tool: "rows",
-    caller: "programmatic",
-    decision: "allowed",
-    at: 1,
-  } as const;
+  const allowed = { ...ROWS, call: "1", decision: "allowed", at: 1 } as const;
   const batches = Array.from({ length: 101 }, (_, index) => itemsOf(1, 1000 + index * 10, 10));
   const answered = { type: "answered", call: "1", ok: true, ms: 5, bytes: 2040, items: 1020, at: 2010 } as const;
   // A handler ends before the program has read its last batch.
@@ -319,7 +277,7 @@ test("a stream is told of a few times a second by the times of its batches, and 
 });
 
 test("a stream that was given up ends with what the program was given of it", () => {
-  const call = { type: "call", call: "1", tool: "rows", caller: "programmatic" } as const;
+  const call = { ...ROWS, call: "1" } as const;
   const begun = [header("e"), { ...call, decision: "allowed", at: 1 } as const, itemsOf(1, 10, 3), itemsOf(1, 20, 4)];
   const told = takeRecords([...begun, { ...call, decision: "dropped", at: 30 }]).flat();
   expect(told.slice(-2).map(({ data }) => data)).toMatchObject([
@@ -329,7 +287,7 @@ test("a stream that was given up ends with what the program was given of it", ()
 });
 
 test("calls that no record ends are told of before their execution ends", () => {
-  const call = { type: "call", tool: "rows", caller: "programmatic", decision: "allowed", at: 1 } as const;
+  const call = { ...ROWS, decision: "allowed", at: 1 } as const;
   const stops = turn(frameText({ kind: "fire", now: 20, id: 1 }), frameText({ kind: "cancel", id: 1 }));
   const outcome = { type: "outcome", outcome: '{"type":"completed"}', at: 30 } as const;
   const records = [header("e"), { ...call, call: "1" }, { ...call, call: "2" }, itemsOf(1, 10, 3), stops, outcome];

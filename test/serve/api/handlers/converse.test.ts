@@ -1,11 +1,10 @@
-import { createRuntime, defineTool, type RuntimeOptions } from "portcullis";
+import { createRuntime, type RuntimeOptions } from "portcullis";
 import { createMemoryJournal, type Journal } from "portcullis/journal";
 import { createServer, type ServerOptions } from "portcullis/serve";
 import { createMemorySandbox, scriptedModel, type ScriptedStep } from "portcullis/testing";
 import { expect, test } from "vitest";
-import { z } from "zod";
 import { testOfAll } from "../../../support/all-tests.ts";
-import { payTool, tool } from "../../../support/tools.ts";
+import { makeTool, payTool, tool } from "../../../support/tools.ts";
 import { type Answer, type AskOptions, ask, KEYS as ALL, keyOf } from "../../servers.ts";
 
 /** Those that need no tool. */
@@ -280,15 +279,7 @@ test("a conversation counts among what a key runs at once", async () => {
 });
 
 test("a conversation has the tools of its key alone, of which the client may choose fewer", async () => {
-  const look = (name: string) =>
-    defineTool({
-      name,
-      description: "looks",
-      inputSchema: z.object({}),
-      allowedCallers: ["direct", "programmatic"],
-      effect: "read",
-      execute: () => name,
-    });
+  const look = (name: string) => makeTool({ name, allowedCallers: ["direct", "programmatic"] });
   const seen: (readonly string[])[] = [];
   const model = scriptedModel([
     ({ opening }) => {

@@ -1,4 +1,4 @@
-import { createRuntime, defineTool } from "portcullis";
+import { createRuntime } from "portcullis";
 import { createServer } from "portcullis/serve";
 import { createMemorySandbox } from "portcullis/testing";
 import { expect, test } from "vitest";
@@ -66,13 +66,10 @@ test("a search finds tools by what they do, with the stub of the language that i
 
 test("thousands of tools come in pages, and run_program names the search in place of their stubs", async () => {
   const tools = Array.from({ length: 1500 }, (_, index) =>
-    defineTool({
+    makeTool({
       name: `many.tool${String(index).padStart(4, "0")}`,
       description: `does thing ${index} of many things that are done`,
       inputSchema: z.object({ id: z.string() }),
-      allowedCallers: ["programmatic"],
-      effect: "read",
-      execute: () => 1,
     }),
   );
   await using runtime = await createRuntime({ tools, sandbox: createMemorySandbox() });
