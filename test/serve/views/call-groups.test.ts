@@ -6,32 +6,19 @@ import type { CallView } from "../../../src/serve/views/view.ts";
 const some = (number: number, more: Partial<CallView> = {}, from = 0) =>
   Array.from({ length: number }, (_, index) => callView(from + index, more));
 
-test("twelve equal calls are one row with their sums, and eleven are eleven rows", () => {
-  const [row, ...others] = callRows(some(12), new Set());
-  expect(others).toEqual([]);
-  expect(row).toMatchObject({
-    type: "group",
-    group: { tool: "rows", state: "value", took: { inAll: 12 }, bytes: 120 },
-  });
-  expect(callRows(some(11), new Set())).toHaveLength(11);
-});
-
-test("calls of one tool that failed with another code, or still run, are no equal calls", () => {
+test("twelve calls of one tool that stand alike are one row where the first was made, with its calls below once it is open", () => {
   const calls = [
-    ...some(12),
-    ...some(12, { state: "failed", detail: "handler_failed" }, 20),
-    ...some(12, { state: "failed", detail: "handler_timed_out" }, 40),
-    callView(60, { state: "open" }),
+    callView(1, { tool: "a" }),
+    ...some(12, {}, 2),
+    ...some(11, { state: "open" }, 20),
+    ...some(12, { state: "failed", detail: "handler_failed" }, 40),
+    ...some(12, { state: "failed", detail: "handler_timed_out" }, 60),
   ];
   const rows = callRows(calls, new Set());
-  expect(rows.map(({ type }) => type)).toEqual(["group", "group", "group", "call"]);
-});
-
-test("a group that is open has its calls below it, and rows stand in the order in which their first calls were made", () => {
-  const calls = [callView(1, { tool: "a" }), ...some(12, {}, 2), callView(20, { tool: "b" })];
-  const rows = callRows(calls, new Set());
-  expect(rows.map((row) => (row.type === "call" ? row.call.tool : row.group.tool))).toEqual(["a", "rows", "b"]);
-  const open = callRows(calls, new Set(rows.flatMap((row) => (row.type === "group" ? [row.group.key] : []))));
-  expect(open).toHaveLength(15);
+  const groups = rows.flatMap((row) => (row.type === "group" ? [row.group] : []));
+  expect(rows.map(({ type }) => type[0]).join("")).toBe("cgcccccccccccgg");
+  expect(groups[0]).toMatchObject({ tool: "rows", state: "value", took: { inAll: 12 }, bytes: 120 });
+  const open = callRows(calls, new Set([groups[0]?.key ?? ""]));
+  expect(open).toHaveLength(rows.length + 12);
   expect(open[2]).toMatchObject({ type: "call", level: 2 });
 });

@@ -19,13 +19,9 @@ import { memoryFolder } from "../../support/memory-folder.ts";
 
 const numbers = z.object({ n: z.number() });
 const common = { description: "d", inputSchema: numbers, allowedCallers: ["programmatic", "direct"] } as const;
+const rowsOf = (n: number) => Array.from({ length: n }, (_, id) => ({ id }));
 const tools = [
-  defineTool({
-    ...common,
-    name: "shop.rows",
-    effect: "read",
-    execute: ({ n }) => Array.from({ length: n }, (_, id) => ({ id })),
-  }),
+  defineTool({ ...common, name: "shop.rows", effect: "read", execute: ({ n }) => rowsOf(n) }),
   defineTool({ ...common, name: "fail", effect: "read", execute: () => Promise.reject(new Error("no")) }),
   defineTool({ ...common, name: "pay", effect: "write", approval: "always", execute: ({ n }) => n }),
 ];
@@ -115,14 +111,8 @@ test("a held call is shown with its whole input, and its decision once there is 
 
 test("a view and a person are told what the handler gets, and what was sent if a schema has converted it", async () => {
   const journal = createMemoryJournal();
-  const pay = defineTool({
-    ...common,
-    name: "pay",
-    inputSchema: z.object({ to: z.string().trim() }),
-    effect: "write",
-    approval: "always",
-    execute: ({ to }) => to,
-  });
+  const inputSchema = z.object({ to: z.string().trim() });
+  const pay = makeTool({ name: "pay", inputSchema, effect: "write", approval: "always", execute: ({ to }) => to });
   const options = { tools: [pay], journal, sandbox: createMemorySandbox(), approve: () => "later" as const };
   await using runtime = await createRuntime(options);
   const { execution } = await runtime.execute(`return tools.pay({ to: " eve" });`);
@@ -132,14 +122,6 @@ test("a view and a person are told what the handler gets, and what was sent if a
   expect(await shownText(journal, execution)).toContain('pay with {"to":"eve"} (sent as {"to":" eve"}) waits');
   await runtime.execution(execution).resume({ decisions: { "1": { allow: true } } });
   expect(await viewExecution(journal, execution)).toMatchObject({ calls: [{ ...both, result: { text: '"eve"' } }] });
-});
-
-test("a fault is shown with its line", async () => {
-  await using one = await open();
-  await one.runtime.execute("const x = 1;\nnull.y;", { id: "e1" });
-  const { outcome, output } = await viewExecution(one.journal, "e1");
-  expect(outcome).toMatchObject({ type: "failed", fault: { name: "TypeError", line: 2 } });
-  expect(output?.text).toContain("TypeError at line 2");
 });
 
 test("a conversation's view has its turns with direct calls and programs, and what its programs wait for", async () => {
