@@ -1,12 +1,10 @@
 /// <reference lib="dom" />
-import { existsSync, mkdirSync } from "node:fs";
-import { join } from "node:path";
+import { existsSync } from "node:fs";
 import { type Browser, launch, type Page } from "puppeteer-core";
 import { afterAll, beforeAll, test } from "vitest";
 
 /** Where Debian's package puts it; another one may be named in the environment. */
 const CHROMIUM = process.env["CHROMIUM"] ?? "/usr/bin/chromium";
-const shots = join(import.meta.dirname, "../../report/page");
 
 /** Runs tests that need a browser; without one they are skipped, and say why. */
 export const withBrowser = existsSync(CHROMIUM) ? test : (test.skip as typeof test);
@@ -71,12 +69,6 @@ async function open(url: string, { width = 1280, height = 900, scheme = "light" 
   await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: scheme }]);
   await page.goto(url);
   return { page, problems };
-}
-
-/** Keeps a picture of the page in `report/page`, which git ignores. */
-export async function shoot(page: Page, name: string): Promise<void> {
-  mkdirSync(shots, { recursive: true });
-  await page.screenshot({ path: join(shots, `${name}.png`) });
 }
 
 /** Waits until the page has an element, and gives the text of it. */

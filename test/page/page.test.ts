@@ -3,7 +3,7 @@ import type { Page, SerializedAXNode } from "puppeteer-core";
 import { expect } from "vitest";
 import { PAGE_HEADERS } from "../../src/serve/other-routes.ts";
 import { ALL_TESTS, someOf, testOfAll } from "../support/all-tests.ts";
-import { shoot, textOf, untilText, useBrowser, watchShifts, withBrowser } from "./browser.ts";
+import { textOf, untilText, useBrowser, watchShifts, withBrowser } from "./browser.ts";
 import { startProxy } from "./proxy.ts";
 import { manyCalls, startPage, TOKEN } from "./start-page.ts";
 
@@ -51,7 +51,6 @@ withBrowser("an execution is shown while it runs, and nothing on the page moves"
   expect(await shifts()).toEqual([]);
   expect(await page.$eval('[data-funnel="returned"]', (element) => element.getAttribute("data-value"))).not.toBeNull();
   expect(problems).toEqual([]);
-  await shoot(page, "live");
 });
 
 withBrowser("a call is decided on the page, with its whole input shown, and the program goes on", async () => {
@@ -62,7 +61,6 @@ withBrowser("a call is decided on the page, with its whole input shown, and the 
   const { page, problems } = await one.show("pay");
   await untilText(page, '[data-approval="1"]', /"iban": "DE02 1203"/);
   expect(await textOf(page, '[data-approval="1"] .changes')).toContain("changes something");
-  await shoot(page, "approval");
   await page.type('[data-approval="1"] input', "checked");
   await page.locator('[data-approval="1"] .allow').click();
   await page.waitForSelector('main[data-state="ended"]');
@@ -154,7 +152,6 @@ for (const scheme of someOf(["dark", "light"] as const, 1))
       page.evaluate(() => document.documentElement.scrollWidth > document.documentElement.clientWidth);
     await page.waitForSelector(".list-row");
     expect(await isWide()).toBe(false);
-    await shoot(page, `phone-list-${scheme}`);
     await page.locator(".list-row").click();
     await page.waitForSelector("[data-approval]");
     expect(await isWide()).toBe(false);
@@ -164,7 +161,6 @@ for (const scheme of someOf(["dark", "light"] as const, 1))
           getComputedStyle(document.body).backgroundColor + getComputedStyle(document.documentElement).backgroundColor,
       ),
     ).toContain(scheme === "light" ? "255" : "20, 23, 26");
-    await shoot(page, `phone-${scheme}`);
     expect(await faint(page)).toEqual([]);
     await page.locator("[data-approval] .allow").click();
     await page.waitForSelector('main[data-state="ended"]');
@@ -193,7 +189,6 @@ withBrowserOfAll("two executions of one program are compared call by call", asyn
   expect(await textOf(page, "[data-first-difference]")).toContain("the same calls");
   expect(await page.title()).toMatch(/^Comparison · slow$/);
   await untilText(page, "tbody tr", /slow: calls22/);
-  await shoot(page, "compare");
   expect(problems).toEqual([]);
 });
 
@@ -338,7 +333,6 @@ withBrowser("many calls are shown in few elements, equal ones as one row, and th
   await one.runtime.execute(manyCalls(1000), { id: "many" });
   const { page, problems } = await one.show("many");
   await page.waitForSelector('.call-line[data-count="990"] rect');
-  await shoot(page, "many");
   await page.locator('.call-line[data-count="990"]').click();
   await page.waitForSelector('[role=treeitem][aria-setsize="1001"]');
   expect((await page.$$(".call-line")).length).toBeLessThan(60);

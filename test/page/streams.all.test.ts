@@ -1,7 +1,7 @@
 /// <reference lib="dom" />
 import type { Page } from "puppeteer-core";
 import { expect } from "vitest";
-import { shoot, textOf, untilText, useBrowser, watchShifts, withBrowser } from "./browser.ts";
+import { textOf, untilText, useBrowser, watchShifts, withBrowser } from "./browser.ts";
 import { startPage } from "./start-page.ts";
 
 const { open } = useBrowser();
@@ -37,7 +37,6 @@ withBrowser("a stream is a bar that grows with its items, and nothing else moves
   expect(after[0]).toBeGreaterThan((before[0] ?? 0) * 1.9);
   expect(after[1]).toBe(after[0]);
   expect(views).toBe(viewsBefore);
-  await shoot(page, "stream-open");
 
   const line = '.call-line[data-call="1"]';
   expect(await page.$eval(line, (element) => element.getAttribute("aria-label"))).toMatch(

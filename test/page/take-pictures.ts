@@ -1,40 +1,27 @@
 /*
  * Takes the pictures of the page that README and docs show, of the examples: `make page-pictures`. They are looked at before
- * they are committed. `FOLDER` and `TYPE=png` take them to another place; `ONLY` names others, `WIDTHS` selects by width.
+ * they are committed. `FOLDER` takes them to another place.
  */
-import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { launch, type Page } from "puppeteer-core";
+import { launch } from "puppeteer-core";
 import { startScenes } from "./scenes.ts";
 
-const {
-  FOLDER = join(import.meta.dirname, "../../docs/pictures"),
-  TYPE = "webp",
-  ONLY = "execution,list,conversation,comparison,approval",
-  WIDTHS,
-  CHROMIUM,
-} = process.env;
-mkdirSync(FOLDER, { recursive: true });
+const { FOLDER = join(import.meta.dirname, "../../docs/pictures"), CHROMIUM = "/usr/bin/chromium" } = process.env;
 
 await using scenes = await startScenes();
-const browser = await launch({ executablePath: CHROMIUM ?? "/usr/bin/chromium", args: ["--no-sandbox"] });
+const browser = await launch({ executablePath: CHROMIUM, args: ["--no-sandbox"] });
 
-/** Each screen: its address, what has to be there, and what is done before. */
-const SCREENS: Readonly<
-  Record<string, readonly [hash: string, shown: string, before?: (page: Page) => Promise<void>]>
-> = {
+/** Each screen: its address, and what has to be there. */
+const SCREENS: Readonly<Record<string, readonly [hash: string, shown: string]>> = {
   execution: ["#/execution/flights", ".call-line"],
-  broken: ["#/execution/broken", ".call-line"],
-  decided: ["#/execution/decided", ".call-line"],
   list: ["#/", ".list-row"],
   conversation: [`#/execution/${scenes.conversation}`, ".turns"],
   comparison: ["#/compare/flights/flights-again", "[data-compare]"],
   approval: ["#/execution/refunds", "[data-approval]"],
 };
 
-const widths = (WIDTHS ?? "1280,768,360").split(",").map(Number);
-for (const [name, [hash, shown, before]] of Object.entries(SCREENS).filter(([one]) => ONLY.split(",").includes(one)))
-  for (const width of widths)
+for (const [name, [hash, shown]] of Object.entries(SCREENS))
+  for (const width of [1280, 768, 360])
     for (const scheme of ["light", "dark"]) {
       const context = await browser.createBrowserContext();
       const page = await context.newPage();
@@ -44,14 +31,7 @@ for (const [name, [hash, shown, before]] of Object.entries(SCREENS).filter(([one
       await page.waitForSelector(".list-row");
       await page.evaluate((to) => void (location.hash = to), hash);
       await page.waitForSelector(shown);
-      await before?.(page);
-      const path = join(FOLDER, `${name}-${width}-${scheme}`);
-      const whole = process.env["WHOLE"] !== undefined;
-      await page.screenshot(
-        TYPE === "png"
-          ? { path: `${path}.png`, fullPage: whole }
-          : { path: `${path}.webp`, type: "webp", quality: 6, fullPage: whole },
-      );
+      await page.screenshot({ path: join(FOLDER, `${name}-${width}-${scheme}.webp`), type: "webp", quality: 6 });
       await context.close();
     }
 await browser.close();

@@ -40,34 +40,25 @@ const PROGRAM = (mark: string) => `
 async function follow(url: string, { key, id }: Run, breaks: boolean): Promise<Seen> {
   const seen: Seen = { ids: [], text: "" };
   for (;;) {
-    const left = new AbortController();
     const last = seen.ids.at(-1);
     const response = await fetch(`${url}/v1/executions/${id}/events`, {
       headers: { authorization: `Bearer ${key}`, ...(last === undefined ? {} : { "last-event-id": last }) },
-      signal: left.signal,
     });
     if (response.status === 204) return seen;
     expect(response.status).toBe(200);
-    let rest = "";
-    let taken = 0;
-    try {
-      for await (const chunk of response.body?.pipeThrough(new TextDecoderStream()) ?? []) {
-        const events = (rest + chunk).split("\n\n");
-        rest = events.pop() ?? "";
-        for (const event of events) {
-          const eventId = /^id: (.+)$/m.exec(event)?.[1];
-          if (eventId === undefined) continue;
-          seen.ids.push(eventId);
-          seen.text += event;
-          taken += 1;
-          if (breaks && taken === 2) break;
-        }
-        if (breaks && taken === 2) break;
-      }
-    } catch (error) {
-      if (!left.signal.aborted) throw error;
+    const reader = (response.body as ReadableStream<Uint8Array<ArrayBuffer>>)
+      .pipeThrough(new TextDecoderStream())
+      .getReader();
+    let text = "";
+    for (let done = false; !done && !(breaks && text.split("\nid: ").length > 3);) {
+      const read = await reader.read();
+      text += read.value ?? "";
+      done = read.done;
     }
-    left.abort();
+    await reader.cancel();
+    const whole = text.slice(0, text.lastIndexOf("\n\n"));
+    seen.ids.push(...[...whole.matchAll(/^id: (.+)$/gm)].map(([, eventId = ""]) => eventId));
+    seen.text += whole;
     if (seen.text.includes("event: execution_ended")) return seen;
   }
 }

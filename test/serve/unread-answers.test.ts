@@ -1,9 +1,8 @@
-import { content, createRuntime } from "portcullis";
-import { createServer, type PortcullisServer } from "portcullis/serve";
-import { createMemorySandbox } from "portcullis/testing";
+import { content } from "portcullis";
+import type { PortcullisServer } from "portcullis/serve";
 import { describe, expect, test } from "vitest";
 import { someOf, testOfAll } from "../support/all-tests.ts";
-import { keyOf } from "./servers.ts";
+import { keyOf, openServer } from "./servers.ts";
 import { makeTool } from "../support/tools.ts";
 
 const MIB = 1024 * 1024;
@@ -17,18 +16,8 @@ const ASKED = 22;
 const DRAWN = content({ value: 1, parts: [{ type: "image", mediaType: "image/png", data: "A".repeat(EACH) }] });
 const draw = makeTool({ name: "draw", allowedCallers: ["direct"], execute: () => DRAWN });
 
-async function openServer() {
-  const runtime = await createRuntime({ tools: [draw], sandbox: createMemorySandbox() });
-  const keys = { keys: ["ann", "bob"].map((id) => ({ id, key: keyOf(id), tenant: id })) };
-  const server = await createServer(runtime, { keys });
-  return {
-    server,
-    async [Symbol.asyncDispose]() {
-      await server.close({ drainMs: 0 });
-      await runtime[Symbol.asyncDispose]();
-    },
-  };
-}
+const open = () =>
+  openServer({ keys: { keys: ["ann", "bob"].map((id) => ({ id, key: keyOf(id), tenant: id })) } }, { tools: [draw] });
 
 type Ask = (key: string) => Promise<Response>;
 
@@ -109,7 +98,7 @@ const TRIED = someOf(Object.entries(WAYS).toReversed(), 1);
 
 describe.each(TRIED)("%s", { timeout: 120_000 }, (_, waysOf) => {
   test("hold no more for a key that leaves them unread than it may, and the others say why", async () => {
-    await using door = await openServer();
+    await using door = await open();
     const ask = waysOf(door.server);
     await (await ask("ann")).text();
     const unread = await Promise.all(Array.from({ length: ASKED }, () => ask("ann")));
@@ -127,7 +116,7 @@ describe.each(TRIED)("%s", { timeout: 120_000 }, (_, waysOf) => {
   });
 
   testOfAll("count no more once their clients have left", async () => {
-    await using door = await openServer();
+    await using door = await open();
     const ask = waysOf(door.server);
     for (let round = 0; round < 3; round += 1) {
       const unread = await Promise.all(Array.from({ length: ASKED / 2 }, () => ask("ann")));

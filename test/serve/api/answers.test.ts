@@ -1,11 +1,9 @@
 import { Validator } from "@cfworker/json-schema";
 import { expect, test } from "vitest";
-import { createServer } from "portcullis/serve";
-import { createRuntime } from "portcullis";
-import { createMemorySandbox, scriptedModel } from "portcullis/testing";
+import { scriptedModel } from "portcullis/testing";
 import { pathOf } from "../../../src/serve/api/openapi.ts";
 import { makeTool } from "../../support/tools.ts";
-import { ask as askOf, KEYS, keyOf, openServer } from "../servers.ts";
+import { KEYS, keyOf, openServer } from "../servers.ts";
 
 type Door = Awaited<ReturnType<typeof openServer>>;
 
@@ -94,12 +92,9 @@ test("all that is answered of programs is as the document says, and has no field
 test("all that is answered of conversations and of calls of the host is so too, and what a provider says is not told", async () => {
   const look = makeTool({ name: "look", allowedCallers: ["direct", "programmatic"], execute: () => [{ id: 1 }] });
   const pay = { ...look, name: "pay", effect: "write", approval: "always" } as const;
-  await using runtime = await createRuntime({
-    tools: [look, pay],
-    sandbox: createMemorySandbox(),
-    approve: () => "later",
-    tenant: "acme",
-  });
+  const keys = { keys: [{ id: "ann", key: keyOf("ann"), tenant: "acme" }] };
+  await using door = await openServer({ keys }, { tools: [look, pay], tenant: "acme" });
+  const { runtime } = door;
   const secret = "key sk-17 of account Acme has no money";
   const scripts = [
     [
@@ -114,8 +109,7 @@ test("all that is answered of conversations and of calls of the host is so too, 
   for (const turns of scripts)
     ids.push((await runtime.agent({ model: scriptedModel(turns), task: "t", loop: { maxTurns: 5 } })).execution);
   await runtime.call({ tool: "look", input: {}, caller: "direct" });
-  const server = await createServer(runtime, { keys: { keys: [{ id: "ann", key: keyOf("ann"), tenant: "acme" }] } });
-  const { ask } = await checked({ ask: (method, path, options) => askOf(server, method, path, options) });
+  const { ask } = await checked(door);
   const { executions } = await ask("GET", "/v1/executions");
   expect(executions.map(({ kind }: { readonly kind: string }) => kind)).toEqual(
     expect.arrayContaining(["call", "conversation", "program"]),
@@ -127,5 +121,4 @@ test("all that is answered of conversations and of calls of the host is so too, 
     ];
     expect(JSON.stringify(texts)).not.toContain(secret);
   }
-  await server.close({ drainMs: 0 });
 });

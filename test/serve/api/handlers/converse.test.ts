@@ -1,11 +1,10 @@
-import { createRuntime, type RuntimeOptions } from "portcullis";
-import { createMemoryJournal, type Journal } from "portcullis/journal";
-import { createServer, type ServerOptions } from "portcullis/serve";
-import { createMemorySandbox, scriptedModel, type ScriptedStep } from "portcullis/testing";
+import type { RuntimeOptions } from "portcullis";
+import type { ServerOptions } from "portcullis/serve";
+import { scriptedModel, type ScriptedStep } from "portcullis/testing";
 import { expect, test } from "vitest";
 import { testOfAll } from "../../../support/all-tests.ts";
 import { makeTool, payTool, tool } from "../../../support/tools.ts";
-import { type Answer, type AskOptions, ask, KEYS as ALL, keyOf } from "../../servers.ts";
+import { type Answer, type AskOptions, KEYS as ALL, keyOf, openServer } from "../../servers.ts";
 
 /** Those that need no tool. */
 const KEYS = { keys: ALL.keys.filter(({ id }) => id !== "low") };
@@ -16,30 +15,19 @@ const echo = scriptedModel(Array.from({ length: 20 }, () => heard));
 interface Of {
   readonly server?: ServerOptions;
   readonly runtime?: Partial<RuntimeOptions>;
-  readonly journal?: Journal;
 }
 
 /** A server of a model, asked by a key that may converse. */
-async function open({ server: options = { model: echo }, runtime: of = {}, journal = createMemoryJournal() }: Of = {}) {
-  const errors: unknown[] = [];
-  const sandbox = createMemorySandbox();
-  const runtime = await createRuntime({ tools: [], sandbox, journal, approve: () => "later", ...of });
-  const server = await createServer(runtime, { keys: KEYS, onError: (error) => errors.push(error), ...options });
+async function open({ server = { model: echo }, runtime = {} }: Of = {}) {
+  const door = await openServer({ keys: KEYS, ...server }, { tools: [], ...runtime });
   const asked = (method: string, path: string, { key = keyOf("con"), ...more }: AskOptions = {}) =>
-    ask(server, method, path, { key, ...more });
+    door.ask(method, path, { key, ...more });
   return {
-    server,
-    runtime,
-    journal,
-    errors,
+    ...door,
     asked,
     begin: (body: object, key?: string) => asked("POST", "/v1/conversations", { body, key }),
     say: (id: string, body: object = {}, key?: string) => asked("POST", `/v1/conversations/${id}`, { body, key }),
     status: async (id: string) => (await asked("GET", `/v1/executions/${id}`)).json,
-    async [Symbol.asyncDispose]() {
-      await server.close({ drainMs: 0 });
-      await runtime[Symbol.asyncDispose]();
-    },
   };
 }
 

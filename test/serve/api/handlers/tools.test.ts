@@ -1,10 +1,7 @@
-import { createRuntime } from "portcullis";
-import { createServer } from "portcullis/serve";
-import { createMemorySandbox } from "portcullis/testing";
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { makeTool } from "../../../support/tools.ts";
-import { ask, KEYS, keyOf, openServer } from "../../servers.ts";
+import { KEYS, keyOf, openServer } from "../../servers.ts";
 
 const names = (json: { readonly tools: readonly { readonly name: string }[] }) => json.tools.map(({ name }) => name);
 
@@ -72,20 +69,18 @@ test("thousands of tools come in pages, and run_program names the search in plac
       inputSchema: z.object({ id: z.string() }),
     }),
   );
-  await using runtime = await createRuntime({ tools, sandbox: createMemorySandbox() });
-  const server = await createServer(runtime, { keys: { keys: KEYS.keys.filter(({ id }) => id !== "low") } });
+  await using door = await openServer({ keys: { keys: KEYS.keys.filter(({ id }) => id !== "low") } }, { tools });
   const seen: string[] = [];
   let cursor: string | undefined = "";
   let pages = 0;
   while (cursor !== undefined) {
-    const { json } = await ask(server, "GET", `/v1/tools?limit=1000&cursor=${cursor}`);
+    const { json } = await door.ask("GET", `/v1/tools?limit=1000&cursor=${cursor}`);
     seen.push(...names(json));
     expect(json.search_tools.name).toBe("search_tools");
     cursor = json.cursor as string | undefined;
     pages += 1;
   }
   expect([pages, seen]).toEqual([2, tools.map(({ name }) => name)]);
-  await server.close({ drainMs: 0 });
 });
 
 test("a client is shown the types that its own tenant has observed, in the list, the search and the declaration of run_program", async () => {
