@@ -12,10 +12,10 @@ const SLOW = "return await tools.crm.slow({})";
 
 test("a closing server waits for running executions and refuses new ones", async () => {
   await using door = await openServer();
-  const running = door.ask("POST", "/v1/executions", { body: { program: SLOW } });
+  const running = door.run({ program: SLOW });
   await door.slow.begun();
   const closing = door.server.close({ drainMs: 60_000 });
-  const refused = await door.ask("POST", "/v1/executions", { body: { program: "return 1" } });
+  const refused = await door.run({ program: "return 1" });
   expect([refused.status, refused.json.error.code]).toEqual([503, "server_closing"]);
   expect((await door.ask("GET", "/readyz")).status).toBe(503);
   expect((await door.ask("GET", "/healthz")).status).toBe(200);
@@ -28,7 +28,7 @@ test("an execution that has not ended is left open, its client is told, and anot
   using journal = createSqliteJournal({ path: join(folder, "left.db") });
   {
     await using door = await openServer(undefined, { journal });
-    const running = door.ask("POST", "/v1/executions", { body: { program: SLOW, id: "slow" } });
+    const running = door.run({ program: SLOW, id: "slow" });
     await door.slow.begun();
     expect(await door.server.close({ drainMs: 0 })).toEqual({ leftOpen: 1 });
     const told = await running;
@@ -44,7 +44,7 @@ test("an execution that has not ended is left open, its client is told, and anot
 
 test("streams end with the server, after the last event of what still ended", async () => {
   await using door = await openServer();
-  await door.ask("POST", "/v1/executions", { body: { program: SLOW, id: "slow", wait: false } });
+  await door.run({ program: SLOW, id: "slow", wait: false });
   const events = door.ask("GET", "/v1/executions/slow/events");
   await door.slow.begun();
   const closing = door.server.close({ drainMs: 60_000 });

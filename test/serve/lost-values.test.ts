@@ -19,7 +19,7 @@ test.each(FAULTS)(
   async (_, value, said) => {
     await using door = await openServer();
     const program = "return await tools.desk.ask({})";
-    await door.ask("POST", "/v1/executions", { body: { program, id: "asks" } });
+    await door.run({ program, id: "asks" });
     const answered = (text: string) =>
       door.ask("POST", "/v1/executions/asks/results", { body: `{"results":{"1":{"value":${text}}}}` });
     const body = `{"decisions":{"1":{"done":{"value":${value}}}}}`;

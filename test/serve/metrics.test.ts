@@ -25,7 +25,7 @@ const ENDED = 'portcullis_executions_total{portcullis_kind="run_program",portcul
 test("running and queued programs, ended programs and calls are counted", async () => {
   await using door = await openServer({ keys: KEYS }, { executions: { concurrency: 1 } });
   const metrics = async () => (await door.ask("GET", "/metrics", { key: keyOf("ops") })).text.split("\n");
-  const begin = (program: string) => door.ask("POST", "/v1/executions", { body: { program } });
+  const begin = (program: string) => door.run({ program });
   const first = begin("return await tools.crm.slow({})");
   await door.slow.begun();
   const second = begin("await tools.crm.find({}); throw new Error('no')");

@@ -95,7 +95,7 @@ test.each(["/view", "", "/calls/1", "/cancel"])(
     const { journal, readings } = gauged("read");
     await using door = await openServer({ keys: KEYS }, { journal });
     const program = "await Promise.all(Array.from({ length: 50 }, () => tools.crm.find({}))); return 1";
-    await door.ask("POST", "/v1/executions", { body: { program, id: "e" } });
+    await door.run({ program, id: "e" });
     readings.most = 0;
     const [method, body] = path === "/cancel" ? ["POST", {}] : ["GET", undefined];
     const answers = await Promise.all(
@@ -197,7 +197,7 @@ test("an execution that is asked for again and again by its id is read by few at
   await using door = await openServer({ keys: KEYS }, { journal });
   for (const program of ["await tools.crm.find({}); return 1", "return await tools.bank.pay({ amount: 1 })"]) {
     const body = { program, id: program.slice(0, 10) };
-    const run = (more: object) => door.ask("POST", "/v1/executions", { body: { ...body, ...more } });
+    const run = (more: object) => door.run({ ...body, ...more });
     const { json } = await run({});
     readings.most = 0;
     const answers = await Promise.all(Array.from({ length: 15 }, (_, n) => run({ wait: n > 5 })));
@@ -212,7 +212,7 @@ test("a key that waits with half of all requests has no more, until one of them 
   // Few connections count as 256.
   await using door = await openServer({ keys: KEYS, connections: 8 });
   const body = { program: "return tools.crm.slow({})", id: "e" };
-  const slow = door.ask("POST", "/v1/executions", { body });
+  const slow = door.run(body);
   await door.slow.begun();
   const headers = { authorization: `Bearer ${keyOf("ann")}` };
   const stream = await door.server.fetch(new Request("http://localhost/v1/executions/e/events", { headers }));

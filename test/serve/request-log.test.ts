@@ -5,12 +5,12 @@ import { KEYS, keyOf, openServer } from "./servers.ts";
 test("each request is told once, with whose it was and what became of it, and nothing of its contents", async () => {
   const told: AnsweredRequest[] = [];
   await using door = await openServer({ keys: KEYS, onRequest: (request) => told.push(request) });
-  await door.ask("POST", "/v1/executions", { body: { program: "return 'secret'", id: "order-1" } });
-  const { json } = await door.ask("POST", "/v1/executions", { body: { program: "return 1" } });
+  await door.run({ program: "return 'secret'", id: "order-1" });
+  const { json } = await door.run({ program: "return 1" });
   await door.ask("GET", "/v1/executions?text=secret");
   await door.ask("GET", "/v1/executions/order-1/events");
   await door.ask("GET", "/v1/executions/none/calls/1");
-  await door.ask("POST", "/v1/executions", { key: keyOf("ada"), body: {} });
+  await door.run({}, keyOf("ada"));
   await door.ask("GET", "/readyz", { key: keyOf("old") });
   await door.ask("GET", "/readyz", { key: "secret-0123456789" });
   await door.ask("DELETE", "/v1/executions");

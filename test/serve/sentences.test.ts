@@ -38,7 +38,7 @@ test("each error of the runtime and each refusal of the server has a code and on
   refusals.push(await toldFor(new Error("/srv/secret")));
   await using door = await openServer();
   for (const [method, path, asked] of REFUSED) refusals.push((await door.ask(method, path, asked)).json.error);
-  await door.ask("POST", "/v1/executions", { body: { program: "return 1", id: "e" } });
+  await door.run({ program: "return 1", id: "e" });
   refusals.push((await door.ask("GET", "/v1/executions/e/artifacts/none")).json.error);
   const slow = { key: keyOf("one"), body: { program: "return await tools.crm.slow({})", wait: false } };
   await door.ask("POST", "/v1/executions", slow);
@@ -46,7 +46,7 @@ test("each error of the runtime and each refusal of the server has a code and on
   for (let times = 0; times < 2; times += 1) await door.ask("GET", "/v1/executions", { key: keyOf("few") });
   refusals.push((await door.ask("GET", "/v1/executions", { key: keyOf("few") })).json.error);
   await door.server.close({ drainMs: 0 });
-  refusals.push((await door.ask("POST", "/v1/executions", { body: { program: "return 1" } })).json.error);
+  refusals.push((await door.run({ program: "return 1" })).json.error);
   expect(JSON.stringify(refusals)).not.toContain("secret");
   // How long a key has to wait depends on the moment. What is the operator's alone is told alike.
   const sentences = refusals.map((one) => ({ ...one, message: one.message.replace(/\d+ s\./, "N s.") }));

@@ -30,6 +30,8 @@ export interface OpenServer extends AsyncDisposable {
   /** Calls of `crm.slow` wait for this. */
   readonly slow: { readonly release: () => void; readonly begun: () => Promise<void> };
   readonly ask: (method: string, path: string, options?: AskOptions) => Promise<Answer>;
+  /** Asks for a program to be run. */
+  readonly run: (body: unknown, key?: string) => Promise<Answer>;
 }
 
 export interface AskOptions {
@@ -86,6 +88,7 @@ export async function openServer(
     errors,
     slow: { release: () => released.resolve(), begun: () => begun.promise },
     ask: (method, path, asked) => ask(server, method, path, asked),
+    run: (body, key) => ask(server, "POST", "/v1/executions", { body, key }),
     async [Symbol.asyncDispose]() {
       released.resolve();
       await server.close({ drainMs: 0 });

@@ -12,7 +12,7 @@ const SAVES = `
 
 test("what a program has kept is read by its name, as JSON that no browser shows", async () => {
   await using door = await openServer();
-  await door.ask("POST", "/v1/executions", { body: { program: SAVES, id: "e" } });
+  await door.run({ program: SAVES, id: "e" });
   const rows = await door.ask("GET", "/v1/executions/e/artifacts/rows");
   expect([rows.status, rows.text]).toEqual([200, '[{"id":"<script>"}]']);
   expect(Object.fromEntries(rows.headers)).toMatchObject({
@@ -27,7 +27,7 @@ test("what a program has kept is read by its name, as JSON that no browser shows
 
 test("a value that is too large for the report is whole there, under the name that the report has", async () => {
   await using door = await openServer();
-  const { json } = await door.ask("POST", "/v1/executions", { body: { program: "return Array(50_000).fill('x')" } });
+  const { json } = await door.run({ program: "return Array(50_000).fill('x')" });
   const [{ name, bytes }] = json.artifacts;
   const whole = await door.ask("GET", `/v1/executions/${json.execution}/artifacts/${name}`);
   expect([whole.json.length, whole.text.length]).toEqual([50_000, bytes]);
@@ -37,7 +37,7 @@ test.each(["none", "__proto__"])(
   "under another name, like %s, there is nothing, and those that there are can be found",
   async (name) => {
     await using door = await openServer();
-    await door.ask("POST", "/v1/executions", { body: { program: SAVES, id: "e" } });
+    await door.run({ program: SAVES, id: "e" });
     const { error } = (await door.ask("GET", `/v1/executions/e/artifacts/${name}`)).json;
     expect([error.code, error.message]).toEqual([
       "artifact_unknown",

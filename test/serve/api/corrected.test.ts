@@ -6,10 +6,10 @@ const FAILS = `${CALL} throw new Error("the last line is wrong");`;
 
 test("a corrected program is answered as the one before it, and all that tells of it has the ids of its tenant", async () => {
   await using door = await openServer();
-  const first = await door.ask("POST", "/v1/executions", { body: { program: FAILS, id: "first" } });
+  const first = await door.run({ program: FAILS, id: "first" });
   expect(first.json.outcome.type).toBe("failed");
   const body = { program: `${CALL} return found;`, corrects: "first", maxAgeMs: 60_000, id: "second" };
-  const { status, json } = await door.ask("POST", "/v1/executions", { body });
+  const { status, json } = await door.run(body);
   const from = { execution: "first", callId: "1" };
   expect(status).toBe(200);
   expect(json).toMatchObject({
@@ -18,7 +18,7 @@ test("a corrected program is answered as the one before it, and all that tells o
     usage: { calls: 1, reused: 1 },
   });
   // The same request again gives the same execution.
-  expect((await door.ask("POST", "/v1/executions", { body })).json.calls).toEqual(json.calls);
+  expect((await door.run(body)).json.calls).toEqual(json.calls);
   expect((await door.ask("GET", "/v1/executions/second")).json.calls).toMatchObject([{ from }]);
   expect((await door.ask("GET", "/v1/executions/second/view")).json).toMatchObject({
     corrects: "first",

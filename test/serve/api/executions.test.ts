@@ -7,9 +7,7 @@ const PAY = "const paid = await tools.bank.pay({ amount: 3 }); return paid;";
 
 test("a program runs, and its report equals the library's", async () => {
   await using door = await openServer();
-  const { status, json } = await door.ask("POST", "/v1/executions", {
-    body: { program: "console.log('hello'); return await tools.crm.find({})" },
-  });
+  const { status, json } = await door.run({ program: "console.log('hello'); return await tools.crm.find({})" });
   expect(status).toBe(200);
   expect(json).toMatchObject({
     kind: "program",
@@ -25,15 +23,13 @@ test("a program runs, and its report equals the library's", async () => {
 test("a program with a call that would be refused ends before any call", async () => {
   using _ = checkPrograms();
   await using door = await openServer();
-  const { json } = await door.ask("POST", "/v1/executions", {
-    body: { program: "await tools.crm.find({}); return tools.crm.nope({});" },
-  });
+  const { json } = await door.run({ program: "await tools.crm.find({}); return tools.crm.nope({});" });
   expect(json).toMatchObject({ calls: [], outcome: { type: "failed", fault: { code: "calls_invalid", line: 1 } } });
 });
 
 test("a waiting program is decided over HTTP, with the key as its signature, and continues by itself", async () => {
   await using door = await openServer();
-  const waiting = await door.ask("POST", "/v1/executions", { body: { program: PAY, id: "order-1" } });
+  const waiting = await door.run({ program: PAY, id: "order-1" });
   expect(waiting.json).toMatchObject({ execution: "order-1", state: "waiting" });
   const { callId } = waiting.json.outcome.approvals[0];
   const decided = await door.ask("POST", "/v1/executions/order-1/decisions", {
@@ -53,7 +49,7 @@ test("a waiting program is decided over HTTP, with the key as its signature, and
 test("a client answers its calls, and a wrong result is refused while the call waits on", async () => {
   await using door = await openServer();
   const program = "return (await tools.desk.ask({})).said";
-  const waiting = await door.ask("POST", "/v1/executions", { body: { program, id: "q" } });
+  const waiting = await door.run({ program, id: "q" });
   const { callId } = waiting.json.outcome.calls[0];
   const wrong = await door.ask("POST", "/v1/executions/q/results", { body: { results: { [callId]: { value: 4 } } } });
   expect([wrong.status, wrong.json.error.code]).toEqual([400, "option_invalid"]);
@@ -70,7 +66,7 @@ test("a client answers its calls, and a wrong result is refused while the call w
 test("without waiting, the answer is the id of an execution that the journal has", async () => {
   await using door = await openServer();
   const body = { program: "return await tools.crm.slow({})", wait: false };
-  const { status, json } = await door.ask("POST", "/v1/executions", { body });
+  const { status, json } = await door.run(body);
   expect([status, json.state]).toEqual([202, "running"]);
   expect((await door.runtime.journal.find(json.execution)).ended).toBe(false);
   expect((await door.ask("GET", `/v1/executions/${json.execution}`)).json.state).toBe("running");
@@ -82,24 +78,24 @@ test("without waiting, the answer is the id of an execution that the journal has
 test("the same id joins the same program, and is refused for another one", async () => {
   await using door = await openServer();
   const body = { program: "return await tools.crm.slow({})", id: "same", wait: false };
-  expect((await door.ask("POST", "/v1/executions", { body })).status).toBe(202);
-  expect((await door.ask("POST", "/v1/executions", { body })).status).toBe(202);
+  expect((await door.run(body)).status).toBe(202);
+  expect((await door.run(body)).status).toBe(202);
   const other = { ...body, program: "return 2" };
-  const refused = await door.ask("POST", "/v1/executions", { body: other });
+  const refused = await door.run(other);
   expect([refused.status, refused.json.error.code]).toEqual([409, "execution_exists"]);
-  const joined = door.ask("POST", "/v1/executions", { body: { ...body, wait: true } });
+  const joined = door.run({ ...body, wait: true });
   door.slow.release();
   expect((await joined).json.outcome).toEqual({ type: "completed", value: 1 });
-  expect((await door.ask("POST", "/v1/executions", { body: { ...body, wait: true } })).json.outcome.value).toBe(1);
+  expect((await door.run({ ...body, wait: true })).json.outcome.value).toBe(1);
 });
 
 test("an execution is cancelled, whether it runs, waits or has ended", async () => {
   await using door = await openServer();
   const running = { program: "return await tools.crm.slow({})", id: "r", wait: false };
-  await door.ask("POST", "/v1/executions", { body: running });
+  await door.run(running);
   const cancelled = await door.ask("POST", "/v1/executions/r/cancel", { body: {} });
   expect(cancelled.json).toMatchObject({ state: "ended", outcome: { type: "cancelled" } });
-  await door.ask("POST", "/v1/executions", { body: { program: PAY, id: "w" } });
+  await door.run({ program: PAY, id: "w" });
   const left = await door.ask("POST", "/v1/executions/w/cancel", { body: {} });
   expect(left.json).toMatchObject({ state: "ended", outcome: { type: "cancelled" } });
   const again = await door.ask("POST", "/v1/executions/w/cancel", { body: {} });
@@ -108,7 +104,7 @@ test("an execution is cancelled, whether it runs, waits or has ended", async () 
 
 test("the list has pages, and filters by state, tool and text", async () => {
   await using door = await openServer();
-  const run = (program: string, id: string) => door.ask("POST", "/v1/executions", { body: { program, id } });
+  const run = (program: string, id: string) => door.run({ program, id });
   await run("return 'first'", "a");
   await run("return await tools.crm.find({})", "b");
   await run(PAY, "c");
@@ -131,7 +127,7 @@ test("pages of the list have each execution once, also one that a host began who
   await using door = await openServer();
   const begin = async (execution: string, aheadMs = 0) => {
     clock.jump(aheadMs);
-    await door.ask("POST", "/v1/executions", { body: { program: PAY, id: execution } });
+    await door.run({ program: PAY, id: execution });
     clock.jump(100_000 - aheadMs);
   };
   await begin("first");
@@ -165,10 +161,7 @@ test("limits only narrow, and a key's tools are the only ones", async () => {
   const asked = { key: keyOf("low"), body: { program, limits: { calls: 3 } } };
   const wide = await door.ask("POST", "/v1/executions", asked);
   expect([wide.status, wide.json.error.message]).toEqual([400, expect.stringMatching(/^body\.limits\.calls: .*\b2\b/)]);
-  const narrow = await door.ask("POST", "/v1/executions", {
-    key: keyOf("low"),
-    body: { program, limits: { calls: 1 } },
-  });
+  const narrow = await door.run({ program, limits: { calls: 1 } }, keyOf("low"));
   expect(narrow.json.usage.calls).toBe(2);
   const forbidden = { key: keyOf("low"), body: { program: "return await tools.bank.pay({ amount: 1 })" } };
   expect((await door.ask("POST", "/v1/executions", forbidden)).json.outcome.type).toBe("failed");
@@ -189,14 +182,14 @@ test.each([
   ["another language", { program: "return 1", language: "python" }, "body.language"],
 ])("a request with %s is told what to write", async (_name, body, message) => {
   await using door = await openServer();
-  const { status, json } = await door.ask("POST", "/v1/executions", { body });
+  const { status, json } = await door.run(body);
   expect([status, json.error.code]).toEqual([400, "request_invalid"]);
   expect(json.error.message).toContain(message);
 });
 
 test("clients are not told of commands of the operator", async () => {
   await using door = await openServer();
-  await door.ask("POST", "/v1/executions", { body: { program: PAY, id: "e" } });
+  await door.run({ program: PAY, id: "e" });
   const body = { decisions: { 7: { allow: true, note: "no" } } };
   const unknown = await door.ask("POST", "/v1/executions/e/decisions", { body });
   expect(unknown.json.error.message).toContain("GET /v1/executions/ID");
@@ -206,9 +199,7 @@ test("clients are not told of commands of the operator", async () => {
 
 test.each([true, false])("a source that is not valid has a report and no execution, with wait: %s", async (wait) => {
   await using door = await openServer();
-  const { status, json } = await door.ask("POST", "/v1/executions", {
-    body: { program: "return (", id: "e", wait },
-  });
+  const { status, json } = await door.run({ program: "return (", id: "e", wait });
   expect([status, json.outcome.fault.code]).toEqual([200, "syntax"]);
   expect((await door.ask("GET", "/v1/executions/e")).status).toBe(404);
   expect(door.errors).toEqual([]);
@@ -217,8 +208,7 @@ test.each([true, false])("a source that is not valid has a report and no executi
 test("GET with ?wait answers once the program has ended, or waits, or the time is over, and other requests are answered meanwhile", async () => {
   await using door = await openServer({ keys: KEYS }, { approve: () => "later" });
   const key = keyOf("ann");
-  const begin = (program: string, id: string) =>
-    door.ask("POST", "/v1/executions", { key, body: { program, id, wait: false } });
+  const begin = (program: string, id: string) => door.run({ program, id, wait: false }, key);
   await begin("return await tools.crm.slow({});", "slow");
   await door.slow.begun();
   const held = door.ask("GET", "/v1/executions/slow?wait=60", { key });

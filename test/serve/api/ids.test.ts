@@ -46,10 +46,7 @@ describe("whatever ids one tenant chooses", () => {
   test("code of the host gets the id that it chooses, and no key of another tenant sees what it has", async () => {
     await using door = await openServer({ keys: KEYS });
     const [attacker, other] = KEYS.keys;
-    await door.ask("POST", "/v1/executions", {
-      key: attacker?.key,
-      body: { program: "return 1", id: "nightly" },
-    });
+    await door.run({ program: "return 1", id: "nightly" }, attacker?.key);
     const own = await door.runtime.execute("return 2", { id: "nightly", tenant: other?.tenant ?? "" });
     expect(own.outcome).toEqual({ type: "completed", value: 2 });
     const seen = async (key: string | undefined) => (await door.ask("GET", "/v1/executions/nightly", { key })).json;
@@ -63,9 +60,7 @@ describe("whatever ids one tenant chooses", () => {
       await using door = await openServer({ keys: KEYS });
       const execution = "i".repeat(length);
       for (const { key } of KEYS.keys.slice(0, 2))
-        expect(
-          (await door.ask("POST", "/v1/executions", { key, body: { program: "return 1", id: execution } })).status,
-        ).toBe(200);
+        expect((await door.run({ program: "return 1", id: execution }, key)).status).toBe(200);
     },
   );
 });
@@ -74,7 +69,7 @@ test.each([".", "..", "a/b", "a%2Fb", "a?b#c", "a\\b", "%", "events", "日本", 
   "an execution under the id %j is found under it, or the id is refused",
   async (execution) => {
     await using door = await openServer();
-    const begun = await door.ask("POST", "/v1/executions", { body: { program: "return 1", id: execution } });
+    const begun = await door.run({ program: "return 1", id: execution });
     if (begun.status === 400) return;
     expect(begun.status).toBe(200);
     for (const tail of ["", "/view", "/events"]) {
@@ -88,7 +83,7 @@ test.each(["\u0000", "%00", "a".repeat(10_000), "..%2f..%2fetc", "\ud800", "a/".
   "a path with an id like %.20j is a 404 on every route of an execution",
   async (id) => {
     await using door = await openServer();
-    await door.ask("POST", "/v1/executions", { body: { program: "return 1", id: "x" } });
+    await door.run({ program: "return 1", id: "x" });
     const path = encodeURIComponent(id.toWellFormed());
     for (const tail of ["", "/view", "/events", `/calls/${path}`]) {
       const { status, text } = await door.ask("GET", `/v1/executions/${path}${tail}`);
@@ -106,7 +101,7 @@ test("under an id that another key has chosen beforehand, what a conversation st
   const key = keyOf("con");
   const child = childExecution(`${tagOf("acme")}invoice`, "call-1");
   const harmless = { program: "return 'harmless'", id: child };
-  expect((await door.ask("POST", "/v1/executions", { body: harmless })).status).toBe(200);
+  expect((await door.run(harmless)).status).toBe(200);
   await door.ask("POST", "/v1/conversations", { key, body: { id: "invoice", message: "pay" } });
   const { turns } = (await door.ask("GET", "/v1/executions/invoice/view", { key })).json;
   expect(turns[0].programs[0].execution).toBe(child);
@@ -116,7 +111,7 @@ test("under an id that another key has chosen beforehand, what a conversation st
     parent: { execution: "invoice" },
   });
   expect((await door.ask("GET", `/v1/executions/${child}`, { key })).json.waitsFor).toEqual(["bank.pay"]);
-  expect((await door.ask("POST", "/v1/executions", { body: harmless })).json.error.code).toBe("execution_exists");
+  expect((await door.run(harmless)).json.error.code).toBe("execution_exists");
   const decide = (id: string, call: string) =>
     door.ask("POST", `/v1/executions/${id}/decisions`, { body: { decisions: { [call]: { allow: true } } } });
   expect([(await decide(child, "1")).status, (await decide("invoice", "call-1/1")).status]).toEqual([409, 200]);

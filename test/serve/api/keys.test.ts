@@ -49,8 +49,8 @@ test("a key over its rate gets 429 with the time to wait, then requests one by o
 test("above the runtime's bound a 503 says that nothing was started", async () => {
   await using door = await openServer(undefined, { executions: { concurrency: 1, queued: 0 } });
   const slow = { program: "return await tools.crm.slow({})", wait: false };
-  expect((await door.ask("POST", "/v1/executions", { body: slow })).status).toBe(202);
-  const busy = await door.ask("POST", "/v1/executions", { body: RUN });
+  expect((await door.run(slow)).status).toBe(202);
+  const busy = await door.run(RUN);
   expect([busy.status, busy.json.error.code, busy.headers.get("retry-after")]).toEqual([503, "busy", "2"]);
   expect(door.errors).toEqual([]);
 });
@@ -59,7 +59,7 @@ test("without keys there is one token, and no listening where others can reach i
   await using door = await openServer({});
   const { token } = door.server;
   expect(token).toMatch(/^[\w-]{32}$/);
-  expect((await door.ask("POST", "/v1/executions", { key: token, body: RUN })).status).toBe(200);
+  expect((await door.run(RUN, token)).status).toBe(200);
   expect((await door.ask("GET", "/metrics", { key: token })).status).toBe(200);
   await expect(door.server.listen({ port: 0, host: "0.0.0.0" })).rejects.toMatchObject({ code: "option_invalid" });
 });

@@ -5,7 +5,7 @@ test("what an engine said before it died is for the operator, and in no answer",
   await using door = await openServer();
   const { journal } = door.runtime;
   const body = { program: "await tools.bank.pay({ amount: 3 })" };
-  const { execution } = (await door.ask("POST", "/v1/executions", { body })).json;
+  const { execution } = (await door.run(body)).json;
   const { records } = await journal.find(execution);
   const detail = "the engine ended with SIGABRT: /srv/secret/bin/node";
   const outcome = JSON.stringify({ type: "crashed", code: "engine_died", detail });

@@ -6,7 +6,7 @@ const UNITS = { type: "object", properties: { units: { type: "integer" } }, requ
 
 test("a value that does not fit the schema of the request ends the program, with what was expected", async () => {
   await using door = await openServer();
-  const run = (program: string) => door.ask("POST", "/v1/executions", { body: { program, result: UNITS } });
+  const run = (program: string) => door.run({ program, result: UNITS });
   expect((await run("return { units: 3 }")).json.outcome).toEqual({ type: "completed", value: { units: 3 } });
   const { status, json } = await run("return { units: 'many' }");
   expect([status, json.outcome.type, json.outcome.fault.code]).toEqual([200, "failed", "result_invalid"]);
@@ -28,7 +28,7 @@ test.each([
   await using door = await openServer();
   for (const wait of [true, false]) {
     const body = { program: "return await tools.crm.find({})", result, wait };
-    const { status, json } = await door.ask("POST", "/v1/executions", { body });
+    const { status, json } = await door.run(body);
     expect([status, json.error.code]).toEqual([400, "request_invalid"]);
     expect(json.error.message).toContain(place);
   }
@@ -40,13 +40,13 @@ test("a schema that a client has sent may take fewer steps than one of the host"
   await using door = await openServer();
   const result = { allOf: Array.from({ length: 40 }, (_, n) => ({ items: { minimum: -n } })) };
   const program = "return Array.from({ length: 39_000 }, (_, n) => n)";
-  const { json } = await door.ask("POST", "/v1/executions", { body: { program, result } });
+  const { json } = await door.run({ program, result });
   expect(json.outcome.fault).toMatchObject({
     code: "result_invalid",
     message: expect.stringContaining("too long") as string,
   });
   const own = await door.runtime.execute(program, { result: jsonSchema(result) });
   expect(own.outcome.type).toBe("completed");
-  const few = await door.ask("POST", "/v1/executions", { body: { program, result: { items: { minimum: 0 } } } });
+  const few = await door.run({ program, result: { items: { minimum: 0 } } });
   expect(few.json.outcome.type).toBe("completed");
 });

@@ -9,9 +9,7 @@ import { KEYS, keyOf, openServer } from "../servers.ts";
 const without = (id: string) => ({ keys: KEYS.keys.filter((key) => key.id !== id) });
 test.each(["GET", "HEAD"])("a stream that is asked for with %s and left is not counted any more", async (method) => {
   await using door = await openServer();
-  await door.ask("POST", "/v1/executions", {
-    body: { program: "return await tools.crm.slow({})", id: "long", wait: false },
-  });
+  await door.run({ program: "return await tools.crm.slow({})", id: "long", wait: false });
   for (let n = 0; n < 400; n += 1) {
     const response = await door.server.fetch(
       new Request("http://localhost/v1/executions/long/events", {
@@ -29,20 +27,18 @@ test.each(["GET", "HEAD"])("a stream that is asked for with %s and left is not c
 test("a key runs no more at once than it may, also with requests that come together and with ids of its choice", async () => {
   await using door = await openServer();
   const slow = (n: number) => ({ program: "return await tools.crm.slow({})", wait: false, id: `id-${n}` });
-  const answers = await Promise.all(
-    Array.from({ length: 20 }, (_, n) => door.ask("POST", "/v1/executions", { key: keyOf("one"), body: slow(n) })),
-  );
+  const answers = await Promise.all(Array.from({ length: 20 }, (_, n) => door.run(slow(n), keyOf("one"))));
   expect(answers.filter(({ status }) => status === 202)).toHaveLength(1);
   const refused = answers.filter(({ status }) => status === 429);
   expect(refused).toHaveLength(19);
   expect([refused[0]?.json.error.code, refused[0]?.headers.get("retry-after")]).toEqual(["too_many_at_once", "1"]);
-  expect((await door.ask("POST", "/v1/executions", { body: { program: "return 1" } })).status).toBe(200);
+  expect((await door.run({ program: "return 1" })).status).toBe(200);
 });
 
 test("a decision is signed with the key, however long a name the client gives", async () => {
   await using door = await openServer();
   const program = "return await tools.bank.pay({ amount: 3 })";
-  await door.ask("POST", "/v1/executions", { body: { program, id: "pays" } });
+  await door.run({ program, id: "pays" });
   const by = "the boss".padEnd(256, " ");
   await door.ask("POST", "/v1/executions/pays/decisions", { body: { decisions: { 1: { allow: true, by } } } });
   const { text } = await door.ask("GET", "/v1/executions/pays/events");
@@ -51,7 +47,7 @@ test("a decision is signed with the key, however long a name the client gives", 
 
 test("decisions about many calls read an execution once", async () => {
   await using door = await openServer();
-  await door.ask("POST", "/v1/executions", { body: { program: "return 1", id: "ended" } });
+  await door.run({ program: "return 1", id: "ended" });
   const read = vi.spyOn(door.runtime.journal, "read");
   const decisions = Object.fromEntries(Array.from({ length: 1000 }, (_, n) => [`${n}`, { allow: true }]));
   const answer = await door.ask("POST", "/v1/executions/ended/decisions", { body: { decisions } });
@@ -92,7 +88,7 @@ test("keys can be replaced after a tool of one that stays is gone, and that one 
   door.server.setKeys(without("ann"));
   expect((await door.ask("GET", "/v1/executions")).status).toBe(401);
   const program = "return Object.keys(tools)";
-  const { json } = await door.ask("POST", "/v1/executions", { key: keyOf("low"), body: { program } });
+  const { json } = await door.run({ program }, keyOf("low"));
   expect(json.outcome.value).not.toContain("bank");
 });
 
@@ -112,8 +108,7 @@ test.each(ALL_TESTS ? ["running", "waiting", "ended"] : ["ended"])(
     };
     await using door = await openServer(undefined, { journal });
     for (let n = 0; n < 12; n += 1)
-      for (const program of ["return await tools.desk.ask({})", "return 1"])
-        await door.ask("POST", "/v1/executions", { body: { program } });
+      for (const program of ["return await tools.desk.ask({})", "return 1"]) await door.run({ program });
     let turns = 0;
     let isOver = false;
     const turn = () => {
@@ -131,10 +126,10 @@ test("of an execution that a key may not read, the list has id, kind, state and 
   const model = scriptedModel([{ text: "a secret answer" }]);
   await using door = await openServer({ keys: KEYS, model });
   const program = "// A secret\nreturn await tools.bank.pay({ amount: 77 })";
-  await door.ask("POST", "/v1/executions", { body: { program, id: "waits" } });
-  await door.ask("POST", "/v1/executions", { body: { program: "return 'a secret'", id: "ended" } });
+  await door.run({ program, id: "waits" });
+  await door.run({ program: "return 'a secret'", id: "ended" });
   await door.ask("POST", "/v1/conversations", { key: keyOf("con"), body: { id: "talk", message: "a secret" } });
-  await door.ask("POST", "/v1/executions", { key: keyOf("low"), body: { program: "return 'own'", id: "own" } });
+  await door.run({ program: "return 'own'", id: "own" }, keyOf("low"));
   const listed = async (query = "", id = "low") =>
     (await door.ask("GET", `/v1/executions${query}`, { key: keyOf(id) })).json.executions as { execution: string }[];
   const ids = async (query: string, id?: string) => (await listed(query, id)).map(({ execution }) => execution);
@@ -159,8 +154,7 @@ test("a key runs no more at once than it may, also of programs that have waited 
   await using door = await openServer();
   const key = keyOf("one");
   const program = "await tools.desk.ask({}); return await tools.crm.slow({})";
-  for (const execution of ["a", "b"])
-    await door.ask("POST", "/v1/executions", { key, body: { program, id: execution } });
+  for (const execution of ["a", "b"]) await door.run({ program, id: execution }, key);
   const answer = (id: string) =>
     door.ask("POST", `/v1/executions/${id}/results`, { key, body: { results: { 1: { value: { said: "x" } } } } });
   expect((await answer("a")).status).toBe(200);

@@ -17,9 +17,7 @@ test.each(
   ),
 )("a body of $path with 10,000 fields $which is refused before they are checked", async ({ path, body, fields }) => {
   await using door = await openServer();
-  await door.ask("POST", "/v1/executions", {
-    body: { program: "return await tools.desk.ask({})", id: "waits" },
-  });
+  await door.run({ program: "return await tools.desk.ask({})", id: "waits" });
   const checked = vi.spyOn(body as z.ZodType, "safeParse");
   const answer = await door.ask("POST", path.replace(":id", "waits"), { key: keyOf("con"), body: fields });
   expect([answer.status, answer.json.error.code]).toEqual([400, "request_invalid"]);
@@ -56,7 +54,7 @@ test.each(
 test("a value may have as many fields and entries as a body holds", async () => {
   await using door = await openServer();
   const program = "return await tools.desk.ask({})";
-  await door.ask("POST", "/v1/executions", { body: { program, id: "waits" } });
+  await door.run({ program, id: "waits" });
   const value = { said: "x", ...wide(1), list: Array(10_000).fill(1) };
   const answer = await door.ask("POST", "/v1/executions/waits/results", { body: { results: { 1: { value } } } });
   expect(answer.text).not.toContain("at most 1000");
@@ -67,7 +65,7 @@ test("clients that cancel and decide at the same time are told the outcome", asy
   const program = "return await tools.bank.pay({ amount: 1 })";
   for (let n = 0; n < (ALL_TESTS ? 20 : 5); n += 1) {
     const path = `/v1/executions/race-${n}`;
-    await door.ask("POST", "/v1/executions", { body: { program, id: `race-${n}` } });
+    await door.run({ program, id: `race-${n}` });
     const decided = { body: { decisions: { 1: { allow: true } } } };
     const cancels = [0, 1, 2].map(() => door.ask("POST", `${path}/cancel`, { body: {} }));
     const [decision, ...cancelled] = await Promise.all([door.ask("POST", `${path}/decisions`, decided), ...cancels]);

@@ -29,7 +29,7 @@ async function stream(door: OpenServer, id: string, after?: string): Promise<Rea
 test("events come as they happen", async () => {
   await using door = await openServer();
   const program = "console.log('before'); await tools.crm.slow({}); console.log('after'); return 1";
-  await door.ask("POST", "/v1/executions", { body: { program, id: "live", wait: false } });
+  await door.run({ program, id: "live", wait: false });
   const reader = await stream(door, "live");
   let text = "";
   const until = async (part: string) => {
@@ -51,7 +51,7 @@ test("a client that reconnects after any event gets the later events, each once"
   await using door = await openServer();
   const program =
     "console.log('a'); await tools.crm.find({}); console.log('b'); await Promise.all([tools.crm.find({}), tools.crm.find({})]); return 1";
-  await door.ask("POST", "/v1/executions", { body: { program, id: "e" } });
+  await door.run({ program, id: "e" });
   const all = idsIn((await door.ask("GET", "/v1/executions/e/events")).text);
   expect(all.length).toBeGreaterThan(8);
   for (const [index, id] of all.entries()) {
@@ -68,7 +68,7 @@ test("a client reconnects after a restart of the server without losing or repeat
   let first = "";
   {
     await using door = await openServer(undefined, { journal });
-    await door.ask("POST", "/v1/executions", { body });
+    await door.run(body);
     const reader = await stream(door, "e");
     await door.slow.begun();
     while (!/call_started[^]*call_started/.test(first)) first += new TextDecoder().decode((await reader.read()).value);
@@ -101,7 +101,7 @@ test("a stream reads nothing ahead for a client that reads nothing", async () =>
   });
   const program =
     "for (let n = 0; n < 2000; n += 1) { console.log('x'.repeat(100)); await tools.crm.find({}); } return 1";
-  await door.ask("POST", "/v1/executions", { body: { program, id: "e" } });
+  await door.run({ program, id: "e" });
   read = 0;
   const reader = await stream(door, "e");
   for (let chunk = 0; chunk < 3; chunk += 1) await reader.read();
@@ -118,7 +118,7 @@ testOfAll("the connection of a client that never reads is ended, and a slow read
   const program =
     "for (let n = 0; n < 20000; n += 1) { console.log('x'.repeat(900)); if (n % 10 === 0) await tools.crm.find({}); } return 1";
   const body = { program, id: "e", limits: { outputBytes: 2048 } };
-  await door.ask("POST", "/v1/executions", { key: keyOf("tok"), body });
+  await door.run(body, keyOf("tok"));
   const { port } = new URL(url);
   const socket = connect(Number(port), "127.0.0.1");
   socket.on("error", () => {});
@@ -188,7 +188,7 @@ testOfAll(
   async () => {
     await using door = await openServer();
     const program = "await Promise.all(Array.from({ length: 9000 }, () => tools.bank.pay({ amount: 1 }))); return 1";
-    const begun = await door.ask("POST", "/v1/executions", { body: { program, id: "e" } });
+    const begun = await door.run({ program, id: "e" });
     expect(begun.json.state).toBe("waiting");
     const readers: ReadableStreamDefaultReader<Uint8Array>[] = [];
     const last = async () => {

@@ -35,7 +35,7 @@ test("a client is given the view once, then its changes to the end, which make t
   await using door = await openServer();
   const program = `// ${"x".repeat(5000)}
 console.log('before'); await tools.crm.find({}); await tools.crm.slow({}); console.log('after'); return 1`;
-  await door.ask("POST", "/v1/executions", { body: { program, id: "live", wait: false } });
+  await door.run({ program, id: "live", wait: false });
   const following = follow(door, "live");
   await following.until(({ calls }) => calls.some(({ tool, state }) => tool === "crm.slow" && state === "open"));
   door.slow.release();

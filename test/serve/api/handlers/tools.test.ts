@@ -88,7 +88,7 @@ test("a client is shown the types that its own tenant has observed, in the list,
   const keys = { keys: KEYS.keys.filter(({ id }) => id === "ann" || id === "bob") };
   await using door = await openServer({ keys }, { tools: [list], observeResults: true });
   const told = async (id: string, path: string) => (await door.ask("GET", `/v1/tools${path}`, { key: keyOf(id) })).text;
-  await door.ask("POST", "/v1/executions", { body: { program: "await tools.desk.list({}); return 1;" } });
+  await door.run({ program: "await tools.desk.list({}); return 1;" });
   for (const path of ["", "/search?q=list"]) {
     expect(await told("ann", path)).toContain("Promise<{ ofAcme: number }>");
     expect(await told("bob", path)).toContain("desk.list");
