@@ -57,11 +57,11 @@ export class Given<Item> {
 /** What was not given, as `12 more matches in 3 files`, and what was not looked at. */
 export function seenBy({ isCut, passedOver }: Search, left: number, what: string) {
   const said = [
-    ...(left === 0 ? [] : [`${left} more ${what}: give a narrower path or files, or a higher limit`]),
-    ...(isCut ? [`the search ended after ${MAX_ENTRIES} entries of folders: give a path further down`] : []),
-  ];
+    left > 0 && `${left} more ${what}: give a narrower path or files, or a higher limit`,
+    isCut && `the search ended after ${MAX_ENTRIES} entries of folders: give a path further down`,
+  ].filter((one) => one !== false);
   return {
-    ...(said.length === 0 ? {} : { more: said.join("; ") }),
-    ...(Object.keys(passedOver).length === 0 ? {} : { passedOver }),
+    more: said.length === 0 ? undefined : said.join("; "),
+    passedOver: Object.keys(passedOver).length === 0 ? undefined : passedOver,
   };
 }

@@ -65,13 +65,10 @@ export async function grepFiles(
       // An expression may take as long for each of a thousand short lines as for one long line.
       if (line === undefined || test.isExpression) await search.next();
       if (line === undefined) continue;
-      if (line.bytes.length > LINE_BYTES) search.pass("longLines");
-      else {
-        const text = line.bytes.toString("utf8");
-        const isMatch = test.fits(text);
-        if (isMatch === undefined) search.pass("longLines");
-        if (isMatch && !given.add({ path: file.path, line: line.number, text: shown(text) })) leftIn.add(file.path);
-      }
+      const text = line.bytes.length > LINE_BYTES ? undefined : line.bytes.toString("utf8");
+      const isMatch = text === undefined ? undefined : test.fits(text);
+      if (isMatch === undefined) search.pass("longLines");
+      if (isMatch && !given.add({ path: file.path, line: line.number, text: shown(text) })) leftIn.add(file.path);
     }
   }
   const { items: matches, left } = given;
@@ -137,6 +134,6 @@ function linearPattern(source: string): LinearPattern {
   }
 }
 
-function shown(text: string): string {
+function shown(text = ""): string {
   return text.length > SHOWN_CHARACTERS ? `${text.slice(0, SHOWN_CHARACTERS).toWellFormed()}…` : text;
 }

@@ -39,9 +39,11 @@ export async function readPage(
   const bytes = await workspace.read(place, fileBytes);
   if (!isText(bytes)) throw failed(binaryText(path, bytes));
   const isDirect = caller === "direct";
-  const page = new Page(isDirect ? pageBytes : PROGRAM_PAGE_BYTES, isDirect ? LINE_CHARACTERS : PROGRAM_PAGE_BYTES);
+  const maxBytes = isDirect ? pageBytes : PROGRAM_PAGE_BYTES;
+  const maxCharacters = isDirect ? LINE_CHARACTERS : PROGRAM_PAGE_BYTES;
   const pace = new Pace(new Lane(tenant));
-  let lines = 0;
+  const page: string[] = [];
+  let [lines, pageSize, cut] = [0, 0, 0];
   for (const line of linesOf(bytes)) {
     if (line === undefined) {
       await pace.rest();
@@ -49,59 +51,28 @@ export async function readPage(
       continue;
     }
     lines = line.number;
-    if (lines < offset || lines >= offset + limit) continue;
-    page.add(numbered ? `${lines}\t` : "", line.bytes);
+    // The first line is always taken, cut if need be.
+    if (lines < offset || lines >= offset + limit || (page.length > 0 && pageSize > maxBytes)) continue;
+    const text = line.bytes.toString("utf8", 0, maxCharacters * 4);
+    const isCut = text.length > maxCharacters;
+    const whole = isCut
+      ? `${text.slice(0, maxCharacters).toWellFormed()}… (cut: the line has ${line.bytes.length} bytes)`
+      : text;
+    const shown = numbered ? `${lines}\t${whole}` : whole;
+    pageSize += Buffer.byteLength(JSON.stringify(shown));
+    if (page.length > 0 && pageSize > maxBytes) continue;
+    page.push(shown);
+    if (isCut) cut += 1;
   }
   if (offset > Math.max(lines, 1))
     throw failed(`${quoted(path)} has ${lines} lines: offset is from 1 to ${Math.max(lines, 1)}.`);
-  const more = page.moreOf(lines, offset);
-  return { path, lines, text: page.text, ...(more === "" ? {} : { more }) };
-}
-
-/** Lines that are gathered until the next one does not fit. The first line is always taken, cut if need be. */
-class Page {
-  readonly #maxBytes: number;
-  readonly #lineCharacters: number;
-  readonly #lines: string[] = [];
-  #bytes = 0;
-  #isFull = false;
-  #cut = 0;
-
-  constructor(maxBytes: number, lineCharacters: number) {
-    this.#maxBytes = maxBytes;
-    this.#lineCharacters = lineCharacters;
-  }
-
-  get text(): string {
-    return this.#lines.join("\n");
-  }
-
-  add(number: string, bytes: Buffer): void {
-    if (this.#isFull) return;
-    const line = number + this.#shown(bytes);
-    const size = Buffer.byteLength(JSON.stringify(line));
-    this.#isFull = this.#lines.length > 0 && this.#bytes + size > this.#maxBytes;
-    if (this.#isFull) return;
-    this.#bytes += size;
-    this.#lines.push(line);
-  }
-
-  #shown(bytes: Buffer): string {
-    const text = bytes.toString("utf8", 0, this.#lineCharacters * 4);
-    if (text.length <= this.#lineCharacters) return text;
-    this.#cut += 1;
-    return `${text.slice(0, this.#lineCharacters).toWellFormed()}… (cut: the line has ${bytes.length} bytes)`;
-  }
-
-  /** What the page leaves out of a file with this many lines, in words; empty if it has the whole rest. */
-  moreOf(lines: number, offset: number): string {
-    const next = offset + this.#lines.length;
-    const left = lines - next + 1;
-    return [
-      ...(left > 0 ? [`${left} more ${left === 1 ? "line" : "lines"}: offset=${next}`] : []),
-      ...(this.#cut > 0 ? [`${this.#cut} ${this.#cut === 1 ? "line was" : "lines were"} cut`] : []),
-    ].join("; ");
-  }
+  const next = offset + page.length;
+  const left = lines - next + 1;
+  const more = [
+    left > 0 && `${left} more ${left === 1 ? "line" : "lines"}: offset=${next}`,
+    cut > 0 && `${cut} ${cut === 1 ? "line was" : "lines were"} cut`,
+  ].filter((one) => one !== false);
+  return { path, lines, text: page.join("\n"), more: more.length === 0 ? undefined : more.join("; ") };
 }
 
 function binaryText(path: string, bytes: Buffer): string {

@@ -10,7 +10,7 @@ import {
   words,
 } from "../../base/index.ts";
 import { defineTool } from "../../tools/define-tool.ts";
-import { ALLOWED_CALLERS, type CallContext, type Caller, type Tool } from "../../tools/tool.ts";
+import { ALLOWED_CALLERS, type CallContext, type Tool } from "../../tools/tool.ts";
 import { PatternRefused } from "../../tools/json-schema/index.ts";
 import { Glob } from "./glob.ts";
 import { GREP_INPUT, GREP_OUTPUT, grepFiles } from "./grep-files.ts";
@@ -54,8 +54,10 @@ export function workspaceTools(options: WorkspaceOptions): readonly Tool[] {
   const { root, exclude, allowedCallers, fileBytes, pageBytes } = readOptions(SUBJECT, options, WORKSPACE_RULES);
   const workspace = new Workspace(root, exclude.map(excludedGlob));
   const sizes = { fileBytes, pageBytes };
-  const except = exceptText(exclude);
-  const common = { allowedCallers: allowedCallers, effect: "read", concurrency: 16 } as const;
+  // What the tools do not have, so that a model does not look for it.
+  const named = [...exclude.slice(0, EXCLUDED_NAMED), ...(exclude.length > EXCLUDED_NAMED ? ["and more"] : [])];
+  const except = exclude.length === 0 ? "" : ` Without ${named.join(", ")}.`;
+  const common = { allowedCallers, effect: "read", concurrency: 16 } as const;
   const tools: Tool[] = [
     defineTool({
       ...common,
@@ -81,18 +83,17 @@ export function workspaceTools(options: WorkspaceOptions): readonly Tool[] {
       outputSchema: LIST_OUTPUT,
       execute: (input, context) => listFiles(workspace, input, context, sizes),
     }),
+    defineTool({
+      ...common,
+      allowedCallers: ["direct"],
+      name: "view_image",
+      description: "Shows you an image of the workspace: PNG, JPEG, GIF or WebP.",
+      inputSchema: VIEW_INPUT,
+      outputSchema: VIEW_OUTPUT,
+      execute: (input) => viewImage(workspace, input),
+    }),
   ];
-  if (!allowedCallers.includes("direct")) return tools;
-  const viewer = defineTool({
-    ...common,
-    allowedCallers: ["direct"] as readonly Caller[],
-    name: "view_image",
-    description: "Shows you an image of the workspace: PNG, JPEG, GIF or WebP.",
-    inputSchema: VIEW_INPUT,
-    outputSchema: VIEW_OUTPUT,
-    execute: (input) => viewImage(workspace, input),
-  });
-  return [...tools, viewer];
+  return allowedCallers.includes("direct") ? tools : tools.slice(0, -1);
 }
 
 function excludedGlob(source: unknown, index: number): Glob {
@@ -105,13 +106,6 @@ function excludedGlob(source: unknown, index: number): Glob {
   } catch (error) {
     throw error instanceof PatternRefused ? optionError(option, `${expected}; it ${error.message}`, source) : error;
   }
-}
-
-/** What the tools do not have, so that a model does not look for it. */
-function exceptText(exclude: readonly string[]): string {
-  if (exclude.length === 0) return "";
-  const named = exclude.slice(0, EXCLUDED_NAMED).join(", ");
-  return ` Without ${named}${exclude.length > EXCLUDED_NAMED ? " and more" : ""}.`;
 }
 
 /** Paths that are given, if the call does not say how many, and at most. */

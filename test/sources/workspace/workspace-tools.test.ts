@@ -50,7 +50,7 @@ test("what the host excludes does not exist, and the tools say what that is", as
   expect(folder.tools[0]?.description).toContain("Without *.pem, docs/old.");
   expect(workspaceTools({ root: folder.root, exclude: [] })[0]?.description).not.toContain("Without");
   const many = workspaceTools({ root: folder.root, exclude: Array.from({ length: 13 }, (_, index) => `x${index}`) });
-  expect(many[0]?.description).toContain("x11 and more.");
+  expect(many[0]?.description).toContain("x11, and more.");
 });
 
 test("nothing that a model is told says where the workspace lies", async () => {
