@@ -49,7 +49,8 @@ export interface ToolList {
   readonly listed: ReadonlyMap<string, KnownEntry>;
   /** The server's own name of each tool, by its name here. */
   readonly originalOf: ReadonlyMap<string, string>;
-  readonly known: ReadonlyMap<string, MadeTool>;
+  /** What was made, by name and digest. */
+  readonly made: ReadonlyMap<string, MadeTool>;
 }
 
 interface MadeTool {
@@ -65,8 +66,8 @@ export interface ListReader {
   /** Whether the resources that results name may be read. */
   readonly resources?: boolean;
   readonly call: (tool: ServerTool, name: string, input: unknown, context: CallContext) => Promise<unknown>;
-  /** The tools of the list before. A tool that has not changed stays the same object. */
-  readonly known?: ToolList["known"];
+  /** Of the list before. A tool that has not changed stays the same object. */
+  readonly known?: ToolList["made"];
 }
 
 /** Makes tools of the entries of a server's list. The entries are not kept, so that a list may be read page by page. */
@@ -75,6 +76,7 @@ export class ToolListBuilder {
   readonly #problems: string[] = [];
   readonly #listed = new Map<string, KnownEntry>();
   readonly #named: Named[] = [];
+  readonly #made = new Map<string, MadeTool>();
   /** Of the patterns of all schemas in the list. */
   readonly #states = new PatternStates(SOURCE_STATES);
   readonly #pace = new Pace();
@@ -85,71 +87,95 @@ export class ToolListBuilder {
 
   /** Reads further entries. Rejects with `option_invalid` for a policy that is invalid. */
   async add(entries: readonly unknown[]): Promise<void> {
+    const method = this.#reader.resources ? namingResources(callingTool) : callingTool;
     for (const entry of entries) {
       await this.#pace.rest();
-      const read = readListed(entry);
-      const { resources } = this.#reader;
-      this.#take(entry, read, resources ? namingResources(callingTool) : callingTool);
+      this.#take(entry, method);
     }
   }
 
   /** Adds the tool that reads what results have named. A tool of the server that has its name stays as it is. */
   addReader(): void {
-    this.#take(READER, readListed(READER), readingResource);
+    this.#take(READER, readingResource);
   }
 
-  #take(entry: unknown, read: ListedTool | string, method: ProtocolMethod): void {
-    if (typeof read === "string") this.#leaveOut(entryName(entry), read);
-    else if (this.#listed.has(read.original))
-      this.#leaveOut(entryName(entry), "the server lists a tool of this name before");
-    else {
-      const { original, annotations, digest } = read;
-      const known = { original, annotations, digest };
-      this.#listed.set(original, known);
-      this.#named.push(this.#nameOf(read, known, method));
-    }
+  #take(entry: unknown, method: ProtocolMethod): void {
+    const read = readListed(entry);
+    if (typeof read === "string") return this.#leaveOut(entryName(entry), read);
+    const { original, annotations, digest } = read;
+    if (this.#listed.has(original))
+      return this.#leaveOut(entryName(entry), "the server lists a tool of this name before");
+    const listed = { original, annotations, digest };
+    this.#listed.set(original, listed);
+    const { source, policies } = this.#reader;
+    const given = typeof policies === "function" ? policies(original, annotations) : policies;
+    const policy = given === undefined || given === false ? given : checkPolicy(original, given);
+    const name = toolPath(source, (policy ? policy.name : undefined) ?? original);
+    const key = `${name} ${digest}`;
+    const made = policy && (this.#reader.known?.get(key) ?? this.#toolOf(read, name, policy, { listed, method }));
+    if (typeof made === "object") this.#made.set(key, made);
+    this.#named.push({ listed, name, made });
   }
 
   async finish(): Promise<ToolList> {
-    const named = this.#named;
-    const clashing = nameClashes(named);
+    const clashing = nameClashes(this.#named);
     const tools: Tool[] = [];
-    const known = new Map<string, MadeTool>();
     const unassigned: UnassignedTool[] = [];
-    for (const one of named) {
+    for (const one of this.#named) {
       await this.#pace.rest();
       const { name, made, listed } = one;
       const { original, annotations } = listed;
       const rival = clashing.get(one);
       if (rival) this.#leaveOut(JSON.stringify(original), clash(one, rival));
-      else if (made === false) continue;
       else if (made === undefined) unassigned.push({ name, original, annotations });
       else if (typeof made === "string") this.#leaveOut(JSON.stringify(original), made);
-      else {
+      else if (made !== false) {
         tools.push(made.tool);
-        known.set(keyOf(name, listed), made);
         if (made.unchecked.length > 0) this.#problems.push(uncheckedPart(name, made.unchecked));
       }
     }
-    const originalOf = new Map(named.map(({ name, listed: { original } }) => [name, original]));
-    return { tools, unassigned, problems: this.#problems, listed: this.#listed, originalOf, known };
+    const originalOf = new Map(this.#named.map(({ name, listed: { original } }) => [name, original]));
+    return { tools, unassigned, problems: this.#problems, listed: this.#listed, originalOf, made: this.#made };
   }
 
   #leaveOut(name: string, why: string): void {
     this.#problems.push(leftOut(name, why));
   }
 
-  #nameOf(read: ListedTool, listed: KnownEntry, method: ProtocolMethod): Named {
-    const { source, policies } = this.#reader;
-    const { original, annotations } = listed;
-    const given = typeof policies === "function" ? policies(original, annotations) : policies;
-    const policy = given === undefined || given === false ? given : checkPolicy(original, given);
-    const name = toolPath(source, (policy ? policy.name : undefined) ?? original);
-    return {
-      listed,
-      name,
-      made: policy && toolOf(this.#reader, read, { listed, name, policy, method, states: this.#states }),
-    };
+  #toolOf(
+    { inputSchema, outputSchema, outputFault, description }: ListedTool,
+    name: string,
+    policy: ToolPolicy,
+    served: Pick<ServerTool, "listed" | "method">,
+  ): MadeTool | string {
+    const { source, timeoutMs, call } = this.#reader;
+    try {
+      refuseUnnamedFields(name, inputSchema);
+      const unchecked = outputFault === undefined ? [] : [`its outputSchema ${outputFault}`];
+      const schemaOf = (given: Message, side: string) =>
+        schemaFrom(given, this.#states, (why) => void unchecked.push(`of its ${side}, ${why}`));
+      // A model reads of the other fields of an input, also where a part of it is none.
+      const whole = schemaOf(inputSchema, "input");
+      const input = whole ?? schemaFrom(inputSchema, this.#states, () => {}, true);
+      const output = outputSchema === undefined ? undefined : schemaOf(withoutFormats(outputSchema), "output");
+      const sent = (value: unknown) => (input ? withWholeNumbers(value, input) : value);
+      const whom = { ...served, headers: paramHeaders(inputSchema), declared: output !== undefined, sent };
+      const run = givingText((given, context) => call(whom, name, given, sourceContext(policy, context)));
+      const tool = defineTool({
+        timeoutMs,
+        ...withResult(policy, output, run),
+        ...(served.method === readingResource && { effect: "read" }),
+        source,
+        name,
+        description,
+        inputSchema: input ?? ANY_FIELDS,
+        ...(whole ? {} : { unknownFields: "allow" as const }),
+      });
+      return { tool: runsAt(`mcp ${source}`, tool), unchecked };
+    } catch (error) {
+      if (!PortcullisError.is(error)) throw error;
+      return error.message;
+    }
   }
 }
 
@@ -160,58 +186,8 @@ interface Named {
   readonly made: MadeTool | string | false | undefined;
 }
 
-interface MadeOf extends Pick<Named, "listed" | "name"> {
-  readonly policy: ToolPolicy;
-  readonly method: ProtocolMethod;
-  readonly states: PatternStates;
-}
-
 function clash(one: Named, other: Named): string {
   return `its name ${one.name} clashes with ${other.name} of ${JSON.stringify(other.listed.original)}; give one of them a name in its policy`;
-}
-
-function toolOf(
-  reader: ListReader,
-  { inputSchema, outputSchema, outputFault, description }: ListedTool,
-  { listed, name, policy, method, states }: MadeOf,
-): MadeTool | string {
-  const known = reader.known?.get(keyOf(name, listed));
-  if (known) return known;
-  const { source, timeoutMs, call } = reader;
-  try {
-    refuseUnnamedFields(name, inputSchema);
-    const unchecked = outputFault === undefined ? [] : [`its outputSchema ${outputFault}`];
-    const schemaOf = (given: Message, side: string) =>
-      schemaFrom(given, states, (why) => void unchecked.push(`of its ${side}, ${why}`));
-    // A model reads of the other fields of an input, also where a part of it is none.
-    const whole = schemaOf(inputSchema, "input");
-    const input = whole ?? schemaFrom(inputSchema, states, () => {}, true);
-    const output = outputSchema === undefined ? undefined : schemaOf(withoutFormats(outputSchema), "output");
-    const sent = (value: unknown) => (input ? withWholeNumbers(value, input) : value);
-    const served = { listed, headers: paramHeaders(inputSchema), declared: output !== undefined, sent, method };
-    const tool = defineTool({
-      timeoutMs,
-      ...withResult(
-        policy,
-        output,
-        givingText((input, context) => call(served, name, input, sourceContext(policy, context))),
-      ),
-      ...(method === readingResource && { effect: "read" }),
-      source,
-      name,
-      description,
-      inputSchema: input ?? ANY_FIELDS,
-      ...(whole ? {} : { unknownFields: "allow" as const }),
-    });
-    return { tool: runsAt(`mcp ${source}`, tool), unchecked };
-  } catch (error) {
-    if (!PortcullisError.is(error)) throw error;
-    return error.message;
-  }
-}
-
-function keyOf(name: string, { digest }: KnownEntry): string {
-  return `${name} ${digest}`;
 }
 
 /** Formats describe a result, and bind no server: those of Python say `date-time` of times without a zone. */

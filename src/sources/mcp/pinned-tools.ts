@@ -16,7 +16,7 @@ export class SourceTools {
     problems: [],
     listed: new Map(),
     originalOf: new Map(),
-    known: new Map(),
+    made: new Map(),
   };
   /** Why the list is not whole, or could not be read again. */
   problem: string | undefined;
@@ -43,14 +43,8 @@ export class SourceTools {
     this.#readings += 1;
     const reading = this.#readings;
     const { name: source, timeoutMs, pin, resources } = this.#server;
-    const builder = new ToolListBuilder({
-      source,
-      policies: this.#policies,
-      timeoutMs,
-      resources,
-      known: this.#list.known,
-      call: this.#call,
-    });
+    const [policies, call, known] = [this.#policies, this.#call, this.#list.made];
+    const builder = new ToolListBuilder({ source, policies, timeoutMs, resources, call, known });
     const problem = await session.listTools(signal, (entries) => builder.add(entries));
     if (resources && session.hasResources) builder.addReader();
     const list = await builder.finish();

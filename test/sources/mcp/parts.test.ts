@@ -27,10 +27,7 @@ test("whatever a server lists, the rest of the list stands, and every entry is a
     fc.asyncProperty(fc.array(entry, { maxLength: 8 }), async (entries) => {
       const all = [{ ...good, name: "surely.good" }, ...(JSON.parse(JSON.stringify(entries)) as unknown[])];
       const call = async () => {};
-      const { tools, problems, unassigned } = await listOf(
-        { source: "s", policies: READ, timeoutMs: 1000, call, known: new Map() },
-        all,
-      );
+      const { tools, problems, unassigned } = await listOf({ source: "s", policies: READ, timeoutMs: 1000, call }, all);
       expect(tools.map(({ name }) => name)).toContain("s.surely.good");
       const out = problems.filter((problem) => problem.includes(" is left out: "));
       expect(tools.length + out.length + unassigned.length).toBe(all.length);
