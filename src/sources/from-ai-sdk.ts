@@ -35,8 +35,8 @@ export function fromAiSdk(tools: Readonly<Record<string, AiSdkTool>>, policies: 
         name,
         description,
         inputSchema: schemaOf(name, inputSchema),
-        ...(outputSchema === undefined ? {} : { outputSchema: schemaOf(name, outputSchema) }),
-        ...(needsApproval === undefined ? {} : { needsApproval: (input) => asks(input, { messages: [] }) }),
+        outputSchema: outputSchema === undefined ? undefined : schemaOf(name, outputSchema),
+        needsApproval: needsApproval === undefined ? undefined : (input) => asks(input, { messages: [] }),
         execute: (input, { signal, callId }) =>
           lastOf((execute as Run)(input, { toolCallId: callId, messages: [], abortSignal: signal })),
       },

@@ -46,9 +46,10 @@ export function fromOpenAIAgents(
           name,
           description,
           inputSchema: foreignSchema("fromOpenAIAgents", name, parameters),
-          ...(typeof needsApproval === "function"
-            ? { needsApproval: (input) => (needsApproval as NeedsApproval)(runContext, input) }
-            : {}),
+          needsApproval:
+            typeof needsApproval === "function"
+              ? (input) => (needsApproval as NeedsApproval)(runContext, input)
+              : undefined,
           execute: async (input, { signal }) => {
             if (typeof isEnabled === "function" && !(await (isEnabled as IsEnabled)(runContext)))
               throw new PortcullisError("tool_failed", `${name} is not enabled.`);

@@ -69,7 +69,7 @@ export function adopt(
     name,
     description: description as string,
     inputSchema: input,
-    ...(needsApproval ? { approval: needsApproval } : {}),
+    approval: needsApproval,
     ...withResult(checkPolicy(name, policy), output, run),
     source,
   });

@@ -47,8 +47,8 @@ export async function readAnswers({ inputRequests = {}, requestState }: Message,
   if (answers.length === 0 && typeof requestState !== "string")
     throw new MalformedMessage("The server asked for input without a question.");
   return {
-    ...(answers.length === 0 ? {} : { inputResponses: Object.fromEntries(answers) }),
-    ...(typeof requestState === "string" ? { requestState } : {}),
+    inputResponses: answers.length === 0 ? undefined : Object.fromEntries(answers),
+    requestState: typeof requestState === "string" ? requestState : undefined,
   };
 }
 
@@ -64,7 +64,7 @@ async function answerOf(params: Message, ask: Ask): Promise<Reply> {
     elicitation: {
       message: message.slice(0, MESSAGE_LENGTH),
       fields: names.slice(0, FIELDS).map((field) => field.slice(0, FIELD_LENGTH)),
-      ...(names.length > 0 ? { schema: requestedSchema } : {}),
+      schema: names.length > 0 ? requestedSchema : undefined,
     },
   });
   if (allowed === false) return { action: "decline" };

@@ -315,8 +315,8 @@ export class McpSource implements AsyncDisposable {
         execution,
         callId,
         progress,
-        ...(typeof total === "number" ? { total } : {}),
-        ...(typeof message === "string" ? { message: this.#text.head(message, PROGRESS_LENGTH) } : {}),
+        total: typeof total === "number" ? total : undefined,
+        message: typeof message === "string" ? this.#text.head(message, PROGRESS_LENGTH) : undefined,
       });
     } catch {
       // What a listener throws is its own affair.

@@ -1,6 +1,4 @@
 import {
-  AT_ONCE,
-  exactJson,
   isFields,
   JsonText,
   jsonTextOf,
@@ -74,18 +72,16 @@ function failureWith(value: unknown, parts: readonly PartInput[], sentence: stri
   throw new PortcullisError("tool_failed", `${said}\nIts server gave more with this failure than is read of one.`);
 }
 
-/** The server's words about a failure, unless the caller reads them in the value: the blocks, or the same JSON as text. */
+/** The server's words about a failure, unless a model reads them in the value: as its blocks. */
 function sentenceOf(
   content: readonly Block[],
   structuredContent: unknown,
   text: ServerText,
   caller: Caller,
 ): string | undefined {
-  if (structuredContent === undefined) return caller === "direct" ? undefined : text.quote(textOf(content));
-  const texts = content.filter(({ type }) => type === "text");
-  const only = texts.length === 1 ? String(texts[0]?.text) : "";
-  const isSame = only.length <= AT_ONCE && jsonOf(only) === jsonTextOf(structuredContent);
-  return texts.length === 0 || isSame ? undefined : text.quote(textOf(content));
+  const isInValue =
+    structuredContent === undefined ? caller === "direct" : content.every(({ type }) => type !== "text");
+  return isInValue ? undefined : text.quote(textOf(content));
 }
 
 /** Whether blocks say no more than structured content: they are its JSON, or that of fields and elements. Parts are read beside it. */
@@ -115,15 +111,6 @@ function withContent(structured: JsonText, content: readonly Message[]): JsonTex
     values: structured.values + measure(JSON.stringify(content)).values + 1,
     type: "object",
   });
-}
-
-/** The JSON of a text, as this process writes it; undefined for any other text. */
-function jsonOf(text: unknown): string | undefined {
-  try {
-    return jsonTextOf(exactJson(String(text)));
-  } catch {
-    return undefined;
-  }
 }
 
 /** The object or list that a text is the JSON of; undefined for any other text. */

@@ -1,6 +1,6 @@
 import type { Client } from "@modelcontextprotocol/client";
 import { isFields, type OutputTail, untilAborted, weigh } from "../../base/index.ts";
-import { Channel, ProtocolFailure, type RequestOptions } from "./wire/channel.ts";
+import { Channel, type RequestOptions } from "./wire/channel.ts";
 import type { Dialogue } from "./wire/dialogue.ts";
 import { readAnswers, type Reply } from "./elicitation.ts";
 import { type Access, HttpRefusal, HttpWire, SessionEnded } from "./wire/http-wire.ts";
@@ -188,7 +188,7 @@ export class Session {
         limits: { bytes: COPIES * resultBytes + ENVELOPE_BYTES, values: CONTENT_VALUES, largeValues: resultValues },
         headers,
         ask,
-        ...(onProgress ? { onProgress } : {}),
+        onProgress,
         envelope: this.#envelope,
       });
       const { resultType = "complete" } = result;
@@ -206,7 +206,8 @@ export class Session {
       return await this.#channel.request(method, params, options);
     } catch (error) {
       const isEnded = error instanceof SessionEnded;
-      if (!isEnded && !(mayBeSession(error) && (await this.#isForgotten(options.signal)))) throw error;
+      const mayBe = error instanceof HttpRefusal && error.mayBeSession;
+      if (!isEnded && !(mayBe && (await this.#isForgotten(options.signal)))) throw error;
       void this.close();
       throw isEnded ? error : new SessionEnded("The server does not know the session.", { cause: error });
     }
@@ -221,7 +222,7 @@ export class Session {
       return false;
     } catch (error) {
       signal.throwIfAborted();
-      return !this.isOpen || error instanceof SessionEnded || mayBeSession(error);
+      return !this.isOpen || error instanceof SessionEnded || (error instanceof HttpRefusal && error.mayBeSession);
     }
   }
 
@@ -248,13 +249,4 @@ export class Session {
     const { inputResponses } = await readAnswers({ inputRequests: { asked } }, ask);
     return (inputResponses as { readonly asked: Reply }).asked;
   }
-}
-
-/** JSON-RPC's codes for a method and for parameters that a server does not take: it has read the request. */
-const OF_REQUEST: ReadonlySet<number> = new Set([-32601, -32602]);
-
-/** Whether a request may have failed because the server does not know its session. */
-function mayBeSession(error: unknown): boolean {
-  if (error instanceof HttpRefusal) return error.mayBeSession;
-  return error instanceof ProtocolFailure ? !OF_REQUEST.has(error.code) : error instanceof MalformedMessage;
 }

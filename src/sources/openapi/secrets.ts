@@ -75,52 +75,54 @@ export function readAuthorization(auth: unknown): Authorization {
   const given = (auth as Readonly<Record<string, unknown>>)[kind];
   if (kind === "bearer") {
     checkValue(within.at(kind), given, SECRET);
-    return { header: "authorization", credentials: () => bearer(given as Secret) };
+    return standingIn("header", "authorization", async () => {
+      const token = await valueOf(given as Secret);
+      return [`Bearer ${token}`, token];
+    });
   }
   const own = optionsIn(within, kind);
   if (kind === "basic") {
     const { username, password } = checkOptions(own, given, BASIC_RULES);
-    return { header: "authorization", credentials: () => basic(username, password) };
+    return standingIn("header", "authorization", async () => {
+      const pair = [await valueOf(username), await valueOf(password)] as const;
+      const coded = Buffer.from(pair.join(":")).toString("base64");
+      return [`Basic ${coded}`, coded, pair[1]];
+    });
   }
   const { in: where, name, value } = checkOptions(own, given, API_KEY_RULES);
   if (where !== "query" && !isHeaderName(name)) throw optionError(own.at("name"), `the name of a ${where}`, name);
-  return { [where]: where === "header" ? name.toLowerCase() : name, credentials: () => key(where, name, value) };
+  return standingIn(where, name, async () => {
+    const key = await valueOf(value);
+    return [key, key];
+  });
 }
 
-async function bearer(given: Secret): Promise<Credentials> {
-  const token = await valueOf(given);
-  return { headers: [["authorization", `Bearer ${token}`]], query: [], secrets: [token] };
-}
-
-async function basic(username: Secret, password: Secret): Promise<Credentials> {
-  const pair = [await valueOf(username), await valueOf(password)] as const;
-  const coded = Buffer.from(pair.join(":")).toString("base64");
-  return { headers: [["authorization", `Basic ${coded}`]], query: [], secrets: [coded, pair[1]] };
-}
-
-async function key(where: "header" | "query" | "cookie", name: string, given: Secret): Promise<Credentials> {
-  const value = await valueOf(given);
-  const header =
-    where === "header" ? ([name, value] as const) : (["cookie", `${name}=${encodeURIComponent(value)}`] as const);
+/** Credentials in one place of each request. `give` gives their text, and the secrets in it. */
+function standingIn(
+  where: "header" | "query" | "cookie",
+  name: string,
+  give: () => Promise<readonly [text: string, ...secrets: string[]]>,
+): Authorization {
   return {
-    headers: where === "query" ? [] : [header],
-    query: where === "query" ? [[name, value]] : [],
-    secrets: [value],
+    [where]: where === "header" ? name.toLowerCase() : name,
+    async credentials() {
+      const [text, ...secrets] = await give();
+      if (where === "query") return { headers: [], query: [[name, text]], secrets };
+      const header = where === "header" ? [name, text] : ["cookie", `${name}=${encodeURIComponent(text)}`];
+      return { headers: [header as [string, string]], query: [], secrets };
+    },
   };
 }
 
 /** Only the operator reads what a function throws: it may name the place of secrets. */
 export async function valueOf(given: Secret): Promise<string> {
-  let value: unknown;
   try {
-    value = typeof given === "function" ? await given() : given;
+    const value: unknown = typeof given === "function" ? await given() : given;
+    if (isUsable(value)) return value;
+    throw new Error("A function of `auth` or `headers` returned no secret: it must return text without line breaks.");
   } catch (cause) {
     throw new PortcullisError("source_unavailable", "The credentials of this tool are missing.", { cause });
   }
-  if (isUsable(value)) return value;
-  throw new PortcullisError("source_unavailable", "The credentials of this tool are missing.", {
-    cause: new Error("A function of `auth` or `headers` returned no secret: it must return text without line breaks."),
-  });
 }
 
 /** Whether a value can stand in a header, and is a secret. */

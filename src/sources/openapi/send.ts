@@ -119,7 +119,7 @@ async function ask(sender: Sender, call: Call, request: RequestParts, signal: Ab
     const response = await fetch(url, {
       method,
       headers: headersOf(call, request, credentials, body),
-      ...(body === undefined ? {} : { body: body as string }),
+      body: body as string | undefined,
       redirect: "manual",
       signal,
     }).catch((cause: unknown) => {

@@ -3,16 +3,7 @@ import { createServer, type Server } from "node:http";
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import type { OAuthClientProvider } from "@modelcontextprotocol/client";
-import {
-  given,
-  deadline,
-  fieldOf,
-  type Fields,
-  isFields,
-  parsedJson,
-  PortcullisError,
-  textOf,
-} from "../../../base/index.ts";
+import { deadline, fieldOf, type Fields, isFields, parsedJson, PortcullisError, textOf } from "../../../base/index.ts";
 import { reasonOf, type McpPackage, MalformedMessage, MessageTooLarge } from "../wire/wire.ts";
 import type { Access } from "../wire/http-wire.ts";
 import { authFetch } from "./auth-fetch.ts";
@@ -219,7 +210,7 @@ export class OAuthClient implements OAuthClientProvider, Access {
           said: wordsOf(Object.fromEntries(params)),
         });
       const iss = params.get("iss");
-      await this.#auth({ authorizationCode, ...(iss === null ? {} : { iss }) }, over);
+      await this.#auth({ authorizationCode, iss: iss ?? undefined }, over);
     } finally {
       this.#server?.unref();
       over.removeEventListener("abort", onOver);
@@ -241,7 +232,7 @@ export class OAuthClient implements OAuthClientProvider, Access {
       grant_types: ["authorization_code", "refresh_token"],
       response_types: ["code"],
       token_endpoint_auth_method: clientSecret === undefined ? "none" : "client_secret_post",
-      ...(scope === undefined ? {} : { scope }),
+      scope,
     };
   }
 
@@ -251,7 +242,7 @@ export class OAuthClient implements OAuthClientProvider, Access {
 
   clientInformation(): Registered {
     const { clientId, clientSecret, issuer } = this.#options;
-    if (clientId !== undefined) return { client_id: clientId, ...given({ client_secret: clientSecret, issuer }) };
+    if (clientId !== undefined) return { client_id: clientId, client_secret: clientSecret, issuer };
     return keptIn(this.#file.read(), "client") as Registered;
   }
 

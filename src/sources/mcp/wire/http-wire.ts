@@ -114,9 +114,9 @@ export class HttpWire implements Wire {
     try {
       await this.#exchanges.run(exchange, () =>
         transport.send(message as never, {
-          ...(signal ? { requestSignal: signal } : {}),
-          ...(headers ? { headers } : {}),
-          ...(id === undefined ? {} : { onRequestStreamEnd }),
+          requestSignal: signal,
+          headers,
+          onRequestStreamEnd: id === undefined ? undefined : onRequestStreamEnd,
         }),
       );
     } catch (error) {
