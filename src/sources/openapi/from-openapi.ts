@@ -255,8 +255,10 @@ function defineOperation(
   const run = givingText((fields, context) =>
     send(
       sender,
-      { method, accept, contentType, effect: context.effect, timeoutMs: tool.timeoutMs, asPart },
-      requestParts(styles, template, input, fields as Readonly<Record<string, unknown>>),
+      {
+        ...requestParts(styles, template, input, fields as Readonly<Record<string, unknown>>),
+        ...{ method, accept, contentType, effect: context.effect, timeoutMs: tool.timeoutMs, asPart },
+      },
       sourceContext(policy, context),
     ),
   );

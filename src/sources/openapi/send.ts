@@ -56,7 +56,7 @@ const LARGE_AT_ONCE = 4;
 
 export const placesForLarge = () => new Places({ atOnce: LARGE_AT_ONCE, first: LARGE_AT_ONCE });
 
-export interface Call {
+export interface Call extends RequestParts {
   /** Whether a model that calls directly gets bytes as an image or a file, and not as the base64 that the tool declares. */
   readonly asPart: boolean;
   readonly method: string;
@@ -73,8 +73,20 @@ export interface Call {
  * `tool_failed` with status and message of an answer that is no success, `source_unavailable` without an answer,
  * `result_too_large` once more than `context.resultBytes` have come.
  */
-export async function send(sender: Sender, call: Call, request: RequestParts, context: CallContext): Promise<unknown> {
-  return await readAnswer(sender, call, await askForSuccess(sender, call, request, context), context);
+export async function send(sender: Sender, call: Call, context: CallContext): Promise<unknown> {
+  const answered = await askForSuccess(sender, call, context);
+  const { signal, tenant, resultBytes } = context;
+  let release: Release | undefined;
+  const enter = async () => {
+    release ??= await sender.large.take(tenant, signal);
+    signal.throwIfAborted();
+  };
+  try {
+    const bytes = await readBody(sender, answered.response, resultBytes, "refuse", enter);
+    return await valueIn(sender, call, answered, bytes, context);
+  } finally {
+    release?.();
+  }
 }
 
 /** An answer whose body is not read yet. */
@@ -86,15 +98,10 @@ interface Answered {
   readonly isRedirected: boolean;
 }
 
-async function askForSuccess(
-  sender: Sender,
-  call: Call,
-  request: RequestParts,
-  context: Pick<CallContext, "signal">,
-): Promise<Answered> {
+async function askForSuccess(sender: Sender, call: Call, context: Pick<CallContext, "signal">): Promise<Answered> {
   const deadline = monotonic() + call.timeoutMs;
   for (let attempt = 0; ; attempt += 1) {
-    const answered = await ask(sender, call, request, context.signal);
+    const answered = await ask(sender, call, context.signal);
     const { response } = answered;
     if (response.ok) return answered;
     const asked = call.effect === "read" ? askedWaitMs(response) : undefined;
@@ -107,18 +114,16 @@ async function askForSuccess(
 }
 
 /** Sends a request, and follows redirects on the same host. */
-async function ask(sender: Sender, call: Call, request: RequestParts, signal: AbortSignal): Promise<Answered> {
+async function ask(sender: Sender, call: Call, signal: AbortSignal): Promise<Answered> {
   const { baseUrl } = sender;
-  let path = `${basePath(baseUrl)}${request.path}`;
-  let query = request.query;
-  let method = call.method;
-  let body = request.body;
+  let path = `${basePath(baseUrl)}${call.path}`;
+  let { query, method, body } = call;
   for (let redirects = 0; ; redirects += 1) {
     const credentials = await credentialsOf(sender);
     const url = addressOf(baseUrl, path, query, credentials);
     const response = await fetch(url, {
       method,
-      headers: headersOf(call, request, credentials, body),
+      headers: headersOf(call, credentials, body),
       body: body as string | undefined,
       redirect: "manual",
       signal,
@@ -173,14 +178,14 @@ function addressOf(baseUrl: URL, path: string, query: string, credentials: Crede
 }
 
 /** The host's headers replace a program's. */
-function headersOf(call: Call, request: RequestParts, credentials: Credentials, body: RequestParts["body"]): Headers {
+function headersOf(call: Call, credentials: Credentials, body: RequestParts["body"]): Headers {
   const headers = new Headers({ "user-agent": "portcullis" });
-  for (const [name, value] of request.headers) headers.set(name, value);
-  if (request.cookies.length > 0) headers.set("cookie", request.cookies.join("; "));
+  for (const [name, value] of call.headers) headers.set(name, value);
+  if (call.cookies.length > 0) headers.set("cookie", call.cookies.join("; "));
   headers.set("accept", call.accept);
   if (body !== undefined && call.contentType !== undefined) headers.set("content-type", call.contentType);
   for (const [name, value] of credentials.headers) {
-    const others = name === "cookie" ? request.cookies : [];
+    const others = name === "cookie" ? call.cookies : [];
     headers.set(name, [...others, value].join("; "));
   }
   return headers;
@@ -189,21 +194,6 @@ function headersOf(call: Call, request: RequestParts, credentials: Credentials, 
 function unreachable(source: string, cause: unknown, effect: Effect): PortcullisError {
   const unsure = effect === "read" ? "" : " The call may have taken effect.";
   return new PortcullisError("source_unavailable", `${source} cannot be reached, or broke off.${unsure}`, { cause });
-}
-
-async function readAnswer(sender: Sender, call: Call, answered: Answered, context: CallContext): Promise<unknown> {
-  const { signal, tenant, resultBytes } = context;
-  let release: Release | undefined;
-  const enter = async () => {
-    release ??= await sender.large.take(tenant, signal);
-    signal.throwIfAborted();
-  };
-  try {
-    const bytes = await readBody(sender, answered.response, resultBytes, "refuse", enter);
-    return await valueIn(sender, call, answered, bytes, context);
-  } finally {
-    release?.();
-  }
 }
 
 async function valueIn(

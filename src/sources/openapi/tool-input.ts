@@ -118,7 +118,7 @@ export function toolInput(
   const root = {
     type: "object",
     properties,
-    ...(allRequired.length > 0 ? { required: allRequired } : {}),
+    ...(allRequired.length > 0 && { required: allRequired }),
     additionalProperties: false,
   };
   return {
@@ -153,42 +153,44 @@ interface BodyInput {
 
 function bodyInput(schemas: Schemas, body: Body, layout: Layout, taken: ReadonlySet<string>): BodyInput {
   const { document } = schemas;
-  const required = body.required ? [BODY] : [];
-  const properties = plainProperties(document, body);
-  const place = { body, isFlat: false, names: new Set<string>() };
-  if (body.form === "text" || body.form === "bytes") {
-    const what = body.form === "text" ? `${body.mediaType}.` : `${body.mediaType}, in base64.`;
-    const text = described({ type: "string" }, [body.description, what].filter(Boolean).join(" "));
-    return { fields: [[BODY, text]], required, parts: [], place: { ...place, files: new Set() } };
-  }
   const files = body.form === "multipart" ? filesOf(document, body) : new Set<string>();
-  if (!properties || (layout === "nested" && files.size === 0)) {
+  const apart = (
+    schema: JsonSchema | boolean,
+    parts: readonly Converted[],
+    told: string,
+    names = new Set<string>(),
+  ) => ({
+    fields: [[BODY, described(schema, [body.description, told].filter(Boolean).join(" "))] as const],
+    required: body.required ? [BODY] : [],
+    parts,
+    place: { body, isFlat: false, names, files },
+  });
+  if (body.form === "text" || body.form === "bytes")
+    return apart({ type: "string" }, [], body.form === "text" ? `${body.mediaType}.` : `${body.mediaType}, in base64.`);
+  const properties = plainProperties(document, body);
+  if (!properties || layout === "nested") {
     const converted = schemas.convert(body.schema);
     const told = files.size > 0 ? `Files, in base64: ${oneLine([...files].join(", "), NAMES_LENGTH)}.` : "";
-    const field = described(converted.schema, [body.description, told].filter(Boolean).join(" "));
-    const names = properties && body.form === "urlencoded" ? document.once(properties, namesIn) : place.names;
-    return { fields: [[BODY, field]], required, parts: [converted], place: { ...place, files, names } };
+    const names = properties && body.form === "urlencoded" ? document.once(properties, namesIn) : undefined;
+    return apart(converted.schema, [converted], told, names);
   }
-  const whole = schemas.convert(follow(document, body.schema));
-  const schema = whole.schema as JsonSchema;
-  const own = (schema.properties ?? {}) as Readonly<Record<string, JsonSchema | boolean>>;
-  const all = (schema.required ?? []) as readonly string[];
+  const converted = schemas.convert(follow(document, body.schema));
+  const { properties: own = {}, required: all = [] } = converted.schema as {
+    readonly properties?: Readonly<Record<string, JsonSchema | boolean>>;
+    readonly required?: readonly string[];
+  };
   document.count({ fields: Object.keys(own).length + all.length });
-  const names = all.filter((name) => Object.hasOwn(own, name) || !taken.has(name));
+  const required = all.filter((name) => Object.hasOwn(own, name) || !taken.has(name));
   const fields = [
     ...Object.entries(own).map(([name, field]) => [name, files.has(name) ? fileSchema(field) : field] as const),
     // A server may require what its document does not describe. Beside the properties it could not be given.
-    ...names.filter((name) => !Object.hasOwn(own, name)).map((name) => [name, true] as const),
+    ...required.filter((name) => !Object.hasOwn(own, name)).map((name) => [name, true] as const),
   ];
-  if (layout === "flat") {
-    const own = { body, isFlat: true, names: new Set(fields.map(([name]) => name)), files };
-    return { fields, required: names, parts: [whole], place: own };
-  }
-  const nested = described({ ...schema, properties: Object.freeze(Object.fromEntries(fields)) }, body.description);
-  return { fields: [[BODY, nested]], required, parts: [whole], place: { ...place, files } };
+  const place = { body, isFlat: true, names: new Set(fields.map(([name]) => name)), files };
+  return { fields, required, parts: [converted], place };
 }
 
-function namesIn(_: OpenApiDocument, properties: Fields): ReadonlySet<string> {
+function namesIn(_: OpenApiDocument, properties: Fields): Set<string> {
   return new Set(Object.keys(properties));
 }
 
