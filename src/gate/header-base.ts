@@ -36,10 +36,17 @@ export function headerBase(
     tools: tools.map(recordedTool),
     limits,
     ...(named.length > 0 ? { policies: named } : {}),
-    versions: { node: process.versions.node, ...versions },
+    versions: { node: process.versions.node, ...versions, ...answering(tools) },
     ...(above ? { parent: { execution: above.execution, call: above.callId } } : {}),
     ...(trace === undefined ? {} : { trace }),
   };
+}
+
+/** What those say of themselves whose tools these are, by their places; of at most 32. */
+function answering(tools: readonly Tool[]): Readonly<Record<string, string>> {
+  const sources = new Map(tools.map(({ place = "", answeredBy }) => [place, answeredBy] as const));
+  const told = [...sources].flatMap(([place, answeredBy]) => (answeredBy ? [[place, answeredBy()] as const] : []));
+  return Object.fromEntries(told.slice(0, 32));
 }
 
 /** Whether tools are recorded as these are, in the same order. */

@@ -133,8 +133,8 @@ export function makeTool<Context>(options: unknown, made?: Made): Tool<Context> 
 }
 
 /** The same tool, whose calls run elsewhere. */
-export function runsAt<Context>(place: string, tool: Tool<Context>): Tool<Context> {
-  return Object.freeze({ ...tool, place });
+export function runsAt<Context>(place: string, tool: Tool<Context>, answeredBy?: () => string): Tool<Context> {
+  return Object.freeze({ ...tool, place, ...(answeredBy && { answeredBy }) });
 }
 
 /** Throws a `PortcullisError` (`tool_invalid`) for a schema whose values are no objects. A lazy schema is not asked. */

@@ -245,6 +245,8 @@ export interface Tool<Context = unknown>
     > {
   /** Where its calls run, if not in a handler here or at a client: `agent`, `mcp NAME`, `openapi NAME`. `placeOfTool` tells it of any tool. */
   readonly place?: string;
+  /** Who answers there, in its own words, like `crm-server 1.4 (MCP 2025-11-25)`. */
+  readonly answeredBy?: () => string;
   readonly outputSchema: Schema | undefined;
   /** What its results were like, as models are shown it: without `outputSchema`, or where a number of it came as text. No tool is made with it. */
   readonly observed?: ObservedOutput;

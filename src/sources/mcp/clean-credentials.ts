@@ -1,5 +1,6 @@
-import { AT_ONCE, cutMiddle, JsonText, type Lane, type OutputTail, type SlicedWork } from "../../base/index.ts";
+import { AT_ONCE, cutMiddle, JsonText, type Lane, type OutputTail, Pace } from "../../base/index.ts";
 import { KeptSecrets, SECRET_NAME } from "../kept-secrets.ts";
+import type { McpServer } from "./mcp-options.ts";
 
 /** Bytes of a server's text that are quoted. */
 const QUOTED_BYTES = 4096;
@@ -18,9 +19,8 @@ const TOKENS_KEPT = 8;
  */
 export function credentialsOf(
   { env = {}, headers = {}, url, args = [] }: GivenToServer,
-  names = ANY_NAME,
+  names = /^/,
 ): readonly string[] {
-  const address = url === undefined ? undefined : new URL(url);
   const valuesIn = (given: Iterable<readonly [string, string]>) =>
     Array.from(given).flatMap(([name, value]) => (names.test(name) ? [value] : []));
   const behindFlags = args.flatMap((arg, index) => {
@@ -31,12 +31,10 @@ export function credentialsOf(
   return [
     ...valuesIn(Object.entries(env)),
     ...valuesIn(Object.entries(headers)).flatMap((value) => [value, ...basicPair(value)]),
-    ...valuesIn(address?.searchParams ?? []),
+    ...valuesIn(url === undefined ? [] : new URL(url).searchParams),
     ...behindFlags,
   ];
 }
-
-const ANY_NAME = /^/;
 
 /** Of what a server was given the secrets: the rest, like a region, may stand in any of its results. */
 export function secretsOf(given: GivenToServer): readonly string[] {
@@ -52,21 +50,16 @@ function basicPair(header: string): readonly string[] {
   return [pair, pair.slice(pair.indexOf(":") + 1)];
 }
 
-interface GivenToServer {
-  readonly env?: Readonly<Record<string, string>>;
-  readonly headers?: Readonly<Record<string, string>>;
-  readonly url?: string | undefined;
-  readonly args?: readonly string[];
-}
+type GivenToServer = Pick<McpServer, "env" | "headers" | "url" | "args">;
 
 const withWords = (values: readonly string[]) => values.flatMap((value) => [value, ...value.split(/\s+/)]);
 
 /** Quotes text of a server: bounded, and without the credentials that the server was given. */
 export class ServerText {
   readonly #given: readonly string[];
+  readonly #named: readonly string[];
   #tokens: readonly string[] = [];
   #credentials: KeptSecrets;
-  readonly #named: readonly string[];
   #secrets: KeptSecrets;
 
   constructor(values: readonly string[], secrets: readonly string[] = []) {
@@ -105,26 +98,17 @@ export class ServerText {
   /** Takes the secrets out of all texts of a result, in place. */
   async clean(result: object, lane: Lane): Promise<void> {
     if (this.#secrets.isEmpty) return;
-    const long: (readonly [Record<string, unknown>, string, string | JsonText])[] = [];
-    await lane.work(this.#cleanShort(result, long));
-    for (const [part, name, value] of long) {
-      const text = await this.#secrets.takenFromWhole(value instanceof JsonText ? value.text : value);
-      part[name] = value instanceof JsonText ? new JsonText(text, value) : text;
-    }
-  }
-
-  *#cleanShort(
-    result: object,
-    long: (readonly [Record<string, unknown>, string, string | JsonText])[],
-  ): SlicedWork<void> {
+    const pace = new Pace(lane);
     for (const open = [result as Record<string, unknown>]; open.length > 0;) {
       const part = open.pop() as Record<string, unknown>;
       for (const [name, value] of Object.entries(part)) {
-        if (value instanceof JsonText || (typeof value === "string" && value.length > AT_ONCE))
-          long.push([part, name, value]);
-        else if (typeof value === "string") part[name] = this.#secrets.takenFrom(value);
+        await pace.rest();
+        if (value instanceof JsonText) part[name] = new JsonText(await this.#secrets.takenFromWhole(value.text), value);
+        else if (typeof value === "string")
+          part[name] = await (value.length > AT_ONCE
+            ? this.#secrets.takenFromWhole(value)
+            : this.#secrets.takenFrom(value));
         else if (typeof value === "object" && value !== null) open.push(value as Record<string, unknown>);
-        yield;
       }
     }
   }

@@ -91,7 +91,13 @@ export class McpSource implements AsyncDisposable {
   private constructor(mcp: McpPackage, server: ReadServer, policies: McpPolicies | undefined) {
     this.#mcp = mcp;
     this.#server = server;
-    this.#tools = new SourceTools(server, policies, (...call) => this.#call(...call));
+    this.#tools = new SourceTools(server, policies, {
+      call: (...call) => this.#call(...call),
+      answeredBy: () => {
+        const { name, version, protocol } = this.server;
+        return [name, version, protocol && `(MCP ${protocol})`].filter(Boolean).join(" ");
+      },
+    });
     this.#text = new ServerText(credentialsOf(server), secretsOf(server));
   }
 

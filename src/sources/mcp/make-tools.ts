@@ -66,6 +66,8 @@ export interface ListReader {
   /** Whether the resources that results name may be read. */
   readonly resources?: boolean;
   readonly call: (tool: ServerTool, name: string, input: unknown, context: CallContext) => Promise<unknown>;
+  /** What the server calls itself now. */
+  readonly answeredBy?: () => string;
   /** Of the list before. A tool that has not changed stays the same object. */
   readonly known?: ToolList["made"];
 }
@@ -148,7 +150,7 @@ export class ToolListBuilder {
     policy: ToolPolicy,
     served: Pick<ServerTool, "listed" | "method">,
   ): MadeTool | string {
-    const { source, timeoutMs, call } = this.#reader;
+    const { source, timeoutMs, call, answeredBy } = this.#reader;
     try {
       refuseUnnamedFields(name, inputSchema);
       const unchecked = outputFault === undefined ? [] : [`its outputSchema ${outputFault}`];
@@ -171,7 +173,7 @@ export class ToolListBuilder {
         inputSchema: input ?? ANY_FIELDS,
         ...(whole ? {} : { unknownFields: "allow" as const }),
       });
-      return { tool: runsAt(`mcp ${source}`, tool), unchecked };
+      return { tool: runsAt(`mcp ${source}`, tool, answeredBy), unchecked };
     } catch (error) {
       if (!PortcullisError.is(error)) throw error;
       return error.message;

@@ -9,7 +9,7 @@ const NO_RESOURCES = "The server says that it has no resources, so no tool reads
 export class SourceTools {
   readonly #server: ReadServer;
   readonly #policies: McpPolicies | undefined;
-  readonly #call: ListReader["call"];
+  readonly #source: Pick<ListReader, "call" | "answeredBy">;
   #list: ToolList = {
     tools: [],
     unassigned: [],
@@ -25,10 +25,10 @@ export class SourceTools {
   /** Readings of the list so far. If two are under way, the later reading counts. */
   #readings = 0;
 
-  constructor(server: ReadServer, policies: McpPolicies | undefined, call: ListReader["call"]) {
+  constructor(server: ReadServer, policies: McpPolicies | undefined, source: Pick<ListReader, "call" | "answeredBy">) {
     this.#server = server;
     this.#policies = policies;
-    this.#call = call;
+    this.#source = source;
   }
 
   get list(): ToolList {
@@ -43,8 +43,8 @@ export class SourceTools {
     this.#readings += 1;
     const reading = this.#readings;
     const { name: source, timeoutMs, pin, resources } = this.#server;
-    const [policies, call, known] = [this.#policies, this.#call, this.#list.made];
-    const builder = new ToolListBuilder({ source, policies, timeoutMs, resources, call, known });
+    const [policies, known] = [this.#policies, this.#list.made];
+    const builder = new ToolListBuilder({ source, policies, timeoutMs, resources, known, ...this.#source });
     const problem = await session.listTools(signal, (entries) => builder.add(entries));
     if (resources && session.hasResources) builder.addReader();
     const list = await builder.finish();

@@ -1,6 +1,6 @@
 import type { Client } from "@modelcontextprotocol/client";
 import { isFields, type OutputTail, untilAborted, weigh } from "../../base/index.ts";
-import { Channel, type RequestOptions } from "./wire/channel.ts";
+import { Channel, ProtocolFailure, type RequestOptions } from "./wire/channel.ts";
 import type { Dialogue } from "./wire/dialogue.ts";
 import { readAnswers, type Reply } from "./elicitation.ts";
 import { type Access, HttpRefusal, HttpWire, SessionEnded } from "./wire/http-wire.ts";
@@ -206,8 +206,7 @@ export class Session {
       return await this.#channel.request(method, params, options);
     } catch (error) {
       const isEnded = error instanceof SessionEnded;
-      const mayBe = error instanceof HttpRefusal && error.mayBeSession;
-      if (!isEnded && !(mayBe && (await this.#isForgotten(options.signal)))) throw error;
+      if (!isEnded && !(mayBeSession(error) && (await this.#isForgotten(options.signal)))) throw error;
       void this.close();
       throw isEnded ? error : new SessionEnded("The server does not know the session.", { cause: error });
     }
@@ -222,7 +221,7 @@ export class Session {
       return false;
     } catch (error) {
       signal.throwIfAborted();
-      return !this.isOpen || error instanceof SessionEnded || (error instanceof HttpRefusal && error.mayBeSession);
+      return !this.isOpen || error instanceof SessionEnded || mayBeSession(error);
     }
   }
 
@@ -249,4 +248,10 @@ export class Session {
     const { inputResponses } = await readAnswers({ inputRequests: { asked } }, ask);
     return (inputResponses as { readonly asked: Reply }).asked;
   }
+}
+
+/** Whether a request may have failed because the server does not know its session: not by its method or its parameters. */
+function mayBeSession(error: unknown): boolean {
+  if (error instanceof HttpRefusal) return error.mayBeSession;
+  return error instanceof ProtocolFailure ? ![-32601, -32602].includes(error.code) : error instanceof MalformedMessage;
 }

@@ -19,7 +19,7 @@ import { defineTool, runsAt } from "../../tools/define-tool.ts";
 import { oneLine } from "../../tools/declarations/one-line.ts";
 import type { Effect, Tool } from "../../tools/tool.ts";
 import { toolNameFault } from "../../tools/tool-name.ts";
-import { elsewhere, leftOut as leftOutPart, nameClashes, uncheckedPart } from "../name-clashes.ts";
+import { elsewhere, leftOut as leftOutPart, nameClashes, told, uncheckedPart } from "../name-clashes.ts";
 import { givingText } from "../../tools/text-results.ts";
 import { checkPolicy, sourceContext, type ToolPolicy, withResult } from "../tool-policy.ts";
 import { type OpenApiDocument, orFault, PartFault, readDocument } from "./document.ts";
@@ -217,6 +217,11 @@ async function makeTools(maker: ToolMaker, found: readonly FoundOperation[], pol
     const [server] = operation.servers;
     if (server !== undefined && !operation.servers.some((other) => known.has(bareAddress(other))))
       away.push({ server, name });
+    const { body } = one.parts as OperationParts;
+    if (body && body.lostFiles.length > 0)
+      problems.push(
+        told(`${name} is sent as ${body.mediaType}, without files of its form: ${body.lostFiles.join(", ")}`),
+      );
     if (odd.length > 0) problems.push(uncheckedPart(name, odd));
   }
   for (const [server, moved] of Map.groupBy(away, (one) => one.server)) problems.push(elsewhere(server, moved));

@@ -56,6 +56,8 @@ export interface Body {
   readonly description: string | undefined;
   readonly schema: unknown;
   readonly encoding: unknown;
+  /** Files that only the form beside it can have. */
+  readonly lostFiles: readonly string[];
 }
 
 /** What a policy is chosen by. */
@@ -284,6 +286,7 @@ function readBody(document: OpenApiDocument, part: Fields): Body | undefined {
     description: textOf(part, "description"),
     schema,
     encoding: fieldOf(media, "encoding"),
+    lostFiles: chosen.form === "multipart" ? [] : filesIn(document, content["multipart/form-data"]),
   };
 }
 
@@ -315,6 +318,16 @@ export function isFile(document: OpenApiDocument, field: unknown): boolean {
     const isOwn = encoding === undefined && isBytes(textOf(part, "contentMediaType"));
     return isOwn || encoding === "binary" || fieldOf(part, "format") === "binary";
   });
+}
+
+/** Names that a problem has, at most. */
+const FILES_TOLD = 20;
+
+/** Names of the fields of a media type that may be bytes. */
+function filesIn(document: OpenApiDocument, media: unknown): readonly string[] {
+  const fields = [...describedFields(document, media)];
+  const files = fields.filter(([, field]) => document.once(field, isFile)).map(([name]) => name);
+  return files.slice(0, FILES_TOLD);
 }
 
 export function isBytes(mediaType: string | undefined): boolean {

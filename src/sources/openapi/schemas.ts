@@ -10,7 +10,16 @@ import {
   PatternStates,
 } from "../../tools/json-schema/index.ts";
 import { lazySchema, type Schema, SOURCE_STATES } from "../../tools/schema.ts";
-import { follow, isMarked, type OpenApiDocument, orFault, PartFault, shortName, target } from "./document.ts";
+import {
+  follow,
+  isMarked,
+  NAME_LENGTH,
+  type OpenApiDocument,
+  orFault,
+  PartFault,
+  shortName,
+  target,
+} from "./document.ts";
 import { describe, fieldOf, type Fields, isFields, textOf } from "../../base/index.ts";
 
 /** Whether a schema describes what is sent or what comes back. */
@@ -339,7 +348,13 @@ class Conversion {
 
   /** Alternatives of real documents overlap, and servers take what fits several: each choice is an `anyOf`. */
   #copyChoice(word: string, schema: Fields, words: Map<string, unknown>, inPlace: boolean): void {
-    const choice = this.#list(word, schema[word], inPlace);
+    const told = this.#schemas.side === "input" ? valuesOf(schema.discriminator) : undefined;
+    const choice = this.#list(word, schema[word], inPlace).map((one, index) => {
+      const values = told?.by.get(fieldOf((schema[word] as readonly unknown[])[index], "$ref"));
+      if (!told || !values) return one;
+      this.#count(values.length);
+      return Object.freeze({ allOf: [one, { properties: { [told.name]: { enum: values } } }] });
+    });
     if (choice.length === 0) return;
     if (!words.has("anyOf")) words.set("anyOf", choice);
     else addAll(words, [{ anyOf: choice }]);
@@ -410,6 +425,22 @@ const TYPES: ReadonlySet<unknown> = new Set("string number integer boolean objec
 
 function isType(value: unknown): boolean {
   return Array.isArray(value) ? value.every((one) => TYPES.has(one)) : TYPES.has(value);
+}
+
+/** The values by which a document tells alternatives apart, by their references. What a server sends is not held to them. */
+function valuesOf(discriminator: unknown) {
+  const name = textOf(discriminator, "propertyName");
+  const mapping = fieldOf(discriminator, "mapping");
+  if (name === undefined || name.length > NAME_LENGTH || !isFields(mapping)) return undefined;
+  const by = new Map<unknown, string[]>();
+  for (const [value, to] of Object.entries(mapping)) {
+    if (typeof to !== "string" || to.length > NAME_LENGTH) continue;
+    const reference = /^[\w.-]+$/.test(to) ? `#/components/schemas/${to}` : to;
+    const values = by.get(reference) ?? [];
+    values.push(value);
+    by.set(reference, values);
+  }
+  return { name, by };
 }
 
 function namesOf(_: OpenApiDocument, schemas: unknown): ReadonlyMap<unknown, string> {

@@ -144,7 +144,7 @@ export class Workspace {
     } catch (error) {
       throw faultOf(error, place.path);
     }
-    return names.toSorted();
+    return sortedNames(names, () => search.next());
   }
 
   /** All files below a folder, in the order of their paths. A folder inside it that cannot be read is passed over. */
@@ -256,4 +256,26 @@ function faultOf(error: unknown, path: string): unknown {
   if (code === "ELOOP") return behindLink(path);
   if (code === "ENAMETOOLONG") return failed(`${quoted(path)}: this name is too long for a file.`);
   return new PortcullisError("tool_failed", `${quoted(path)} cannot be read: ${String(code)}.`, { cause: error });
+}
+
+/** Names that are sorted at once, and steps of a merge between two pauses. */
+const RUN = 2000;
+
+/** Names in their order. Hundreds of thousands that begin alike take long: `pause` may give the thread to others. */
+async function sortedNames(names: readonly string[], pause: () => Promise<void>): Promise<readonly string[]> {
+  await pause();
+  if (names.length <= RUN) return names.toSorted();
+  const half = names.length >>> 1;
+  const one = await sortedNames(names.slice(0, half), pause);
+  const other = await sortedNames(names.slice(half), pause);
+  const merged: string[] = [];
+  for (let [left, right] = [0, 0]; merged.length < names.length;) {
+    const [a = "", b = ""] = [one[left], other[right]];
+    const isOne = right === other.length || (left < one.length && a <= b);
+    merged.push(isOne ? a : b);
+    if (isOne) left += 1;
+    else right += 1;
+    if (merged.length % RUN === 0) await pause();
+  }
+  return merged;
 }

@@ -336,13 +336,15 @@ test("a session that the server has ended is made anew, and a call that writes i
 
 const NO_SESSION = { code: -32000, message: "Bad Request: No valid session ID provided" };
 
-test.each<[string, number, () => object | string]>([
+test.each<[string, number, (id: unknown) => object | string]>([
   ["400 and an error without an id", 400, () => ({ jsonrpc: "2.0", id: null, error: NO_SESSION })],
   ["401", 401, () => ({})],
   ["403 and a page", 403, () => "<html>"],
   ["410", 410, () => ""],
   ["422", 422, () => ({ detail: "no session" })],
   ["500", 500, () => ({ error: "Session not found" })],
+  ["an error of the protocol", 200, (id) => ({ jsonrpc: "2.0", id, error: NO_SESSION })],
+  ["an error without an id", 200, () => ({ jsonrpc: "2.0", id: null, error: NO_SESSION })],
 ])("a session that a server has forgotten, and refuses by %s, is opened again", async (_what, status, body) => {
   let [opened, known, made] = [0, "s1", 0];
   await using server = await serve((request, read, response) => {
@@ -353,7 +355,7 @@ test.each<[string, number, () => object | string]>([
         .writeHead(code, { "content-type": "application/json", ...headers })
         .end(typeof value === "string" ? value : JSON.stringify(value));
     const given = request.headers["mcp-session-id"];
-    if (given !== undefined && given !== known) return document(status, body());
+    if (given !== undefined && given !== known) return document(status, body(id));
     if (id === undefined) return response.writeHead(202).end();
     if (method === "initialize") known = `s${(opened += 1)}`;
     const results: Record<string, () => object> = {

@@ -1,6 +1,7 @@
 import { createMcpHandler } from "@modelcontextprotocol/server";
 import { expect, test } from "vitest";
-import { fromMcp } from "../../../src/index.ts";
+import { createRuntime, createSqliteJournal, fromMcp } from "../../../src/index.ts";
+import { createMemorySandbox } from "../../../src/runtime/testing.ts";
 import { makeServer } from "./fixtures/modern-server.ts";
 import { serveFetch } from "./http-servers.ts";
 import { servedRaw } from "./served-raw.ts";
@@ -9,6 +10,15 @@ import { call, READ } from "./servers.ts";
 test("the version of the protocol and the server's name and version are told", async () => {
   await using source = await fromMcp(await servedRaw("plain"), READ);
   expect(source.server).toEqual({ protocol: "2025-11-25", name: "raw", version: "1" });
+});
+
+test("an execution's header has what the server of its tools calls itself", async () => {
+  await using source = await fromMcp(await servedRaw("plain"), READ);
+  using journal = createSqliteJournal({ path: ":memory:" });
+  await using runtime = await createRuntime({ tools: source.tools, journal, sandbox: createMemorySandbox() });
+  const { execution } = await runtime.execute("return 1;");
+  const [header] = await Array.fromAsync(journal.read(execution));
+  expect(header).toMatchObject({ versions: { [`mcp ${source.name}`]: "raw 1 (MCP 2025-11-25)" } });
 });
 
 test("a server's name is one line of bounded length without credentials, and an empty version is left out", async () => {

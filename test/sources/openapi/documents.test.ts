@@ -238,6 +238,22 @@ describe("inputs", () => {
     expect(declareTools((await sourceOf(spec)).tools)).toContain(`call(input: { ${values} }): Promise<{ ${values} }>`);
   });
 
+  test("say by which values alternatives are told apart, and what may be null in any version", async () => {
+    const kind = (more: object) => named({ kind: { type: "string" }, ...more }, { required: ["kind"] });
+    const schemas = { Cat: kind({ lives: { type: "integer", nullable: true } }), Dog: kind({}), Fox: kind({}) };
+    const oneOf = Object.keys(schemas).map((name) => ({ $ref: `#/components/schemas/${name}` }));
+    const mapping = { cat: "#/components/schemas/Cat", dog: "Dog", hound: "Dog" };
+    const discriminator = { propertyName: "kind", mapping };
+    const spec = operationOf(body({ oneOf, discriminator }), "/x", "post", { components: { schemas } });
+    const { tools } = await sourceOf(spec);
+    const types = [
+      '({ kind: string, lives?: number | null /* integer */ } & { kind?: "cat" })',
+      '({ kind: string } & { kind?: "dog" | "hound" })',
+      "{ kind: string }",
+    ];
+    expect(declareTools(tools)).toContain(`body: ${types.join(" | ")} }`);
+  });
+
   test("have the parameters of their path, replaced by those of the operation, and those that the path names alone", async () => {
     const parameter = (type: string) => ({ name: "n", in: "query", schema: { type } });
     const spec = specOf({
@@ -363,6 +379,15 @@ test("what schemas have beyond 5,000 values may be anything, which is told once 
     specOf(paths, { components: { schemas: { ...components.schemas, a: true } } }),
   );
   expect(none).toEqual([]);
+});
+
+test("files that only the form of a body can have are told, and so are those of its parts", async () => {
+  const file = { type: "string", format: "binary" };
+  const form = { allOf: [named({ a: file, text: {} }), named({ b: { oneOf: [{ type: "array", items: file }] } })] };
+  const contents = { "application/json": named({ text: {} }), "multipart/form-data": form };
+  const content = Object.fromEntries(Object.entries(contents).map(([type, schema]) => [type, { schema }]));
+  const { problems } = await sourceOf(operationOf({ requestBody: { content } }, "/x", "post"));
+  expect(problems).toEqual(["api.call is sent as application/json, without files of its form: a, b."]);
 });
 
 test("choices and conditions of one schema hold together, in whatever order the document has them", async () => {

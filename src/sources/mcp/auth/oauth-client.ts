@@ -25,14 +25,9 @@ type Registered = ReturnType<OAuthClientProvider["clientInformation"]>;
  * an address, allows it there, and is sent back to a port of this machine.
  */
 export class OAuthClient implements OAuthClientProvider, Access {
-  readonly #mcp: McpPackage;
-  readonly #serverUrl: string;
-  readonly #options: ReadOAuth;
-  readonly #source: string;
+  readonly #parts: OAuthParts;
   readonly #file: TokenStore;
   readonly #state = randomUUID();
-  /** Told of each token, so that no text of the server repeats it. */
-  readonly #onToken: (token: string) => void;
   #server: Server | undefined;
   #port = 0;
   #verifier = "";
@@ -47,13 +42,9 @@ export class OAuthClient implements OAuthClientProvider, Access {
   #discovered: Discovered | undefined;
   #onCallback: ((params: URLSearchParams) => void) | undefined;
 
-  private constructor({ mcp, source, serverUrl, options, onToken }: OAuthParts) {
-    this.#mcp = mcp;
-    this.#serverUrl = serverUrl;
-    this.#source = source;
-    this.#onToken = onToken;
-    this.#options = options;
-    this.#file = new TokenStore(options.store, serverUrl);
+  private constructor(parts: OAuthParts) {
+    this.#parts = parts;
+    this.#file = new TokenStore(parts.options.store, parts.serverUrl);
   }
 
   /** Rejects with `option_invalid` for a store that cannot be used, and for a port that is taken. */
@@ -70,9 +61,9 @@ export class OAuthClient implements OAuthClientProvider, Access {
 
   async #listen(): Promise<void> {
     const { port: kept } = this.#file.read();
-    const wanted = this.#options.port ?? (typeof kept === "number" ? kept : 0);
+    const wanted = this.#parts.options.port ?? (typeof kept === "number" ? kept : 0);
     if (await this.#bind(wanted)) return;
-    if (this.#options.port !== undefined)
+    if (this.#parts.options.port !== undefined)
       throw new PortcullisError("option_invalid", `fromMcp({ auth: { port } }): the port ${wanted} is taken.`);
     // The registration names the port: with another one it is made anew.
     await this.#bind(0);
@@ -116,11 +107,12 @@ export class OAuthClient implements OAuthClientProvider, Access {
   }
 
   async #renew(token: string | undefined, response: Response): Promise<string | undefined> {
-    const { resourceMetadataUrl, scope, error, errorDescription } = this.#mcp.extractWWWAuthenticateParams(response);
+    const { resourceMetadataUrl, scope, error, errorDescription } =
+      this.#parts.mcp.extractWWWAuthenticateParams(response);
     const isTooNarrow = response.status === 403;
     const kept = this.token();
     if (kept !== token && kept !== undefined) return kept;
-    const wanted = isTooNarrow ? this.#mcp.computeScopeUnion(textOf(this.tokens(), "scope"), scope) : scope;
+    const wanted = isTooNarrow ? this.#parts.mcp.computeScopeUnion(textOf(this.tokens(), "scope"), scope) : scope;
     if (this.#address) throw new NeedsPerson("a person has to allow it");
     if (isTooNarrow && this.#widened.has(wanted ?? "")) {
       const said = wordsOf({ error, error_description: errorDescription, scope });
@@ -131,14 +123,16 @@ export class OAuthClient implements OAuthClientProvider, Access {
     if ((await this.#auth(options, deadline(ALONE_MS))) === "AUTHORIZED") return this.token();
     if (!isTooNarrow && this.#failure?.isPassing) {
       this.#address = undefined;
-      throw new NoAccess("its authorization server does not refresh tokens at the moment", this.#words);
+      throw new NoAccess("its authorization server does not refresh tokens at the moment", {
+        said: this.#said,
+      });
     }
     throw new NeedsPerson("a person has to allow it");
   }
 
   async #auth(options: object, signal: AbortSignal): Promise<string> {
     this.#failure = undefined;
-    const server = new URL(this.#serverUrl);
+    const server = new URL(this.#parts.serverUrl);
     const fetchFn = async (input: string | URL, init: RequestInit = {}) => {
       const isAsking = init.method === "POST";
       if (isAsking) this.#failure = { isPassing: true };
@@ -157,22 +151,22 @@ export class OAuthClient implements OAuthClientProvider, Access {
       return Response.json({ error: isPassing ? "server_error" : code }, { status });
     };
     try {
-      return await this.#mcp.auth(this, { ...options, serverUrl: this.#serverUrl, fetchFn });
+      return await this.#parts.mcp.auth(this, { ...options, serverUrl: this.#parts.serverUrl, fetchFn });
     } catch (error) {
       if (error instanceof MessageTooLarge || error instanceof MalformedMessage || PortcullisError.is(error))
         throw error;
       const detail = error instanceof Error ? reasonOf(error) : undefined;
-      throw new NoAccess(this.#why(), { ...this.#words, detail, cause: error });
+      throw new NoAccess(this.#why(), { said: this.#said, detail, cause: error });
     }
   }
 
-  get #words(): { readonly said?: string | undefined } {
-    return { said: this.#failure?.said };
+  get #said(): string | undefined {
+    return this.#failure?.said;
   }
 
   #why(): string {
     const metadata = this.#discovered?.authorizationServerMetadata;
-    const { issuer = metadata?.issuer } = this.#options;
+    const { issuer = metadata?.issuer } = this.#parts.options;
     if (metadata && issuer?.replace(/\/$/, "") !== metadata.issuer.replace(/\/$/, ""))
       return `its authorization server is ${JSON.stringify(metadata.issuer.slice(0, 200))}, and not the \`issuer\` in \`auth\``;
     if (this.clientInformation()) return "its authorization server gave no tokens";
@@ -191,7 +185,7 @@ export class OAuthClient implements OAuthClientProvider, Access {
 
   async #askPerson(signal: AbortSignal): Promise<void> {
     if (!this.#address) return;
-    const { waitMs, onAddress } = this.#options;
+    const { waitMs, onAddress } = this.#parts.options;
     const back = Promise.withResolvers<URLSearchParams>();
     this.#onCallback = back.resolve;
     const over = AbortSignal.any([signal, deadline(waitMs)]);
@@ -202,15 +196,11 @@ export class OAuthClient implements OAuthClientProvider, Access {
     try {
       const { href } = this.#address;
       if (onAddress) onAddress(href);
-      else process.stderr.write(`To give access to the MCP server "${this.#source}", open:\n${href}\n`);
-      const params = await back.promise;
-      const authorizationCode = params.get("code");
+      else process.stderr.write(`To give access to the MCP server "${this.#parts.source}", open:\n${href}\n`);
+      const { code: authorizationCode, iss, ...params } = Object.fromEntries(await back.promise);
       if (!authorizationCode)
-        throw new NoAccess("it was not allowed by the person, or by its server", {
-          said: wordsOf(Object.fromEntries(params)),
-        });
-      const iss = params.get("iss");
-      await this.#auth({ authorizationCode, iss: iss ?? undefined }, over);
+        throw new NoAccess("it was not allowed by the person, or by its server", { said: wordsOf(params) });
+      await this.#auth({ authorizationCode, iss }, over);
     } finally {
       this.#server?.unref();
       over.removeEventListener("abort", onOver);
@@ -225,7 +215,7 @@ export class OAuthClient implements OAuthClientProvider, Access {
   }
 
   get clientMetadata(): OAuthClientProvider["clientMetadata"] {
-    const { scope, clientSecret } = this.#options;
+    const { scope, clientSecret } = this.#parts.options;
     return {
       client_name: "portcullis",
       redirect_uris: [this.redirectUrl],
@@ -241,7 +231,7 @@ export class OAuthClient implements OAuthClientProvider, Access {
   }
 
   clientInformation(): Registered {
-    const { clientId, clientSecret, issuer } = this.#options;
+    const { clientId, clientSecret, issuer } = this.#parts.options;
     if (clientId !== undefined) return { client_id: clientId, client_secret: clientSecret, issuer };
     return keptIn(this.#file.read(), "client") as Registered;
   }
@@ -254,7 +244,7 @@ export class OAuthClient implements OAuthClientProvider, Access {
     const tokens = keptIn(this.#file.read(), "tokens");
     for (const name of ["access_token", "refresh_token"]) {
       const token = textOf(tokens, name);
-      if (token) this.#onToken(token);
+      if (token) this.#parts.onToken(token);
     }
     return tokens as Kept;
   }
@@ -300,6 +290,7 @@ export interface OAuthParts {
   readonly source: string;
   readonly serverUrl: string;
   readonly options: ReadOAuth;
+  /** Told of each token, so that no text of the server repeats it. */
   readonly onToken: (token: string) => void;
 }
 
