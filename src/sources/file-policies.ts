@@ -78,8 +78,8 @@ interface PolicySubject {
 export class FilePolicies {
   readonly #subject: PolicySubject;
   readonly #all: WrittenPolicy;
-  readonly #entries = new Map<string, Entry>();
-  readonly #patterns: readonly Entry[];
+  /** The most general first. */
+  readonly #entries: readonly Entry[];
 
   /** Throws a `PortcullisError` (`option_invalid`) with the place of a field that is not as above. */
   constructor(subject: PolicySubject, written: unknown) {
@@ -87,23 +87,20 @@ export class FilePolicies {
     const { tools = {}, ...all } = checkWritten(place, written, FILE_RULES);
     this.#subject = subject;
     this.#all = all;
-    for (const [key, policy] of Object.entries(tools)) {
+    const entries = Object.entries(tools).map(([key, policy]): Entry => {
       const at = fieldsOf(`${place.at("tools")}[${JSON.stringify(key.slice(0, 128))}]`);
       const star = key.indexOf("*");
       if (key === "" || (star !== -1 && star !== key.length - 1))
         throw optionError(at.object, "a tool's name, or one that ends with *", key);
       if (policy !== false && (typeof policy !== "object" || policy === null))
         throw optionError(at.object, "a policy, or false", policy);
-      this.#entries.set(key, {
-        key,
-        prefix: star === -1 ? undefined : key.slice(0, -1),
-        place: at,
-        policy: policy === false ? false : checkWritten(at, policy, WRITTEN_RULES),
-      });
-    }
-    this.#patterns = [...this.#entries.values()]
-      .filter(({ prefix }) => prefix !== undefined)
-      .toSorted((one, other) => one.key.length - other.key.length);
+      const read = policy === false ? false : checkWritten(at, policy, WRITTEN_RULES);
+      return { key, prefix: star === -1 ? undefined : key.slice(0, -1), place: at, policy: read };
+    });
+    const isWhole = ({ prefix }: Entry) => Number(prefix === undefined);
+    this.#entries = entries.toSorted(
+      (one, other) => isWhole(one) - isWhole(other) || one.key.length - other.key.length,
+    );
   }
 
   /**
@@ -115,7 +112,8 @@ export class FilePolicies {
     tool: string,
     others: () => Others | false | undefined,
   ): GrantedPolicy | (Others & WrittenPolicy) | false | undefined {
-    const entries = this.#entriesOf(tool);
+    const names = this.#subject.namesOf(tool);
+    const entries = this.#entries.filter((entry) => isAbout(entry, names));
     const said = entries.map(({ policy }) => policy);
     if (said.at(-1) === false) return false;
     const own: WrittenPolicy = Object.assign({}, this.#all, ...said);
@@ -134,7 +132,7 @@ export class FilePolicies {
     const { allowedCallers: callers } = own;
     if (callers === undefined) {
       // What stands beside entries may be meant for the tools of these entries alone.
-      const isForAll = this.#all.effect !== undefined || (this.#entries.size === 0 && Object.keys(own).length > 0);
+      const isForAll = this.#all.effect !== undefined || (this.#entries.length === 0 && Object.keys(own).length > 0);
       if (isForAll || (entry && entry.prefix === undefined))
         throw optionError(at.at("allowedCallers"), WRITTEN_RULES.allowedCallers.expected, undefined);
       return undefined;
@@ -150,10 +148,11 @@ export class FilePolicies {
    */
   refuseUnmatched(tools: readonly string[]): void {
     const { source, namesOf } = this.#subject;
-    const names = new Set(tools.flatMap((tool) => namesOf(tool)));
-    for (const { key, prefix, place } of this.#entries.values()) {
-      if (prefix === undefined ? names.has(key) : names.values().some((name) => name.startsWith(prefix))) continue;
-      const [meant] = nearest(key, [...names], 1);
+    const names = tools.flatMap((tool) => namesOf(tool));
+    for (const entry of this.#entries) {
+      if (isAbout(entry, names)) continue;
+      const { key, prefix, place } = entry;
+      const [meant] = nearest(key, names, 1);
       const what = prefix === undefined ? `tool ${JSON.stringify(key.slice(0, 128))}` : "tool whose name begins so";
       throw new PortcullisError(
         "option_invalid",
@@ -161,16 +160,8 @@ export class FilePolicies {
       );
     }
   }
+}
 
-  /** The most general first. */
-  #entriesOf(tool: string): readonly Entry[] {
-    const names = this.#subject.namesOf(tool);
-    return [
-      ...this.#patterns.filter(({ prefix = "" }) => names.some((name) => name.startsWith(prefix))),
-      ...names.flatMap((name) => {
-        const entry = this.#entries.get(name);
-        return entry && entry.prefix === undefined ? [entry] : [];
-      }),
-    ];
-  }
+function isAbout({ key, prefix }: Entry, names: readonly string[]): boolean {
+  return names.some((name) => (prefix === undefined ? name === key : name.startsWith(prefix)));
 }

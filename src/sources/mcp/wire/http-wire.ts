@@ -2,7 +2,6 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import type { StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { after, ByteList, cancel, EventCutter, pause, PortcullisError, type Timer } from "../../../base/index.ts";
 import { NoAccess, wordsIn, wordsOf } from "../auth/no-access.ts";
-import { Exchange, type Refusal, RESUME_MS } from "./exchange.ts";
 import {
   type McpPackage,
   ConnectionLost,
@@ -25,8 +24,6 @@ const GOODBYE_MS = 500;
 const NOTHING = { bytes: 0, values: 0, largeValues: 0 } as const;
 /** Statuses by which a server says that it has taken a message and will not answer it. */
 const UNANSWERED = new Set([202, 204]);
-/** Statuses by which a server says that it will not give the rest of a stream. */
-const FINAL = new Set([400, 401, 403, 404, 409, 410, 431]);
 /** The last version of the protocol in which a stream that broke off is resumed. */
 const LAST_THAT_RESUMES = "2025-11-25";
 /** Waits before a stream that could not be resumed is asked for again, unless the server says how long. */
@@ -38,6 +35,38 @@ const RESUMING = {
 } as const;
 /** Characters of an event's id that are sent back to the server. */
 const EVENT_ID_LENGTH = 4096;
+
+/** Wait before a broken stream is asked for again, in milliseconds. A call does not wait for a server that wants more. */
+const RESUME_MS = { least: 100, ofNotifications: 1000, most: 60_000 } as const;
+
+/** What a response with an error's status says of itself. */
+interface Refusal {
+  /** Why, in the server's own words. */
+  readonly said?: string | undefined;
+  /** Whether the server asks for other credentials. */
+  readonly isChallenge?: boolean;
+}
+
+/** One request over HTTP and its reply, which may come in several streams. */
+interface Exchange {
+  /** Undefined for a message that is no request. */
+  readonly id: MessageId | undefined;
+  /** Whether the reply is a document, which holds the answer if there is any. */
+  isDocument: boolean;
+  /** Of its latest request, if that was refused. */
+  refusal?: Refusal;
+  /** Why there will be no answer, if that is known: the first reason. */
+  ended?: Error;
+}
+
+/** Notes why there will be no answer. The first reason holds. */
+function ended(exchange: Exchange | undefined, why: Error): Error {
+  return exchange ? (exchange.ended ??= why) : why;
+}
+
+function lostIn({ ended }: Exchange): Error {
+  return ended ?? new ConnectionLost("The reply ended without an answer.");
+}
 
 /** How requests get their tokens: of a function, or of OAuth. */
 export interface Access {
@@ -97,7 +126,7 @@ export class HttpWire implements Wire {
       onclose: () => events.onClosed("closed"),
       onerror: (error: unknown) => {
         const exchange = this.#exchanges.getStore();
-        if (exchange && isUnreadable(error)) exchange.end(unreadable(error));
+        if (isUnreadable(error)) ended(exchange, unreadable(error));
       },
     });
     await transport.start();
@@ -109,8 +138,8 @@ export class HttpWire implements Wire {
     const events = this.#events;
     if (!transport || !events) throw new ConnectionLost("The connection was not opened.");
     const id = "method" in message ? (message.id as MessageId | undefined) : undefined;
-    const exchange = new Exchange(id);
-    const onRequestStreamEnd = () => events.onFailed(id, exchange.lost);
+    const exchange: Exchange = { id, isDocument: false };
+    const onRequestStreamEnd = () => events.onFailed(id, lostIn(exchange));
     try {
       await this.#exchanges.run(exchange, () =>
         transport.send(message as never, {
@@ -153,22 +182,14 @@ export class HttpWire implements Wire {
     const headers = new Headers(init.headers);
     const isGoodbye = init.method === "DELETE";
     const exchange = isGoodbye ? undefined : this.#exchanges.getStore();
-    const isResume = init.method === "GET" && exchange?.id !== undefined;
-    // The package forgets the id of a stream whose rest broke off before another one.
-    const lastEvent = headers.get("last-event-id") ?? (isResume ? exchange.lastEvent : "");
-    if (lastEvent !== "") headers.set("last-event-id", lastEvent);
-    if (isResume) exchange.lastEvent = lastEvent;
-    if (lastEvent.length > EVENT_ID_LENGTH) {
-      const tooLong = new MalformedMessage("The id of an event is too long to resume its stream.");
-      throw exchange?.end(tooLong) ?? tooLong;
-    }
+    if ((headers.get("last-event-id") ?? "").length > EVENT_ID_LENGTH)
+      throw ended(exchange, new MalformedMessage("The id of an event is too long to resume its stream."));
     const response = await this.#ask(new URL(input), { ...init, headers }, !isGoodbye);
     if (exchange && !response.ok)
       this.#latestRefusal = exchange.refusal = {
         said: this.#challengeOf(response),
         isChallenge: response.headers.has("www-authenticate"),
       };
-    if (isResume && FINAL.has(response.status)) exchange.end(this.#refusal(response.status));
     const isStream = response.ok && /^text\/event-stream\b/i.test(response.headers.get("content-type") ?? "");
     if (exchange && response.ok && !isStream) exchange.isDocument = true;
     if (exchange?.id !== undefined && UNANSWERED.has(response.status)) exchange.isDocument = true;
@@ -202,12 +223,12 @@ export class HttpWire implements Wire {
     return error === undefined ? undefined : wordsOf({ error, error_description: errorDescription, scope });
   }
 
-  /** Has the package ask for the rest of a broken stream by the id of its last event, and bounds how often and when it does. */
+  /** Has the package ask for the rest of a broken stream by the id of its last event, not too soon; a call ends by its own time. */
   #resumeLater(reconnect: () => void, delayMs: number): () => void {
     const exchange = this.#exchanges.getStore();
     const isRequest = exchange?.id !== undefined;
-    if (isRequest && !(this.#resumes && exchange.mayResume(delayMs))) {
-      this.#events?.onFailed(exchange.id, exchange.lost);
+    if (isRequest && (!this.#resumes || exchange.ended || delayMs > RESUME_MS.most)) {
+      this.#events?.onFailed(exchange.id, lostIn(exchange));
       return () => {};
     }
     const leastMs = isRequest ? RESUME_MS.least : RESUME_MS.ofNotifications;
@@ -228,7 +249,7 @@ export class HttpWire implements Wire {
     const document = new ByteList();
     type Output = TransformStreamDefaultController<Uint8Array>;
     const refuse = (output: Output, error: unknown) => {
-      output.error(error instanceof Error ? (exchange?.end(error) ?? error) : error);
+      output.error(error instanceof Error ? ended(exchange, error) : error);
     };
     const give = async (whole: Uint8Array, output: Output) => {
       try {
@@ -241,7 +262,6 @@ export class HttpWire implements Wire {
       async transform(chunk, output) {
         // Events and documents are passed on as wholes: what is bounded is a message, and not how many parts it came in.
         const whole = isStream ? events.push(chunk) : [];
-        if (exchange && whole.length > 0) exchange.quiet = 0;
         if (!isStream) document.add(chunk);
         const { bytes } = allowed();
         if (!response.ok && document.bytes > ERROR_BODY_BYTES) {
