@@ -1,6 +1,7 @@
 import {
   flag,
   httpUrl,
+  isFields,
   listener,
   oneOf,
   option,
@@ -47,19 +48,32 @@ export const MCP_RULES = {
   /** Name of the source, and the first part of the names of its tools: identifiers with dots between. */
   name: required(words("a name")),
   /** Command of a server that speaks over its standard streams. It is started without a shell. */
-  command: words("the command that starts the server"),
+  command: option<string>("the command that starts the server", (given) => isWord(given) && given.trim() !== ""),
   /** Arguments of the command. */
   args: secret(
-    option<readonly string[]>("an array of strings", (given) => Array.isArray(given) && given.every(isText)),
+    option<readonly string[]>(
+      "an array of strings without null characters",
+      (given) => Array.isArray(given) && given.every(isWord),
+    ),
   ),
   /** Environment of the server: these variables, and the host's own `PATH` and `HOME`. */
-  env: secret(option<TextMap>("variables with text as values", isTextMap)),
+  env: secret(
+    option<TextMap>("variables: names without =, with texts without null characters", (given) =>
+      areTexts(given, (name, value) => /^[^=\0]+$/.test(name) && isWord(value)),
+    ),
+  ),
   /** Folder that the server is started in; the host's own by default. */
   cwd: words("a folder"),
   /** Address of a server that speaks over Streamable HTTP. */
-  url: secret(words("the address of the server")),
+  url: secret(
+    option<string>("an address that begins with http:// or https://, of one host and without a user", isAddress),
+  ),
   /** Headers of all requests to that address. They are sent to no other host. */
-  headers: secret(option<TextMap>("headers with text as values", isTextMap)),
+  headers: secret(
+    option<TextMap>("headers: names of letters and hyphens, with texts of Latin-1 without line breaks", (given) =>
+      areTexts(given, (name, value) => isHeaderName(name) && isHeaderValue(value)),
+    ),
+  ),
   /**
    * Access to that address: a function that gives the token of each request, and is asked once more if the server refuses it;
    * or `{ store }` for OAuth, with PKCE and a registration of its own. A person then opens an address once.
@@ -106,43 +120,25 @@ export function readServer(server: unknown): ReadServer {
   const misplaced = Object.keys(read).find((key) => (read.url === undefined ? HTTP_ONLY : STDIO_ONLY).has(key));
   if (misplaced !== undefined)
     throw refused(`, ${misplaced} }): ${misplaced} goes with ${read.url === undefined ? "url" : "command"} only`);
-  const fault = valueFault(read);
-  // Without the value: it may hold credentials.
-  if (fault !== undefined) throw refused(`, ${fault}`);
   return read as ReadServer;
-}
-
-/** What is wrong with a value. Otherwise the server's process or request would fail, with an error that shows the value. */
-function valueFault({
-  url,
-  headers = {},
-  command = "",
-  args = [],
-  env = {},
-}: Resolved<typeof MCP_RULES>): string | undefined {
-  const address = url === undefined ? undefined : httpUrl(url);
-  if (url !== undefined && !address)
-    return "url }): expected an address that begins with http:// or https://, and one host";
-  if (address && (address.username !== "" || address.password !== ""))
-    return "url }): an address with a user and a password is not sent: give them in headers, as authorization";
-  const header = Object.entries(headers).find(([name, value]) => !isHeaderName(name) || !isHeaderValue(value));
-  if (header)
-    return `headers: { ${JSON.stringify(header[0].slice(0, 128))} } }): no request can have this header: expected a name of letters and hyphens, and text of Latin-1 without line breaks`;
-  const variable = Object.entries(env).find(([name, value]) => !/^[^=\0]+$/.test(name) || value.includes("\0"));
-  if (variable)
-    return `env: { ${JSON.stringify(variable[0].slice(0, 128))} } }): no process can have this variable: expected a name without =, and text without a null character`;
-  return [command, ...args].some((word) => word.includes("\0"))
-    ? "command, args }): a word has a null character"
-    : undefined;
 }
 
 const HTTP_ONLY: ReadonlySet<string> = new Set(["headers", "auth"]);
 const STDIO_ONLY: ReadonlySet<string> = new Set(["args", "env", "cwd"]);
 
-function isText(value: unknown): value is string {
-  return typeof value === "string";
+// What does not fit would fail the server's process or request, with an error that shows the value.
+
+function isWord(value: unknown): value is string {
+  return typeof value === "string" && !value.includes("\0");
 }
 
-function isTextMap(value: unknown): value is TextMap {
-  return typeof value === "object" && value !== null && !Array.isArray(value) && Object.values(value).every(isText);
+function areTexts(given: unknown, fits: (name: string, value: string) => boolean): boolean {
+  return (
+    isFields(given) && Object.entries(given).every(([name, value]) => typeof value === "string" && fits(name, value))
+  );
+}
+
+function isAddress(given: unknown): boolean {
+  const url = typeof given === "string" ? httpUrl(given) : undefined;
+  return url !== undefined && url.username === "" && url.password === "";
 }

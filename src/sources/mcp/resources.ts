@@ -4,6 +4,19 @@ import type { ProtocolMethod } from "./protocol-method.ts";
 import { BLOCK_LEVELS, shownBlocks, withoutNotes } from "./result-value.ts";
 import { MalformedMessage, type Message, withoutNulls } from "./wire/wire.ts";
 
+const TEXT = { type: "string" };
+const RESOURCE = {
+  type: "object",
+  properties: {
+    uri: TEXT,
+    mimeType: TEXT,
+    text: TEXT,
+    blob: { ...TEXT, description: "base64" },
+    bytes: { type: "number", description: "in place of `blob` for a model, which gets the bytes as a file" },
+  },
+  required: ["uri"],
+};
+
 /** The tool that reads what results of a server have named, as if the server listed it. */
 export const READER = {
   name: "read_resource",
@@ -17,30 +30,8 @@ export const READER = {
   },
   outputSchema: {
     anyOf: [
-      { type: "string" },
-      {
-        type: "object",
-        properties: {
-          contents: {
-            type: "array",
-            items: {
-              type: "object",
-              properties: {
-                uri: { type: "string" },
-                mimeType: { type: "string" },
-                text: { type: "string" },
-                blob: { type: "string", description: "base64" },
-                bytes: {
-                  type: "number",
-                  description: "in place of `blob` for a model, which gets the bytes as a file",
-                },
-              },
-              required: ["uri"],
-            },
-          },
-        },
-        required: ["contents"],
-      },
+      TEXT,
+      { type: "object", properties: { contents: { type: "array", items: RESOURCE } }, required: ["contents"] },
     ],
   },
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },

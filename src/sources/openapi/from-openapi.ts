@@ -2,9 +2,7 @@ import {
   flag,
   httpUrl,
   isFields,
-  object,
   option,
-  optionError,
   type OptionsOf,
   Pace,
   PortcullisError,
@@ -36,7 +34,7 @@ import {
 import { checkPath, loadStyles, pathParts, requestParts, type Styles } from "./request.ts";
 import { Schemas } from "./schemas.ts";
 import { isHeaderName } from "../request-text.ts";
-import { isUsable, type OpenApiAuth, readAuthorization, type Secret } from "./secrets.ts";
+import { isSecret, type OpenApiAuth, readAuthorization, type Secret } from "./secrets.ts";
 import { placeOf, placesForLarge, send, type Sender } from "./send.ts";
 import { givenParameters, isFlat, type Layout, toolInput } from "./tool-input.ts";
 import { toolOutput } from "./tool-output.ts";
@@ -47,14 +45,27 @@ export const SOURCE_RULES = {
   /** The document: its text, JSON or YAML, or the object parsed from it, which must not be changed afterwards. */
   spec: required(option<string | object>("a document, as text or as an object", isDocument)),
   /** The address before the document's paths. Servers that the document names are not used. */
-  baseUrl: secret(required(words("the address of the API, like https://api.example.com/v1"))),
+  baseUrl: secret(
+    required(
+      option<string>(
+        "an address like https://api.example.com/v1, without a user, a query or a fragment",
+        (given) => typeof given === "string" && isBaseUrl(httpUrl(given)),
+      ),
+    ),
+  ),
   /** How requests say who sends them; nothing by default. */
   auth: secret(option<OpenApiAuth>("credentials", () => true)),
   /**
    * Headers of every request, besides. The value is a secret if a function gives it, or if the header's name has `token`, `key`,
    * `secret`, `password`, `auth`, `cookie` or `session` in it.
    */
-  headers: secret(object<Readonly<Record<string, Secret>>>("an object of headers")),
+  headers: secret(
+    option<Readonly<Record<string, Secret>>>(
+      "an object of headers: texts without line breaks, or functions that return them",
+      (given) =>
+        isFields(given) && Object.entries(given).every(([name, value]) => isHeaderName(name) && isSecret(value)),
+    ),
+  ),
   /** Whether a result that does not fit the document's schema fails its call; true by default. The schema is shown all the same. */
   checkResults: withDefault(flag(), true),
 };
@@ -102,9 +113,9 @@ export async function fromOpenApi(options: OpenApiOptions, policies?: OpenApiPol
   if (fault !== undefined) throw new PortcullisError("option_invalid", `fromOpenApi({ name }): ${fault}.`);
   const sender: Sender = {
     source: name,
-    baseUrl: readBaseUrl(baseUrl),
+    baseUrl: new URL(baseUrl),
     authorization: readAuthorization(auth),
-    headers: readHeaders(headers),
+    headers,
     large: placesForLarge(),
   };
   const styles = await loadStyles();
@@ -147,28 +158,8 @@ function isDocument(value: unknown): boolean {
   return typeof value === "string" || (typeof value === "object" && value !== null);
 }
 
-function readBaseUrl(given: string): URL {
-  const url = httpUrl(given);
-  if (url?.username !== "" || url.password !== "" || url.search !== "" || url.hash !== "")
-    // Without the value: it may hold credentials.
-    throw new PortcullisError(
-      "option_invalid",
-      "fromOpenApi({ baseUrl }): expected an address like https://api.example.com/v1, without a user, a query or a fragment.",
-    );
-  return url;
-}
-
-function readHeaders(given: Readonly<Record<string, unknown>>): Readonly<Record<string, Secret>> {
-  const entries = Object.entries(given).map(([name, value]): [string, Secret] => {
-    if (!isHeaderName(name)) throw optionError("fromOpenApi({ headers })", "names of headers", name);
-    if (typeof value !== "function" && !isUsable(value))
-      throw new PortcullisError(
-        "option_invalid",
-        `fromOpenApi({ headers: { ${JSON.stringify(name)} } }): expected text without line breaks, or a function that returns it.`,
-      );
-    return [name, value as Secret];
-  });
-  return Object.fromEntries(entries);
+function isBaseUrl(url: URL | undefined): boolean {
+  return url !== undefined && [url.username, url.password, url.search, url.hash].every((part) => part === "");
 }
 
 interface Named {

@@ -22,14 +22,7 @@ export type OpenApiAuth =
   | { readonly basic: { readonly username: Secret; readonly password: Secret } }
   | { readonly apiKey: { readonly in: "header" | "query" | "cookie"; readonly name: string; readonly value: Secret } };
 
-const SECRET = secret(
-  asked(
-    option<Secret>(
-      "a secret without line breaks, or a function that returns one",
-      (value) => typeof value === "function" || isUsable(value),
-    ),
-  ),
-);
+const SECRET = secret(asked(option<Secret>("a secret without line breaks, or a function that returns one", isSecret)));
 export const BASIC_RULES = {
   /** The name of the user. */
   username: required(SECRET),
@@ -125,7 +118,12 @@ export async function valueOf(given: Secret): Promise<string> {
   }
 }
 
+/** Whether a value is a secret, or a function that gives it. */
+export function isSecret(value: unknown): boolean {
+  return typeof value === "function" || isUsable(value);
+}
+
 /** Whether a value can stand in a header, and is a secret. */
-export function isUsable(value: unknown): value is string {
+function isUsable(value: unknown): value is string {
   return typeof value === "string" && value.trim() !== "" && isHeaderValue(value);
 }

@@ -252,8 +252,11 @@ describe("a file that is invalid is one sentence", () => {
       JSON.stringify({ mcpServers: Object.fromEntries(Array.from({ length: 101 }, (_, a) => [a, { command: "x" }])) }),
       "it has 101 servers, at most 100 are connected to",
     ],
-    ['{ "mcpServers": { "a": { "url": "http://x", "headers": { "a b": "c" } } } }', "no request can have this header"],
-    ['{ "mcpServers": { "a": { "command": "x", "env": { "A=B": "c" } } } }', "no process can have this variable"],
+    [
+      '{ "mcpServers": { "a": { "url": "http://x", "headers": { "a b": "c" } } } }',
+      "expected headers: names of letters",
+    ],
+    ['{ "mcpServers": { "a": { "command": "x", "env": { "A=B": "c" } } } }', "expected variables: names without ="],
     [
       '{ "mcpServers": { "a-b": { "command": "x" }, "a_b": { "command": "y" } } }',
       "another server is named a_b in programs too",
