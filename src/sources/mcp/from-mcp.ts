@@ -58,20 +58,6 @@ export interface ServerIdentity {
   readonly version?: string;
 }
 
-class Connects {
-  #at: readonly number[] | undefined;
-
-  /** Counts a connection after the first, and returns 0. If the limit is reached, returns the milliseconds to wait instead. */
-  count(): number {
-    const since = now() - RECONNECTS.withinMs;
-    const again = this.#at?.filter((at) => at > since);
-    const [first] = again ?? [];
-    if (first !== undefined && again && again.length >= RECONNECTS.most) return first - since;
-    this.#at = again ? [...again, now()] : [];
-    return 0;
-  }
-}
-
 /** The tools of an MCP server. Made by `fromMcp`. */
 export class McpSource implements AsyncDisposable {
   readonly #mcp: McpPackage;
@@ -81,7 +67,8 @@ export class McpSource implements AsyncDisposable {
   readonly #closing = new AbortController();
   readonly #tools: SourceTools;
   readonly #listAgain = new ListAgain(() => this.#readListAgain());
-  readonly #connects = new Connects();
+  /** When the server was connected to again; undefined before the first time. */
+  #connectedAt: readonly number[] | undefined;
   #access: Access | undefined;
   #oauth: OAuthClient | undefined;
   #session: Session | undefined;
@@ -204,12 +191,15 @@ export class McpSource implements AsyncDisposable {
   }
 
   async #connect(): Promise<Session> {
-    const waitMs = this.#connects.count();
-    if (waitMs > 0)
+    const since = now() - RECONNECTS.withinMs;
+    const again = this.#connectedAt?.filter((at) => at > since);
+    const [first = since] = again ?? [];
+    if (again && again.length >= RECONNECTS.most)
       throw this.#unavailable(
         `was connected to ${RECONNECTS.most} times in a minute, and is left alone for a while`,
-        `Try again in ${Math.ceil(waitMs / 1000)} s`,
+        `Try again in ${Math.ceil((first - since) / 1000)} s`,
       );
+    this.#connectedAt = again ? [...again, now()] : [];
     try {
       return await this.#connectNow();
     } catch (error) {

@@ -7,7 +7,7 @@ import { type Access, HttpRefusal, HttpWire, SessionEnded } from "./wire/http-wi
 import { type McpPackage, ConnectionLost, MalformedMessage, type Message, type Wire } from "./wire/wire.ts";
 import type { ReadServer } from "./mcp-options.ts";
 import type { ServerRequest } from "./protocol-method.ts";
-import { LargeList } from "./wire/large-messages.ts";
+import type { LargeList } from "./wire/large-messages.ts";
 import { StdioWire } from "./wire/stdio-wire.ts";
 
 const LIST = {
@@ -150,7 +150,7 @@ export class Session {
     for (let pages = 0; pages < LIST.pages; pages += 1) {
       const options = { signal, limits: LIST.page, envelope: this.#envelope };
       const { tools = [], nextCursor } = await this.#request("tools/list", { cursor }, options);
-      const listed = tools instanceof LargeList ? await tools.entries(missing + 1) : tools;
+      const listed = typeof tools === "function" ? await (tools as LargeList)(missing + 1) : tools;
       if (!Array.isArray(listed)) throw new MalformedMessage("Its list of tools is no list.");
       const taken = listed.slice(0, missing) as unknown[];
       room -= weigh([taken, nextCursor], room);

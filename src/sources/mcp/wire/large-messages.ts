@@ -24,21 +24,11 @@ const MOST_UNITS = 128 * 1024 * 1024;
 /** Whether a message is read before it is parsed. */
 export const isLargeMessage = (text: string): boolean => text.length > AT_ONCE;
 
-/** A list of a result whose entries are not read yet. */
-export class LargeList {
-  readonly #text: UntrustedText;
-  readonly #tenant: string;
-
-  constructor(text: UntrustedText, tenant: string) {
-    this.#text = text;
-    this.#tenant = tenant;
-  }
-
-  /** Its first entries: a `LargeEntry` for one that has too many values, undefined for one that is no JSON. */
-  entries(most: number): Promise<readonly unknown[]> {
-    return entriesOf(this.#text, most, this.#tenant);
-  }
-}
+/**
+ * The first entries of a list of a result, which are not read yet: a `LargeEntry` for one that has too many values, undefined
+ * for one that is no JSON.
+ */
+export type LargeList = (most: number) => Promise<readonly unknown[]>;
 
 type Part = JsonText | LargeList;
 
@@ -67,12 +57,15 @@ export class LargeMessages {
     const read = await readMessage(untrusted(text), form, readerFor(this.#tenant));
     if (typeof read === "object") {
       const { rest, cut } = read;
-      const part = cut?.part instanceof JsonText ? cut.part : cut && new LargeList(cut.part, this.#tenant);
-      if (part) this.#keep(number, { part, units: text.length });
+      if (cut) this.#keep(number, { part: this.#partOf(cut.part), units: text.length });
       return rest;
     }
     if (read === "values") throw new MessageTooLarge(values, "values");
     throw new MalformedMessage(`A message of the server cannot be read: ${WHY[read]}.`);
+  }
+
+  #partOf(cut: JsonText | UntrustedText): Part {
+    return cut instanceof JsonText ? cut : (most) => entriesOf(cut, most, this.#tenant);
   }
 
   #keep(number: number, kept: { readonly part: Part; readonly units: number }): void {

@@ -16,9 +16,7 @@ export class StdioWire implements Wire {
   /** Set once the process is being started. It may be closed before it runs. */
   #starting: Promise<ServerProcess> | undefined;
   #garbageBytes = 0;
-  /** What takes the lines that wait for a large one, that first. */
-  #waiting: (() => void | Promise<void>)[] = [];
-  #taking: Promise<void> | undefined;
+  #taking: Promise<void> = Promise.resolve();
 
   /** `log` gets standard error, and the lines of standard output that are no messages. */
   constructor(server: ServerCommand, log: OutputTail) {
@@ -31,10 +29,10 @@ export class StdioWire implements Wire {
     const allowedBytes = () => events.allowed().bytes;
     const reader = new LineReader(
       allowedBytes,
-      (line) => this.#inTurn(line, () => this.#take(line, events)),
+      (line) => this.#inTurn(() => this.#take(line, events)),
       (line) => {
         const tooLarge = new MessageTooLarge(allowedBytes(), "bytes");
-        this.#inTurn("", () => events.onFailed(answeredBy(line), tooLarge));
+        this.#inTurn(() => events.onFailed(answeredBy(line), tooLarge));
       },
     );
     this.#starting = ServerProcess.start(this.#server, (chunk) => reader.push(chunk), this.#log);
@@ -47,18 +45,14 @@ export class StdioWire implements Wire {
   }
 
   /** Lines are taken in their order. While a large one is read, the server's output waits. */
-  #inTurn(line: string, take: () => void | Promise<void>): void {
-    if (this.#taking === undefined && !isLargeMessage(line)) return void take();
-    this.#waiting.push(take);
-    this.#taking ??= this.#takeWaiting();
-  }
-
-  async #takeWaiting(): Promise<void> {
-    this.#process?.pause();
-    for (let place = 0; place < this.#waiting.length; place += 1) await this.#waiting[place]?.();
-    this.#waiting = [];
-    this.#taking = undefined;
-    this.#process?.resume();
+  #inTurn(take: () => void | Promise<void>): void {
+    this.#taking = this.#taking.then(async () => {
+      const taking = take();
+      if (!taking) return;
+      this.#process?.pause();
+      await taking;
+      this.#process?.resume();
+    });
   }
 
   #take(line: string, events: WireEvents): void | Promise<void> {
