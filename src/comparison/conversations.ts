@@ -34,7 +34,6 @@ export const CALLS_AT_ONCE = 10;
 /** Length of the longest token in the encodings used (a row of spaces), in UTF-16 code units. */
 export const TOKEN_LENGTH = 128;
 
-/** Where a comparison takes place. */
 interface ComparisonContext {
   readonly runtime: Runtime;
   /** Also aborts when the runtime closes. */
@@ -42,11 +41,8 @@ interface ComparisonContext {
   readonly windowTokens: number;
 }
 
-/** One conversation, ended. */
 interface Conversation extends PastConversation {
-  /** Outcomes of its programs, in order. */
   readonly outcomes: readonly Outcome[];
-  /** Calls of its last program. */
   readonly layers: Layers;
   /** UTF-8 bytes of JSON that tools returned. */
   readonly resultBytes: number;
@@ -83,7 +79,6 @@ export async function runTask(context: ComparisonContext, task: ComparisonTask) 
     conversations,
     programmatic,
     probed,
-    /** Tools that only programs may call. */
     programOnly: programOnly.map(({ name }) => name),
     /** Whether such tools gave streams that are too long for any context, however the tokens fall. */
     overflows,
@@ -100,7 +95,6 @@ function programFault({ outcomes, turns }: Conversation, { answer }: ComparisonT
   return told === "" ? "no program was run" : oneLine(told, 300);
 }
 
-/** Layers of calls as turns. */
 function turnsOf(layers: Layers): readonly ScriptedTurn[] {
   return layers.flatMap((layer) =>
     Array.from({ length: Math.ceil(layer.length / CALLS_AT_ONCE) }, (_, turn) => ({
@@ -146,7 +140,6 @@ async function converse(
   };
 }
 
-/** The highest limits that the rules allow, so that results of direct calls are not cut. */
 const DIRECT_LIMITS = {
   outputBytes: LIMIT_RULES.outputBytes.max,
   totalBytes: LIMIT_RULES.totalBytes.max,
@@ -198,7 +191,6 @@ function callsOf(records: readonly JournalRecord[]): Layers {
   return layers.filter((layer) => layer !== undefined);
 }
 
-/** UTF-16 code units of each sample that a probing program looks at. */
 const SAMPLE_LENGTH = 600;
 
 /** A program that returns a sample of one result of each tool, as a model writes it before it knows the results. */

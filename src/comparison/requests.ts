@@ -108,7 +108,6 @@ function readRequest(provider: ProviderName, body: Fields): ModelRequest {
   };
 }
 
-/** One message, block or item of a request, with the role of the message that it stands in. */
 type Block = readonly [role: string | undefined, block: unknown];
 
 function isOfHost(role: string | undefined): boolean {

@@ -13,12 +13,10 @@ type TrialMode = (typeof TRIAL_MODES)[number];
 
 export interface TrialsRequest {
   readonly tasks: readonly { readonly task: ComparisonTask; readonly tools: () => Promise<readonly Tool[]> }[];
-  /** Trials of each task in each mode. */
   readonly repeat: number;
   readonly model: Model;
   /** Tokens of all trials together at which no further turn begins. */
   readonly maxTokens: number;
-  /** Where and how programs run. */
   readonly runtime: Pick<RuntimeOptions, "sandbox" | "limits">;
   readonly signal: AbortSignal;
 }
@@ -77,7 +75,6 @@ async function runTrial(
   const trial = {
     task: task.name,
     mode,
-    /** How the conversation ended. */
     ending: ending.type,
     answer,
     right: answer !== undefined && isRightAnswer(answer, task.answer),
@@ -85,7 +82,6 @@ async function runTrial(
     void: voidCause(mode, report),
     calls: calls.length,
     ms: monotonic() - since,
-    /** With tokens as the provider counts them. */
     usage,
   };
   return { trial, transcript };

@@ -32,7 +32,6 @@ export const WRITTEN_RULES = {
   ...pick(TOOL_RULES, "rate", "onUnknown", "tags", "instructions", "pinned", "defer"),
 };
 
-/** Throws `option_invalid` with the place of what is no policy, also inside `retry` and `rate`. */
 function checkWritten<Rules extends OptionRules>(place: OptionPlace, written: unknown, rules: Rules): OptionsOf<Rules> {
   return checkNested(checkOptions(place, written, rules), (name) => fieldsOf(place.at(name)), WRITTEN_RETRY);
 }
@@ -50,23 +49,19 @@ export type WrittenPolicy = OptionsOf<typeof WRITTEN_RULES>;
 /** A policy that says who may call a tool. */
 export type GrantedPolicy = WrittenPolicy & Required<Pick<WrittenPolicy, "allowedCallers">>;
 
-/** An entry of `tools`. `prefix` is what stands before the `*` of a pattern. */
 interface Entry {
   readonly key: string;
   readonly prefix: string | undefined;
   readonly place: OptionPlace;
-  /** `false`: no caller has the tool. */
   readonly policy: WrittenPolicy | false;
 }
 
 interface PolicySubject {
-  /** Where the `portcullis` object stands. */
   readonly place: OptionPlace;
   /** How errors name the source: `github`, or `the server`. */
   readonly source: string;
   /** The names by which the file may speak of a tool. */
   readonly namesOf: (tool: string) => readonly string[];
-  /** Whether a policy must say what a call changes. */
   readonly needsEffect: boolean;
 }
 
@@ -125,7 +120,6 @@ export class FilePolicies {
     return this.#complete(own, entries.at(-1));
   }
 
-  /** All of what the file says of a tool, with the entry that says most of it. */
   #complete(own: WrittenPolicy, entry: Entry | undefined): GrantedPolicy | undefined {
     const { place, needsEffect } = this.#subject;
     const at = entry?.place ?? place;

@@ -13,7 +13,6 @@ export interface AiSdkTool {
   readonly contextSchema?: unknown;
 }
 
-/** Marks the AI SDK's own schemas. */
 const AI_SDK_SCHEMA = Symbol.for("vercel.ai.schema");
 
 /** Adopts tools of the AI SDK, by name. Tools without `execute` run in its client and cannot be adopted. */

@@ -2,7 +2,6 @@ import type { Node, ParseError } from "jsonc-parser";
 import { readFile } from "node:fs/promises";
 import { PortcullisError } from "../base/index.ts";
 
-/** Bytes of a file of settings, and levels of what it holds. */
 const FILE_BYTES = 1024 * 1024;
 const LEVELS = 50;
 

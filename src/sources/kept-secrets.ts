@@ -2,7 +2,6 @@ import { occurrences, Pace } from "../base/index.ts";
 import { encodedStrictly } from "./request-text.ts";
 
 const REPLACEMENT = "[secret]";
-/** Matches that are replaced at once in a long text. */
 const SLICE_MATCHES = 4096;
 /** Shortest part of a secret that is looked for at an edge at which a text was cut. */
 const SHORTEST_PART = 3;

@@ -1,12 +1,10 @@
 import { oneLine } from "../tools/declarations/one-line.ts";
 import { namespacesOf, toolNameFault } from "../tools/tool-name.ts";
 
-/** Characters of a problem, which may quote a document or a server. */
 const PROBLEM_LENGTH = 500;
 /** Characters of it that say what is left out. */
 const TOOL_LENGTH = 250;
 
-/** A problem as one sentence. */
 export function told(problem: string): string {
   return `${oneLine(problem, PROBLEM_LENGTH)}.`;
 }

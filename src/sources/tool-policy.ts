@@ -47,15 +47,12 @@ type OfTools = Exclude<keyof typeof POLICY_RULES, keyof typeof OWN_RULES>;
 /** One policy for all tools, or a function from a tool's name to its policy. */
 export type ToolPolicies = ToolPolicy | ((name: string) => ToolPolicy);
 
-/** A tool of another library, in the terms of `defineTool`. */
 export interface ForeignTool {
-  /** Name of the library. */
   readonly source: string;
   readonly name: string;
   readonly description: unknown;
   readonly inputSchema: Schema;
   readonly outputSchema?: Schema;
-  /** The library's own approval rule, used if the policy has none. */
   readonly needsApproval?: (input: unknown) => boolean | Promise<boolean>;
   readonly execute: (input: unknown, context: CallContext) => unknown;
 }

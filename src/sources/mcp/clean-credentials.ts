@@ -2,9 +2,7 @@ import { AT_ONCE, cutMiddle, JsonText, type Lane, type OutputTail, Pace } from "
 import { KeptSecrets, SECRET_NAME } from "../kept-secrets.ts";
 import type { McpServer } from "./mcp-options.ts";
 
-/** Bytes of a server's text that are quoted. */
 const QUOTED_BYTES = 4096;
-/** Characters of a server's text that are read. */
 const READ_LENGTH = 256 * 1024;
 /** Shorter values, like `true` or `8080`, are found in any text. */
 const SHORTEST_CREDENTIAL = 6;
@@ -42,7 +40,6 @@ export function secretsOf(given: GivenToServer): readonly string[] {
   return credentialsOf(given, SECRET_NAME).filter((value) => !/^[-+.\deE]*$/.test(value));
 }
 
-/** User and password of basic authentication, as a server reads them. */
 function basicPair(header: string): readonly string[] {
   const [, coded] = /^Basic\s+(\S+)$/i.exec(header) ?? [];
   if (coded === undefined) return [];
@@ -90,7 +87,6 @@ export class ServerText {
     return JSON.parse(json, (_, one: unknown) => (typeof one === "string" ? this.quote(one) : one)) as unknown;
   }
 
-  /** The beginning of a text without credentials. */
   head(text: string, length: number): string {
     return this.#credentials.takenFrom(text.slice(0, length), { end: text.length > length });
   }

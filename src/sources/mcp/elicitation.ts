@@ -24,9 +24,7 @@ export type Reply =
 const MESSAGE_LENGTH = 4096;
 const FIELDS = 100;
 const FIELD_LENGTH = 256;
-/** Questions that a server may put in place of a result. */
 const QUESTIONS = 16;
-/** Bounds of the schema of a question. It is flat. */
 const SCHEMA_BOUNDS = { depth: 8, values: 2000 };
 const SCHEMA_BYTES = 64 * 1024;
 

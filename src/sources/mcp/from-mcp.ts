@@ -37,11 +37,9 @@ const RECONNECTS = { most: 3, withinMs: 60_000 } as const;
 /** Bytes of a server's output that are kept for the operator, and how many of them an error quotes. */
 const LOG_BYTES = 8 * 1024;
 const QUOTED_LOG_BYTES = 1024;
-/** Bytes of a server's words that an error quotes. */
 const QUOTED_BYTES = 512;
 /** Characters of a server's name, and of its version; and how many are read. */
 const [IDENTITY_LENGTH, IDENTITY_READ] = [128, 1024];
-/** Characters of what a server says of the progress of a call. */
 const PROGRESS_LENGTH = 1024;
 
 export async function fromMcp(server: McpServer, policies?: McpPolicies): Promise<McpSource> {
@@ -67,7 +65,6 @@ export class McpSource implements AsyncDisposable {
   readonly #closing = new AbortController();
   readonly #tools: SourceTools;
   readonly #listAgain = new ListAgain(() => this.#readListAgain());
-  /** When the server was connected to again; undefined before the first time. */
   #connectedAt: readonly number[] | undefined;
   #access: Access | undefined;
   #oauth: OAuthClient | undefined;
@@ -170,7 +167,6 @@ export class McpSource implements AsyncDisposable {
     this.#oauth?.close();
   }
 
-  /** The connection, made anew if it is lost. */
   async #connected(signal: AbortSignal): Promise<Session> {
     this.#closing.signal.throwIfAborted();
     if (this.#session?.isOpen) return this.#session;
@@ -341,7 +337,6 @@ export class McpSource implements AsyncDisposable {
     return new PortcullisError("source_unavailable", `MCP server "${this.name}": it ${what}${how}.${said}`, { cause });
   }
 
-  /** For the developer and for programs. */
   #unavailable(what: string, advice: string): PortcullisError {
     return new Unavailable("source_unavailable", `The MCP server "${this.name}" ${what}. ${advice}.`);
   }
@@ -358,7 +353,6 @@ function declined(name: string, effect: Effect): PortcullisError {
   );
 }
 
-/** An error without details of this machine. */
 class Unavailable extends PortcullisError {}
 
 class NoList extends Error {}
@@ -377,7 +371,6 @@ function whatFailed(error: unknown, text: ServerText): string {
   return `does not speak the protocol: ${JSON.stringify(text.quote(typeof message === "string" ? message : String(error)))}`;
 }
 
-/** The server's own words, as such. */
 function saidBy({ said }: HttpRefusal | NoAccess, text: ServerText): string {
   return said === undefined ? "" : `, and says: ${JSON.stringify(text.quote(said, QUOTED_BYTES))}`;
 }

@@ -10,7 +10,6 @@ const LIST_AGAIN_MS = { least: 1000, most: 60_000, perReading: 20 } as const;
 export class ListAgain {
   readonly #read: () => Promise<void>;
   #timer: Timer | undefined;
-  /** Whether the list has changed since it was asked for. */
   #isStale = false;
   #isStopped = false;
   /** Wait before the next reading, and when the last reading ended. */

@@ -35,7 +35,6 @@ export interface ServerTool {
   readonly headers: readonly ParamHeader[];
   /** Whether its results are of a schema that the server declares. */
   readonly declared: boolean;
-  /** An input as the server is sent it. */
   readonly sent: (input: unknown) => unknown;
   readonly method: ProtocolMethod;
 }
@@ -43,19 +42,14 @@ export interface ServerTool {
 export interface ToolList {
   readonly tools: readonly Tool[];
   readonly unassigned: readonly UnassignedTool[];
-  /** Entries of the server's list that are no tools here, or whose values are not checked, each with the reason. */
   readonly problems: readonly string[];
-  /** Every tool of the list, with or without callers, by the server's own name. */
   readonly listed: ReadonlyMap<string, KnownEntry>;
-  /** The server's own name of each tool, by its name here. */
   readonly originalOf: ReadonlyMap<string, string>;
-  /** What was made, by name and digest. */
   readonly made: ReadonlyMap<string, MadeTool>;
 }
 
 interface MadeTool {
   readonly tool: Tool;
-  /** Why some of its values are not checked. */
   readonly unchecked: readonly string[];
 }
 
@@ -63,10 +57,8 @@ export interface ListReader {
   readonly source: string;
   readonly policies: McpPolicies | undefined;
   readonly timeoutMs: number;
-  /** Whether the resources that results name may be read. */
   readonly resources?: boolean;
   readonly call: (tool: ServerTool, name: string, input: unknown, context: CallContext) => Promise<unknown>;
-  /** What the server calls itself now. */
   readonly answeredBy?: () => string;
   /** Of the list before. A tool that has not changed stays the same object. */
   readonly known?: ToolList["made"];
@@ -79,7 +71,6 @@ export class ToolListBuilder {
   readonly #listed = new Map<string, KnownEntry>();
   readonly #named: Named[] = [];
   readonly #made = new Map<string, MadeTool>();
-  /** Of the patterns of all schemas in the list. */
   readonly #states = new PatternStates(SOURCE_STATES);
   readonly #pace = new Pace();
 

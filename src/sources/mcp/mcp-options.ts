@@ -41,7 +41,6 @@ export interface SourceProgress {
 
 type TextMap = Readonly<Record<string, string>>;
 
-/** The protocol versions that a server can be held to. */
 const PROTOCOLS = ["auto", "2025-11-25", "2026-07-28"] as const;
 
 export const MCP_RULES = {
@@ -105,7 +104,6 @@ export type McpServer = OptionsOf<typeof MCP_RULES>;
 export type ReadServer = Resolved<typeof MCP_RULES> &
   ({ readonly command: string; readonly url?: never } | { readonly url: string; readonly command?: never });
 
-/** Throws `option_invalid`. */
 export function readServer(server: unknown): ReadServer {
   const read = readOptions("fromMcp", server, MCP_RULES);
   const nameFault = toolNameFault(read.name);

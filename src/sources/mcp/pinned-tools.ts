@@ -20,9 +20,7 @@ export class SourceTools {
   };
   /** Why the list is not whole, or could not be read again. */
   problem: string | undefined;
-  /** Definitions of the first list, by the server's own name of the tool. */
   #pinned: ReadonlyMap<string, string> | undefined;
-  /** Readings of the list so far. If two are under way, the later reading counts. */
   #readings = 0;
 
   constructor(server: ReadServer, policies: McpPolicies | undefined, source: Pick<ListReader, "call" | "answeredBy">) {

@@ -6,19 +6,15 @@ import type { ServerText } from "./clean-credentials.ts";
 import { resultValue } from "./result-value.ts";
 import type { Message } from "./wire/wire.ts";
 
-/** A request of the protocol. */
 export interface ServerRequest {
   readonly method: "tools/call" | "resources/read";
   readonly params: Message;
 }
 
-/** A call, as a method reads it. */
 export interface ServerCall extends Pick<CallContext, "caller" | "isNamed" | "idempotencyKey" | "resultValues"> {
-  /** The tool's name here, and at the server. */
   readonly name: string;
   readonly original: string;
   readonly source: string;
-  /** Whether the tool says what its result is. */
   readonly declared: boolean;
   readonly input: unknown;
 }
@@ -33,7 +29,6 @@ export interface ProtocolMethod {
   readonly refused?: (code: number, call: ServerCall) => PortcullisError | undefined;
 }
 
-/** Calls a tool of the server. */
 export const callingTool: ProtocolMethod = {
   request: ({ original, input, idempotencyKey }) => ({
     method: "tools/call",

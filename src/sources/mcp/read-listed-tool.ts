@@ -15,16 +15,13 @@ export interface McpAnnotations {
 /** What is kept of a tool that a server lists. Its schemas are in the tool that is made of it. */
 export type KnownEntry = Pick<ListedTool, "original" | "annotations" | "digest">;
 
-/** A tool as its server lists it, its form checked. */
 export interface ListedTool {
   readonly original: string;
   readonly description: string;
   readonly inputSchema: Message;
   readonly outputSchema: Message | undefined;
-  /** Why its outputSchema is not read. */
   readonly outputFault: string | undefined;
   readonly annotations: McpAnnotations;
-  /** SHA-256 in hex of all other fields. */
   readonly digest: string;
 }
 
@@ -74,7 +71,6 @@ export function readListed(entry: unknown): ListedTool | string {
   return { ...told, digest: hash("sha256", JSON.stringify(told)) };
 }
 
-/** Why a value is not read as a schema. */
 function faultOf(schema: unknown): string | undefined {
   return isFields(schema) ? sizeFault(schema, SCHEMA_BOUNDS) : `is ${describe(schema)}, not a JSON Schema`;
 }
@@ -90,7 +86,6 @@ function annotationsOf({ title, annotations }: Message): McpAnnotations {
   };
 }
 
-/** The name of an entry that is no tool, for a problem. */
 export function entryName(entry: unknown): string {
   return isFields(entry) && typeof entry.name === "string"
     ? JSON.stringify(entry.name.slice(0, 64))

@@ -41,7 +41,6 @@ const SHOWN_LENGTH = 200;
 /** Codes by which servers of the old and of the new version say that there is no such resource. */
 const NOT_FOUND: ReadonlySet<number> = new Set([-32002, -32602]);
 
-/** Reads a resource, if a result has named it. */
 export const readingResource: ProtocolMethod = {
   request({ name, source, input, isNamed }) {
     const { uri } = input as { readonly uri: string };
@@ -87,7 +86,6 @@ function unnamed(name: string, source: string, uri: string): PortcullisError {
   );
 }
 
-/** URIs of the blocks that link or embed a resource. */
 function resourcesOf({ content }: Message): readonly string[] {
   if (!Array.isArray(content)) return [];
   const blocks = (content as unknown[]).filter((block) => isFields(block));

@@ -16,7 +16,6 @@ import { type Message, withoutNulls } from "./wire/wire.ts";
 import { content as withParts, failedContent, keptParts, MAX_PARTS, type PartInput } from "../../tools/content.ts";
 import type { Caller } from "../../tools/tool.ts";
 
-/** Levels of a list of blocks, or of resources. */
 export const BLOCK_LEVELS = 4;
 
 /** Who reads a result, and whether its tool says what structured content it gives. */
@@ -52,7 +51,6 @@ export async function resultValue(result: Message, text: ServerText, reader: Res
   return parts.length === 0 ? value : withParts({ value, parts });
 }
 
-/** How servers say that a tool failed. */
 const FAILED: ReadonlySet<unknown> = new Set([true, "true", 1]);
 
 /**

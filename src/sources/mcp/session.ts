@@ -28,22 +28,18 @@ export interface CallOptions {
   readonly resultValues: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly onProgress: ((progress: Message) => void) | undefined;
-  /** What the server asks during the call. */
   readonly dialogue: Dialogue;
 }
 
 export interface Opening {
   readonly mcp: McpPackage;
   readonly server: ReadServer;
-  /** How requests over HTTP get their tokens. */
   readonly access?: Access | undefined;
   readonly log: OutputTail;
-  /** Called when the server says that its list of tools has changed. */
   readonly onListChanged: () => void;
   readonly signal: AbortSignal;
 }
 
-/** One connection to a server, after the handshake. */
 export class Session {
   readonly #mcp: McpPackage;
   readonly #client: Client;

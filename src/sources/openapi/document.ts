@@ -23,7 +23,6 @@ const MAX_VALUES = 5_000_000;
 const MAX_DEPTH = 200;
 /** Maximum length of a name, a path and a reference, in characters. Maps and objects compare very long ones with each other. */
 export const NAME_LENGTH = 1000;
-/** Maximum length of a chain of references. */
 const MAX_CHAIN = 32;
 /** Maximum parameters of one operation, and maximum parameters and fields of bodies of all operations together. */
 const MAX_PARAMETERS = 1000;

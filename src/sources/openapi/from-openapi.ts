@@ -104,7 +104,6 @@ export interface OpenApiSource extends AsyncDisposable {
   readonly problems: readonly string[];
 }
 
-/** Characters of a description, which quotes the document. */
 const DESCRIPTION_LENGTH = 2000;
 
 export async function fromOpenApi(options: OpenApiOptions, policies?: OpenApiPolicies): Promise<OpenApiSource> {
@@ -144,7 +143,6 @@ export async function fromOpenApi(options: OpenApiOptions, policies?: OpenApiPol
   });
 }
 
-/** What the tools of a source are made with. */
 interface ToolMaker {
   readonly sender: Sender;
   readonly styles: Styles;
@@ -153,7 +151,6 @@ interface ToolMaker {
   readonly checkResults: boolean;
 }
 
-/** The fields of a document are checked when they are read. */
 function isDocument(value: unknown): boolean {
   return typeof value === "string" || (typeof value === "object" && value !== null);
 }
@@ -164,7 +161,6 @@ function isBaseUrl(url: URL | undefined): boolean {
 
 interface Named {
   readonly operation: FoundOperation;
-  /** Not kept of an operation without a policy. */
   readonly parts?: OperationParts | PartFault;
   readonly name: string;
   readonly policy: OpenApiPolicy | false | undefined;

@@ -4,7 +4,6 @@ import { identifierOf, namespacesOf } from "../../tools/tool-name.ts";
 
 /** Maximum length of a name's part. Longer parts are cut; names that are equal then are refused. */
 const PART_LENGTH = 100;
-/** Maximum length of a name with that of its source. */
 const NAME_LENGTH = 128;
 
 /**
@@ -84,7 +83,6 @@ function nameOfPath(method: string, path: string): string {
   return identifier([method.toLowerCase(), ...words].join("-"));
 }
 
-/** Words joined like `listForRepo`. */
 function identifier(text: string): string {
   const words = text.split(/[-\s]+/).filter((word) => word !== "");
   const joined = words

@@ -12,7 +12,6 @@ import { fieldOf, type Fields, isFields, listOf, Pace, textOf } from "../../base
 import { operationNames } from "./operation-name.ts";
 
 const METHODS = ["get", "put", "post", "delete", "options", "head", "patch", "query", "trace"];
-/** Methods that `fetch` does not send. */
 const UNSENT: ReadonlySet<string> = new Set(["TRACE", "CONNECT", "TRACK"]);
 
 /** Maximum operations of a document. The largest public documents have some 20,000. */
@@ -28,7 +27,6 @@ const STYLES: Readonly<Record<Place, readonly Style[]>> = {
   cookie: ["form"],
 };
 
-/** How a value is written if it is not sent as JSON. */
 export interface Serialisation {
   readonly style: Style;
   readonly explode: boolean;
@@ -72,11 +70,9 @@ export interface Operation {
 
 /** An operation of the document, before its parts are read. */
 export interface FoundOperation extends Operation {
-  /** Name below the source's. */
   readonly name: string;
   /** What its reference leads to, or why it leads nowhere. */
   readonly part: Fields | PartFault;
-  /** The parameters of its path. */
   readonly shared: unknown;
   /** Addresses that the document has for it alone, or for its path. */
   readonly servers: readonly string[];
@@ -155,7 +151,6 @@ function readSaid(document: OpenApiDocument, reference: unknown) {
   return { operationId: textOf(part, "operationId"), tags, part, servers: serversOf(part) };
 }
 
-/** Addresses of the servers that a part of a document names. */
 export function serversOf(part: unknown): readonly string[] {
   return listOf(part, "servers").flatMap((server) => textOf(server, "url")?.slice(0, NAME_LENGTH) ?? []);
 }
@@ -186,7 +181,6 @@ export function readOperation(
   };
 }
 
-/** A variable of a path that the document does not describe. */
 const UNDESCRIBED: Fields = { schema: { type: "string" } };
 
 /**
@@ -211,7 +205,6 @@ function addressOf(written: string, given: readonly Parameter[]) {
   return { address: { path, query: fixed.join("&") }, parameters };
 }
 
-/** Names of the variables in an address. */
 function variablesOf({ path, query }: Address): ReadonlySet<string> {
   return new Set([...`${path}?${query}`.matchAll(/\{([^{}]+)\}/g)].map(([, name = ""]) => name));
 }
@@ -320,10 +313,8 @@ export function isFile(document: OpenApiDocument, field: unknown): boolean {
   });
 }
 
-/** Names that a problem has, at most. */
 const FILES_TOLD = 20;
 
-/** Names of the fields of a media type that may be bytes. */
 function filesIn(document: OpenApiDocument, media: unknown): readonly string[] {
   const fields = [...describedFields(document, media)];
   const files = fields.filter(([, field]) => document.once(field, isFile)).map(([name]) => name);
@@ -342,7 +333,6 @@ export function requiresFields(document: OpenApiDocument, schema: unknown): bool
   return listOf(schema, "required").some(isGiven);
 }
 
-/** The best first. */
 const FORMS: readonly BodyForm[] = ["json", "urlencoded", "multipart", "text", "bytes"];
 /** What is sent for a range of media types, like `text/*`. */
 const STAND_INS: Readonly<Record<BodyForm, string>> = {
@@ -359,13 +349,11 @@ export function jsonRank(mediaType: string): number {
   return type === "application/json" ? 0 : type === "application/json-patch+json" ? 2 : 1;
 }
 
-/** A media type without its parameters. */
 function essenceOf(mediaType: string): string {
   const [essence = ""] = mediaType.toLowerCase().split(";", 1);
   return essence.trim();
 }
 
-/** How a body of a media type is written, or read. */
 export function formOf(mediaType: string): BodyForm {
   const type = essenceOf(mediaType);
   if (type === "application/json" || type.endsWith("+json") || type === "text/json" || type === "*/*") return "json";

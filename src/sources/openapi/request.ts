@@ -14,7 +14,6 @@ export function loadStyles(): Promise<Styles> {
 
 /** A request below the address of its API, without what the host adds. */
 export interface RequestParts {
-  /** Begins with a slash. */
   readonly path: string;
   /** Without a question mark; empty if there is no query. */
   readonly query: string;
@@ -36,7 +35,6 @@ export function pathParts(path: string): PathParts {
     );
 }
 
-/** A document may write a path encoded already. */
 function decodedOnce(text: string): string {
   try {
     return decodeURI(text);
@@ -52,7 +50,6 @@ export function checkPath(baseUrl: URL, parts: PathParts): void {
   if (url.pathname !== `${basePath(baseUrl)}${path}`) throw new PartFault("its path has parts like . or ..");
 }
 
-/** The path of an API's address, without a slash at its end. */
 export function basePath({ pathname }: URL): string {
   return pathname.endsWith("/") ? pathname.slice(0, -1) : pathname;
 }

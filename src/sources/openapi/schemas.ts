@@ -25,7 +25,6 @@ import { describe, fieldOf, type Fields, isFields, textOf } from "../../base/ind
 /** Whether a schema describes what is sent or what comes back. */
 export type Side = "input" | "output";
 
-/** Maximum values in a schema of the document, without what it refers to. */
 const MAX_OWN_VALUES = 20_000;
 /** Values of a tool's schema. Definitions beyond them may be anything; the nearest definitions come first. */
 const MAX_VALUES = 5000;
@@ -53,7 +52,6 @@ const BOUNDS: ReadonlySet<string> = new Set(
   ].flatMap((words) => words.split(" ")),
 );
 
-/** Words whose value is a schema. */
 const SCHEMA_WORDS: Readonly<Record<Side, ReadonlySet<string>>> = {
   input: new Set(
     [
@@ -74,9 +72,7 @@ export class Schemas {
   readonly #partDigests = new Map<Converted, string>();
   readonly #patterns = new Map<string, number | undefined>();
   readonly #states = new PatternStates(SOURCE_STATES);
-  /** What is not checked of the document's schemas, and why. */
   readonly #unchecked = new Set<string>();
-  /** The same of the operation that is being read. */
   #odd: string[] = [];
   /** Number of the tools whose definitions are left out beyond `MAX_VALUES`. */
   #cut = 0;
@@ -240,7 +236,6 @@ function nameOf(pointer: string): string {
   return `${plain.replaceAll(/[^\w.-]/g, "_").slice(-100)}@${hash("sha256", pointer).slice(0, 16)}`;
 }
 
-/** Or why it cannot be matched. */
 function readStates(source: string): number | string {
   try {
     return new LinearPattern(source).states;

@@ -46,7 +46,6 @@ export interface Credentials {
 }
 
 export interface Authorization {
-  /** Names of the header (in small letters), query parameter and cookie that the host sets. */
   readonly header?: string;
   readonly query?: string;
   readonly cookie?: string;

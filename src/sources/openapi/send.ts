@@ -25,7 +25,6 @@ import { KeptSecrets, SECRET_NAME } from "../kept-secrets.ts";
 import { type Authorization, type Credentials, type Secret, valueOf } from "./secrets.ts";
 
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
-/** Redirects of one call. */
 const MAX_REDIRECTS = 5;
 /** Bytes of a failure's body that are read, and characters that a program may read of it. */
 const FAILURE_BYTES = 64 * 1024;
@@ -37,12 +36,10 @@ const HOLDS_JSON = /^(?:application|text)\/(?:x-)?(?:[\w.+-]*json-seq|ndjson|jso
 /** Shortest wait before a request is repeated, in milliseconds; doubled each time. */
 const FIRST_WAIT_MS = 100;
 
-/** The host's side of all requests of a source. */
 export interface Sender {
   readonly source: string;
   readonly baseUrl: URL;
   readonly authorization: Authorization;
-  /** Headers of every request, by name. */
   readonly headers: Readonly<Record<string, Secret>>;
   /**
    * For bodies over `LARGE_BYTES`, each tenant's in turn: nothing counts them until they are read. A body that stalls keeps its
@@ -89,7 +86,6 @@ export async function send(sender: Sender, call: Call, context: CallContext): Pr
   }
 }
 
-/** An answer whose body is not read yet. */
 interface Answered {
   readonly response: Response;
   /** Secrets of the request, which the body may repeat. */
@@ -177,7 +173,6 @@ function addressOf(baseUrl: URL, path: string, query: string, credentials: Crede
   return url;
 }
 
-/** The host's headers replace a program's. */
 function headersOf(call: Call, credentials: Credentials, body: RequestParts["body"]): Headers {
   const headers = new Headers({ "user-agent": "portcullis" });
   for (const [name, value] of call.headers) headers.set(name, value);
@@ -222,7 +217,6 @@ async function valueIn(
   throw new PortcullisError("source_unavailable", `${sender.source} answered with JSON that cannot be read.`);
 }
 
-/** Bytes for a model: as an image or a file beside their type and size. */
 function partOf(said: string, data: Buffer): Content {
   const [essence = ""] = said.split(";", 1);
   const mediaType = isMediaType(essence.trim()) ? essence.trim() : "application/octet-stream";
@@ -301,7 +295,6 @@ async function failureOf(
   return error;
 }
 
-/** Where the calls of its tools run. */
 export function placeOf({ source }: Pick<Sender, "source">): string {
   return `openapi ${source}`;
 }

@@ -35,11 +35,8 @@ export interface ToolInput {
 
 export interface BodyFields {
   readonly body: Body;
-  /** Whether the body's fields stand beside the parameters. */
   readonly isFlat: boolean;
-  /** Names of the body's fields, as far as the document has them. */
   readonly names: ReadonlySet<string>;
-  /** Fields of a form that are files: text in base64. */
   readonly files: ReadonlySet<string>;
 }
 
@@ -206,7 +203,6 @@ function filesOf(document: OpenApiDocument, body: Body): ReadonlySet<string> {
   return new Set(files.map(([name]) => name));
 }
 
-/** What says of which values a schema is. */
 const SHAPES = ["type", "$ref", "anyOf", "oneOf", "allOf"];
 
 function fileSchema(given: JsonSchema | boolean): JsonSchema | boolean {

@@ -5,7 +5,6 @@ import { type OpenApiDocument, PartFault } from "./document.ts";
 import { formOf, jsonRank } from "./operations.ts";
 import type { Converted, Schemas } from "./schemas.ts";
 
-/** Bytes that are no text, as a program gets them. */
 const BYTES_SCHEMA: JsonSchema = Object.freeze({
   type: "object",
   description: "Bytes that are no text.",
@@ -16,13 +15,11 @@ const BYTES_SCHEMA: JsonSchema = Object.freeze({
 const NULL: JsonSchema = Object.freeze({ type: "null" });
 const TEXT: JsonSchema = Object.freeze({ type: "string" });
 
-/** What the document says of an operation's answers. */
 interface Answers {
   readonly responses: Fields;
   readonly method: string;
 }
 
-/** Whether a text is a media type, or a range of them, without parameters. */
 function isMediaType(text: string): boolean {
   return /^[\w!#$&^.+*-]+\/[\w!#$&^.+*-]+$/.test(text);
 }

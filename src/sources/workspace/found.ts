@@ -21,7 +21,6 @@ export function isWanted(glob: Glob | undefined, { path }: Place, search: Search
   return fits === true;
 }
 
-/** The pattern of file names of a call. Throws `tool_failed`. */
 export function globOf(source: string): Glob {
   try {
     return new Glob(source);
@@ -34,7 +33,6 @@ export function globOf(source: string): Glob {
 /** What is given of what a search has found: as many as the call asks for, and as fit the page of a direct call. */
 export class Given<Item> {
   readonly items: Item[] = [];
-  /** How many are not given. */
   left = 0;
   readonly #limit: number;
   #bytes: number;

@@ -1,6 +1,5 @@
 import { LinearPattern, PatternRefused, Steps, StepsSpent } from "../../tools/json-schema/index.ts";
 
-/** Longest pattern, in UTF-16 code units. */
 const LONGEST = 1000;
 /** Steps for one path: some milliseconds of the host's thread. */
 const STEPS = 200_000;

@@ -8,7 +8,6 @@ import { fits } from "./glob.ts";
 import { isText, linesOf } from "./text-lines.ts";
 import { failed, LongFile, type Place, Search, type Workspace } from "./workspace.ts";
 
-/** Matches that are given, if the call does not say how many, and at most. */
 const MATCHES = { default: 100, max: 1000 } as const;
 /** Longest line that is searched, in bytes, and how much of it is given, in characters. */
 const LINE_BYTES = 10_000;

@@ -6,11 +6,9 @@ import { isText, linesOf } from "./text-lines.ts";
 import { imageTypeOf } from "./view-image.ts";
 import { failed, quoted, type Workspace } from "./workspace.ts";
 
-/** Lines of one page, if the call does not say how many. */
 const PAGE_LINES = 2000;
 /** Bytes of JSON of a page for a program, which reads it without a model. */
 const PROGRAM_PAGE_BYTES = 1024 * 1024;
-/** Characters of a line that a model is shown. */
 const LINE_CHARACTERS = 2000;
 
 export const READ_INPUT = objectSchema({

@@ -14,7 +14,6 @@ export function isText(bytes: Buffer): boolean {
 
 /** A line of a file. `bytes` are without what ends the line. */
 export interface Line {
-  /** From 1. */
   readonly number: number;
   readonly bytes: Buffer;
 }

@@ -28,7 +28,6 @@ export function imageTypeOf(bytes: Buffer): string | undefined {
   return IMAGES.find(([, begin]) => begin.test(head))?.[0];
 }
 
-/** Gives a model an image to look at. */
 export async function viewImage(
   workspace: Workspace,
   { path }: { readonly path: string },

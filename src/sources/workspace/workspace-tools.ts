@@ -24,7 +24,6 @@ import { Given, globOf, isWanted, SEARCHED, SEEN, seenBy } from "./found.ts";
 const SUBJECT = "workspaceTools";
 const KIB = 1024;
 const MIB = 1024 * KIB;
-/** Patterns of `exclude` that the description of a tool names. */
 const EXCLUDED_NAMED = 12;
 
 export const WORKSPACE_RULES = {
@@ -108,7 +107,6 @@ function excludedGlob(source: unknown, index: number): Glob {
   }
 }
 
-/** Paths that are given, if the call does not say how many, and at most. */
 const PATHS = { default: 500, max: 10_000 } as const;
 
 const LIST_INPUT = objectSchema({

@@ -4,9 +4,7 @@ import { isAbsolute, join, relative, sep, win32 } from "node:path";
 import { Lane, optionError, Pace, PortcullisError } from "../../base/index.ts";
 import type { Glob } from "./glob.ts";
 
-/** Longest path, in UTF-16 code units. */
 const PATH_LENGTH = 4096;
-/** Entries of folders that one search looks at. */
 export const MAX_ENTRIES = 200_000;
 
 const IS_LINUX = process.platform === "linux";
@@ -185,7 +183,6 @@ export class LongFile extends PortcullisError {
   }
 }
 
-/** A path as errors name it. */
 export function quoted(path: string): string {
   return path === ""
     ? "The root of the workspace"

@@ -15,9 +15,7 @@ import {
 } from "../../../base/index.ts";
 import { MalformedMessage, MessageTooLarge } from "../wire/wire.ts";
 
-/** Statuses of answers without a body. */
 const EMPTY = new Set([204, 205, 304]);
-/** Maximum bytes of an answer. Metadata and tokens have some kilobytes. */
 const ANSWER_BYTES = 256 * 1024;
 const ANSWER_MS = 30_000;
 const MOST_REDIRECTS = 5;

@@ -51,7 +51,6 @@ export const AUTH = secret(
 
 export type ReadOAuth = ReturnType<typeof readOAuth>;
 
-/** Throws `option_invalid`. */
 export function readOAuth(auth: OAuth) {
   const read = readOptions("fromMcp({ auth })", auth, OAUTH_RULES);
   if (read.clientSecret !== undefined && read.issuer === undefined)

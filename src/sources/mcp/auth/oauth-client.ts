@@ -12,7 +12,6 @@ import { codeIn, NeedsPerson, NoAccess, wordsIn, wordsOf } from "./no-access.ts"
 import { ALONE_MS, TokenStore } from "./token-store.ts";
 
 const PATH = "/callback";
-/** Connections to the page at once: a browser makes a few. */
 const CALLBACK_CONNECTIONS = 16;
 const DONE = "You may close this page.\n";
 

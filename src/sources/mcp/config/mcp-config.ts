@@ -30,7 +30,6 @@ export const FILE_SERVER_RULES = {
   ...pick(MCP_RULES, "pin", "resources", "protocol", "connectTimeoutMs"),
 };
 
-/** Throws `option_invalid`; `place` names the `portcullis` key in an error. */
 function readServerPolicies(place: OptionPlace, given: unknown = {}) {
   const said = checkOptions(place, given, FILE_SERVER_RULES);
   const subject = { place, source: "the server", namesOf: (tool: string) => [tool], needsEffect: true };

@@ -137,7 +137,6 @@ export class Channel implements Transport {
     return { bytes: most("bytes"), values: most("values"), largeValues: most("largeValues") };
   }
 
-  /** For the package. */
   async send(
     message: unknown,
     { requestSignal, headers, onRequestStreamEnd }: TransportSendOptions = {},

@@ -16,15 +16,12 @@ import {
 } from "./wire.ts";
 import { LargeMessages, asPackageReads } from "./large-messages.ts";
 
-/** Bytes that are read of the body of a reply with an error's status. */
 const ERROR_BODY_BYTES = 64 * 1024;
 /** How long a server may take to hear that its session is over, in milliseconds. */
 const GOODBYE_MS = 500;
-/** Of a wire that is not open. */
 const NOTHING = { bytes: 0, values: 0, largeValues: 0 } as const;
 /** Statuses by which a server says that it has taken a message and will not answer it. */
 const UNANSWERED = new Set([202, 204]);
-/** The last version of the protocol in which a stream that broke off is resumed. */
 const LAST_THAT_RESUMES = "2025-11-25";
 /** Waits before a stream that could not be resumed is asked for again, unless the server says how long. */
 const RESUMING = {
@@ -33,7 +30,6 @@ const RESUMING = {
   reconnectionDelayGrowFactor: 1.5,
   maxRetries: 5,
 } as const;
-/** Characters of an event's id that are sent back to the server. */
 const EVENT_ID_LENGTH = 4096;
 
 /** Wait before a broken stream is asked for again, in milliseconds. A call does not wait for a server that wants more. */
@@ -49,7 +45,6 @@ interface Refusal {
 
 /** One request over HTTP and its reply, which may come in several streams. */
 interface Exchange {
-  /** Undefined for a message that is no request. */
   readonly id: MessageId | undefined;
   /** Whether the reply is a document, which holds the answer if there is any. */
   isDocument: boolean;
@@ -96,7 +91,6 @@ export class HttpWire implements Wire {
   #latestRefusal: Refusal | undefined;
   #events: WireEvents | undefined;
   #transport: StreamableHTTPClientTransport | undefined;
-  /** Whether a stream that broke off is resumed. */
   #resumes = true;
   readonly #resuming = new Set<Timer>();
 

@@ -21,7 +21,6 @@ const LARGE = [
 /** UTF-16 units of what was cut out of messages that a reader did not pass on: of more the first is dropped. */
 const MOST_UNITS = 128 * 1024 * 1024;
 
-/** Whether a message is read before it is parsed. */
 export const isLargeMessage = (text: string): boolean => text.length > AT_ONCE;
 
 /**
@@ -34,7 +33,6 @@ type Part = JsonText | LargeList;
 
 /** The large messages of a server: they are parsed without what has many values, and get it back afterwards. */
 export class LargeMessages {
-  /** Whose texts these are to the thread and the scheduler. */
   readonly #tenant: string;
   /** Name of a field that stands for what was cut out. No server knows it. */
   readonly #mark = randomUUID();
@@ -121,7 +119,6 @@ export async function asPackageReads(
 
 const LINE_FEED = 10;
 const CARRIAGE_RETURN = 13;
-/** Lines of an event. JSON that is written for people has one for each value. */
 const MOST_LINES = 200_000;
 
 /** Whether an event has more lines than are split: each takes memory of its own, here and in the package. */

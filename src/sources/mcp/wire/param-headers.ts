@@ -6,7 +6,6 @@ export interface ParamHeader {
   readonly name: string;
 }
 
-/** Fields that are looked at. */
 const FIELDS = 10_000;
 const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]{1,128}$/;
 const PLAIN = /^(?:[!-~]|[!-~][\t -~]*[!-~])$/;

@@ -13,7 +13,6 @@ const TERMINATE_MS = 500;
 const DRAIN_MS = 2000;
 
 export interface ServerCommand {
-  /** Name of the source, for errors. */
   readonly name: string;
   readonly command: string;
   readonly args?: readonly string[];
@@ -25,7 +24,6 @@ export interface ServerCommand {
 export class ServerProcess {
   readonly #child: ChildProcess;
   readonly #watcher: ChildProcess | undefined;
-  /** Resolves with how the process has ended, like `exit code 1`. */
   readonly ended: Promise<string>;
   #isOver = false;
   #lastWrite: Promise<unknown> = Promise.resolve();
@@ -97,7 +95,6 @@ export class ServerProcess {
     if (text !== undefined) await new Promise<unknown>((resolve) => void stdin.write(text, resolve));
   }
 
-  /** Reads no more of its output until `resume`. */
   pause(): void {
     this.#child.stdout?.pause();
   }
@@ -140,7 +137,6 @@ export class ServerProcess {
 /** Says how many doors (`portcullis mcp`) are above a server that may be a door too. */
 export const DOORS_VARIABLE = "PORTCULLIS_DOORS";
 
-/** These variables of the host, if they are set. */
 function ofHost(names: readonly string[]): NodeJS.ProcessEnv {
   const values = names.map((name) => [name, process.env[name]] as const);
   return Object.fromEntries(values.filter(([, value]) => value !== undefined));

@@ -92,7 +92,6 @@ export class StdioWire implements Wire {
   }
 }
 
-/** Undefined for a line that is no message. */
 function parseLine(line: string): unknown {
   if (!line.startsWith("{")) return undefined;
   try {

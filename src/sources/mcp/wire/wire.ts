@@ -19,17 +19,14 @@ export interface SendOptions {
   readonly headers?: Readonly<Record<string, string>> | undefined;
 }
 
-/** What a message may have. */
 export interface MessageLimits {
   readonly bytes: number;
-  /** Values, beside those of what is large in it. */
   readonly values: number;
   /** Values of a result's structured content, or of a list of tools. */
   readonly largeValues: number;
 }
 
 export interface WireEvents {
-  /** What a message may have at the moment. */
   readonly allowed: () => MessageLimits;
   readonly onMessage: (message: unknown) => void;
   /** No answer to this request will come; without an id, no answer to any open request. */
@@ -37,7 +34,6 @@ export interface WireEvents {
   readonly onClosed: (why: string) => void;
 }
 
-/** Carries messages to a server and back. */
 export interface Wire {
   /** Whether each request has an exchange of its own, which is ended by its signal. */
   readonly hasExchanges: boolean;
@@ -71,7 +67,6 @@ export class MalformedMessage extends Error {
   override readonly name = "MalformedMessage";
 }
 
-/** The connection to the server is lost. */
 export class ConnectionLost extends Error {
   override readonly name = "ConnectionLost";
 }
