@@ -54,7 +54,6 @@ export const REVIEWED_PATTERNS: Readonly<Record<string, readonly string[]>> = {
     String.raw`/^(\S+) (\d+)([!-]?) (.*)$/s`,
     String.raw`/^(\w+:\/\/[^/:@]*):.*@/`,
     String.raw`/^([A-Za-z]{1,40})=(.*)$/s`,
-    String.raw`/^(?:.*[\\/])?portcullis(?:@[^\\/]*|\.(?:cmd|exe|ps1|bat))?$|portcullis[\\/]dist[\\/]src[\\/]cli\.js$/i`,
     String.raw`/^([^:]*)(:(.*))?$/s`,
     String.raw`/^(\*\.)?([^:]*)(:(.*))?$/s`,
     String.raw`/^(\w+) is not defined$/`,

@@ -132,7 +132,7 @@ async function readConfig(path: string): Promise<readonly ConfiguredServer[]> {
 }
 
 /** This package's command line, as npx, a folder of commands or a folder of packages has it. */
-const OWN = /^(?:.*[\\/])?portcullis(?:@[^\\/]*|\.(?:cmd|exe|ps1|bat))?$|portcullis[\\/]dist[\\/]src[\\/]cli\.js$/i;
+const OWN = /(?:^|[\\/])portcullis(?:@[^\\/]{0,100}|\.(?:cmd|exe|ps1|bat))?$|portcullis[\\/]dist[\\/]src[\\/]cli\.js$/i;
 
 /** Whether an entry starts this package's own server: it would front itself. */
 function isOwn({ command, args }: Message): boolean {
