@@ -211,26 +211,6 @@ test("functions of OpenAI Agents are told the run context, by which they may be 
   expect(await call(take(false), "paid({})")).toBe(1);
 });
 
-test("a runtime with functions of OpenAI Agents starts without an approver, and refuses the calls that need one", async () => {
-  const options = { description: "For tests", parameters: z.object({ cents: z.number() }), execute: () => "done" };
-  const tools = fromOpenAIAgents(
-    [
-      agentsTool({ ...options, name: "plain" }),
-      agentsTool({ ...options, name: "paid", needsApproval: async (_, { cents }) => cents > 100 }),
-    ],
-    policy,
-  );
-  await using runtime = await createRuntime({ tools, sandbox: createMemorySandbox(), logger: { error: () => {} } });
-  const program = `const codes = [];
-    for (const [name, cents] of [["plain", 500], ["paid", 50], ["paid", 500]])
-      codes.push(await tools[name]({ cents }).catch((error) => error.code));
-    return codes;`;
-  expect((await runtime.execute(program)).outcome).toEqual({
-    type: "completed",
-    value: ["done", "done", "approval_unavailable"],
-  });
-});
-
 // ---- what has to be said ---------------------------------------------------------------------------------------
 
 test("who may call has to be said, and a name that programs cannot write can be changed", () => {

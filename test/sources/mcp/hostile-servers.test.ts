@@ -328,16 +328,6 @@ test.each(
   expect(sentence).toContain(message);
 });
 
-test.each<readonly [string, object, string]>([
-  ["no-list", {}, "it sent an answer that breaks the protocol (Its list of tools is no list)."],
-  ["plain", { protocol: "2026-07-28" }, "it does not speak the protocol: "],
-])("a server over HTTP that does not come to a list is refused with a sentence: %s", async (mode, more, message) => {
-  await expect(fromMcp({ ...(await servedRaw(mode)), ...more }, READ)).rejects.toMatchObject({
-    code: "source_unavailable",
-    message: expect.stringContaining(message),
-  });
-});
-
 testOfAll.each(["dies-when-asked-anew", "silent-when-asked-anew"])(
   "a server that cannot be asked in the new version is spoken to in the old one: %s",
   async (mode) => {

@@ -125,20 +125,3 @@ testOfAll("server-filesystem: reads and writes in its folder alone, and its fail
   });
   expect(readFileSync(join(folder, "b.txt"), "utf8")).toBe("alphabet");
 });
-
-testOfAll("server-memory: a graph is written and searched in one program", async () => {
-  const server = { ...realServer("server-memory", "memory"), env: { MEMORY_FILE_PATH: join(folder, "memory.jsonl") } };
-  await using source = await fromMcp(server, WRITE);
-  const { outcome } = await run(
-    source.tools,
-    `await tools.memory.create_entities({ entities: [{ name: "Ada", entityType: "person", observations: ["wrote programs"] }] });
-     return (await tools.memory.search_nodes({ query: "programs" })).entities.map(({ name }) => name);`,
-  );
-  expect(outcome).toMatchObject({ value: ["Ada"] });
-});
-
-testOfAll("server-sequential-thinking: its structured content is its value", async () => {
-  await using source = await fromMcp(realServer("server-sequential-thinking", "think"), READ);
-  const thought = '{ thought: "one", nextThoughtNeeded: false, thoughtNumber: 1, totalThoughts: 1 }';
-  expect(await call(source.tools, `think.sequentialthinking(${thought})`)).toMatchObject({ thoughtNumber: 1 });
-});

@@ -6,7 +6,7 @@ import { createMemoryJournal, type Journal } from "../../../src/journal/index.ts
 import { createMemorySandbox, scriptedModel } from "../../../src/runtime/testing.ts";
 import { type HttpServer, serve, serveFetch } from "./http-servers.ts";
 import { testOfAll } from "../../support/all-tests.ts";
-import { call, READ, realServer, run, WRITE } from "./servers.ts";
+import { call, READ, run, WRITE } from "./servers.ts";
 import { makeTool } from "../../support/tools.ts";
 
 const BOTH = { allowedCallers: ["direct", "programmatic"], effect: "read" } as const;
@@ -171,23 +171,6 @@ test("a model gets bytes as a file with where they come from, and a program as b
 });
 
 // ---- real servers --------------------------------------------------------------------------------------------------
-
-testOfAll("server-everything: its links and embedded resources are read, and others are not", async () => {
-  await using source = await fromMcp({ ...realServer("server-everything", "all"), resources: true }, READ);
-  const value = await valueOf(
-    source.tools,
-    `
-    const { content } = await tools.all.get_resource_links({ count: 3 });
-    const uris = content.filter(({ type }) => type === "resource_link").map(({ uri }) => uri);
-    const read = await Promise.all(uris.map((uri) => tools.all.read_resource({ uri })));
-    const unnamed = await tools.all.read_resource({ uri: uris[0] + "0" }).catch((error) => error.code);
-    const { content: [, embedded] } = await tools.all.get_resource_reference({ resourceType: "Text", resourceId: 7 });
-    return [read.map((one) => typeof one === "string" ? one.slice(0, 8) : Object.keys(one.contents[0])), unnamed, await tools.all.read_resource({ uri: embedded.resource.uri })];
-  `,
-  );
-  expect(value).toEqual([expect.any(Array), "handler_failed", expect.stringContaining("Resource 7")]);
-  expect(JSON.stringify(value)).toMatch(/"Resource"/);
-});
 
 test.each(["2025-11-25", "2026-07-28"] as const)("a server of the package, protocol %s", async (protocol) => {
   const handler = createMcpHandler(() => {

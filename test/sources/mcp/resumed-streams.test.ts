@@ -4,8 +4,8 @@ import { expect, test } from "vitest";
 import { fromMcp } from "../../../src/index.ts";
 import type { SourceProgress } from "../../../src/sources/mcp/mcp-options.ts";
 import { type AnswerCall, type HttpServer, serveByHand, serveFetch } from "./http-servers.ts";
-import { call, READ, WRITE } from "./servers.ts";
-import { someOf, testOfAll } from "../../support/all-tests.ts";
+import { call, WRITE } from "./servers.ts";
+import { someOf } from "../../support/all-tests.ts";
 
 const EVENTS = { "content-type": "text/event-stream" };
 
@@ -96,33 +96,7 @@ test.each(someOf(ENDS, 1))(
   },
 );
 
-test("a stream that breaks again and again goes on while each part has news", async () => {
-  await using server = await serveBreaking(
-    (response) => void response.end(priming("0", "retry: 1\n")),
-    ({ resumes, response, answer }) =>
-      response.writeHead(200, EVENTS).end(resumes < 7 ? priming(String(resumes)) : answer("at last")),
-  );
-  await using source = await sourceOf(server);
-  expect(await call(source.tools, "web.echo({})")).toBe("at last");
-  expect(server.counts).toEqual({ calls: 1, resumes: 7 });
-});
-
 // ---- what is not ---------------------------------------------------------------------------------------------------
-
-testOfAll("a stream without ids is not resumed: a read is made once more, a write is not", async () => {
-  await using server = await serveBreaking(
-    (response) => breakOff(response),
-    () => {},
-  );
-  await using writing = await sourceOf(server);
-  expect(await call(writing.tools, "web.echo({})")).toMatchObject({
-    message: expect.stringContaining("may have taken effect"),
-  });
-  expect(server.counts).toEqual({ calls: 1, resumes: 0 });
-  await using reading = await sourceOf(server, READ);
-  expect(await call(reading.tools, "web.echo({})")).toMatchObject({ code: "source_unavailable" });
-  expect(server.counts).toEqual({ calls: 3, resumes: 0 });
-});
 
 test("from 2026-07-28 on no stream is resumed: its end is the end of the call", async () => {
   const handler = createMcpHandler(() => {

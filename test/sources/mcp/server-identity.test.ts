@@ -1,11 +1,8 @@
-import { createMcpHandler } from "@modelcontextprotocol/server";
 import { expect, test } from "vitest";
 import { createRuntime, createSqliteJournal, fromMcp } from "../../../src/index.ts";
 import { createMemorySandbox } from "../../../src/runtime/testing.ts";
-import { makeServer } from "./fixtures/modern-server.ts";
-import { serveFetch } from "./http-servers.ts";
 import { servedRaw } from "./served-raw.ts";
-import { call, READ } from "./servers.ts";
+import { READ } from "./servers.ts";
 
 test("the version of the protocol and the server's name and version are told", async () => {
   await using source = await fromMcp(await servedRaw("plain"), READ);
@@ -34,18 +31,3 @@ test("a server's name is one line of bounded length without credentials, and an 
   expect(name.length).toBeLessThanOrEqual(128);
   expect(version).toBeUndefined();
 });
-
-test.each(["2025-11-25", "2026-07-28"] as const)(
-  "calls over HTTP name the version %s that was agreed on",
-  async (protocol) => {
-    const handler = createMcpHandler(() => makeServer());
-    await using server = await serveFetch((request) => handler.fetch(request));
-    await using source = await fromMcp({ name: "web", url: server.url, protocol }, READ);
-    expect(source.server.protocol).toBe(protocol);
-    const before = server.headers.length;
-    await call(source.tools, 'web.shout({ text: "hi" })');
-    const sent = server.headers.slice(before).map((headers) => headers["mcp-protocol-version"]);
-    expect(new Set(sent)).toEqual(new Set([protocol]));
-    await handler.close();
-  },
-);

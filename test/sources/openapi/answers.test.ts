@@ -42,33 +42,6 @@ describe("an answer of success", () => {
     expect(await called("programmatic")).toEqual({ ok: true, value: { mediaType, base64: "AP8=" } });
   });
 
-  test("is a page of a list, whose next one the program asks for with the cursor", async () => {
-    await using server = await startServer(({ url }, response) =>
-      sendJson(response, url === "/x" ? { data: [1, 2], next: "a&b" } : { data: [3], next: null }),
-    );
-    const parameters = [{ name: "after", in: "query", schema: { type: "string" } }];
-    const { tools } = await sourceOf(operationOf({ parameters }), { baseUrl: server.baseUrl });
-    await using runtime = await createRuntime({ tools, sandbox: createMemorySandbox() });
-    const { outcome } = await runtime.execute(`const rows = [];
-      let after;
-      do {
-        const page = await tools.api.call(after ? { after } : {});
-        rows.push(...page.data);
-        after = page.next;
-      } while (after);
-      return rows;`);
-    expect(outcome).toEqual({ type: "completed", value: [1, 2, 3] });
-    expect(server.arrived.map(({ url }) => url)).toEqual(["/x", "/x?after=a%26b"]);
-  });
-
-  test("of status 204 is null, and typed so", async () => {
-    await using server = await startServer((_, response) => response.writeHead(204).end());
-    const spec = operationOf({ responses: { 204: { description: "done" } } }, "/x", "delete");
-    const { tools } = await sourceOf(spec, { baseUrl: server.baseUrl });
-    expect(declareTools(tools)).toContain("Promise<null>");
-    expect(await callTool(tools, "api.call", {})).toEqual({ ok: true, value: null });
-  });
-
   test.each([
     ["text", answering({ "text/plain": { schema: { type: "string" } } }), "Promise<string>"],
     ["bytes", answering({ "application/zip": {} }), "Promise<{ mediaType: string, base64: string }>"],

@@ -1,25 +1,7 @@
-import { execFile } from "node:child_process";
-import { fileURLToPath } from "node:url";
-import { promisify } from "node:util";
 import { expect, test } from "vitest";
 import { fromOpenApi } from "../../../src/index.ts";
 import { ALL, specOf } from "./api-server.ts";
 import { numberOfHash } from "../../support/one-bucket.ts";
-import { DOCUMENTS, urlOf } from "./documents.ts";
-
-const script = fileURLToPath(new URL("read-document.ts", import.meta.url));
-
-/** The memory of a process that makes tools of a document, or parses it alone, in megabytes. */
-async function megabytesOf(file: string, made: "tools" | "parsed"): Promise<number> {
-  const args = ["--conditions=portcullis-source", script, urlOf(file).href, made];
-  return Number((await promisify(execFile)(process.execPath, args)).stdout);
-}
-
-test.each(DOCUMENTS)("tools of a real document take a few times the memory of its parsed text: $what", async (one) => {
-  const [parsed, tools] = [await megabytesOf(one.file, "parsed"), await megabytesOf(one.file, "tools")];
-  process.stdout.write(`${one.what}: ${Math.round(tools)} MB with tools, ${Math.round(parsed)} MB parsed alone\n`);
-  expect(tools / parsed).toBeLessThan(3);
-});
 
 /** What is read in one block has the thread for nearly all of its time. */
 const IN_ONE_BLOCK = 0.9;

@@ -1,7 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { validate } from "../../../src/tools/schema.ts";
-import { jsonSchemaOf } from "../../../src/tools/tool-schemas.ts";
 import { toolDigest } from "../../../src/tools/tool-digest.ts";
 import { declareTools } from "../../../src/tools/declarations/declarations.ts";
 import { ALL, callTool, operationOf, sourceOf, specOf, startServer } from "./api-server.ts";
@@ -36,15 +35,6 @@ describe("names", () => {
     expect([tools.map((tool) => tool.name), problems]).toEqual([[name], []]);
   });
 
-  test("of operations without an id come from method and path", async () => {
-    const { tools } = await sourceOf(specOf({ "/repos/{owner}/issues": { post: {}, get: {} }, "/": { get: {} } }));
-    expect(tools.map(({ name }) => name).toSorted()).toEqual([
-      "api.get",
-      "api.getReposByOwnerIssues",
-      "api.postReposByOwnerIssues",
-    ]);
-  });
-
   test.each([
     ["ids that would be one name", ["a/b", "a:b", "fine"], ["getP0", "getP1", "fine"]],
     ["an id that is written as the name", ["get-thing", "getThing"], ["getP0", "getThing"]],
@@ -70,14 +60,6 @@ describe("names", () => {
     expect(Math.max(...names.map((one) => one.length))).toBe(length);
     const again = await sourceOf(ids(...operationIds), { name });
     expect(again.tools.map((tool) => tool.name)).toEqual(names);
-  });
-
-  test("that are long leave the reason in the line about what is left out", async () => {
-    const path = `/${"p".repeat(2000)}`;
-    const { problems } = await sourceOf(specOf({ [path]: { trace: {} }, "/fine": { get: {} } }));
-    expect(problems).toEqual([
-      expect.stringMatching(/^api\.\S* \(TRACE .* is left out: its method is TRACE, .*with\.$/),
-    ]);
   });
 
   test("that clash by their policies are left out, each with a reason, and the rest stands", async () => {
@@ -168,32 +150,6 @@ describe("inputs", () => {
     const text = declareTools(tools);
     expect(tools).toHaveLength(declared.length);
     for (const fields of declared) expect(text).toContain(`(input: { ${fields} })`);
-  });
-
-  test("say that texts are base64, and nothing of lists about texts", async () => {
-    const Secret = named({
-      data: { type: "string", format: "byte" },
-      names: { type: "string", uniqueItems: true },
-      ids: { type: "array", items: { type: "string" }, uniqueItems: true },
-    });
-    const operation = { parameters: [{ name: "s", in: "body", schema: { $ref: "#/definitions/Secret" } }] };
-    const { tools } = await sourceOf({
-      swagger: "2.0",
-      info: { title: "t", version: "1" },
-      paths: { "/x": { post: { operationId: "call", ...operation, responses: {} } } },
-      definitions: { Secret },
-    });
-    expect(declareTools(tools)).toContain(
-      "(input: { data?: string /* base64 */, names?: string, ids?: string[] /* no two equal */ })",
-    );
-  });
-
-  test("have the description of the body whose fields are theirs", async () => {
-    const { requestBody } = body(named({ a: {} }));
-    const { tools } = await sourceOf(
-      operationOf({ requestBody: { description: "At least one.", ...requestBody } }, "/x", "post"),
-    );
-    expect(jsonSchemaOf("api.call", "input", tools[0]!.inputSchema)).toMatchObject({ description: "At least one." });
   });
 
   test("tell parameters of one name apart by their places", async () => {
@@ -499,14 +455,6 @@ test("a reference in place of all properties is read, and the line of one that l
   expect(await validate(tools[0]!.inputSchema, { ids: 1 })).toMatchObject({ ok: false });
   const { problems } = await sourceOf(operationOf(body(fields("#/none")), "/x", "post"));
   expect(problems).toEqual([expect.stringContaining('left out: it refers to "#/none"')]);
-});
-
-test("a list of schemas as items is a tuple, as in older drafts", async () => {
-  const items = [{ type: "number" }, { type: "string" }];
-  const spec = operationOf(body(named({ at: { type: "array", items } })), "/x", "post");
-  const { tools } = await sourceOf(spec);
-  expect(declareTools(tools)).toContain("at?: [number, string]");
-  expect(await validate(tools[0]!.inputSchema, { at: [1, 2] })).toMatchObject({ ok: false });
 });
 
 describe("operations that cannot be called are left out with a reason", () => {

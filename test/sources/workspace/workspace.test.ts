@@ -1,11 +1,11 @@
 import { execFileSync } from "node:child_process";
-import { linkSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { linkSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { Glob } from "../../../src/sources/workspace/glob.ts";
 import { Search, Workspace } from "../../../src/sources/workspace/workspace.ts";
-import { runs, testOfAll } from "../../support/all-tests.ts";
+import { testOfAll } from "../../support/all-tests.ts";
 import { Folder } from "./folder.ts";
 
 const SECRET = "the secret beside the workspace";
@@ -73,28 +73,6 @@ test("searches name no link, and give nothing that lies behind one", async () =>
   });
 });
 
-test("a folder that is replaced by a link while a file of it is opened gives nothing from behind the link", async () => {
-  await using folder = trap();
-  mkdirSync(join(folder.outside, "other"));
-  writeFileSync(join(folder.outside, "other/a.txt"), SECRET);
-  const [place, aside] = [join(folder.root, "src"), join(folder.root, "aside")];
-  const workspace = new Workspace(folder.root, []);
-  const results = new Set<string>();
-  for (let time = 0; time < runs(300); time += 1) {
-    const reading = workspace
-      .read(workspace.place("src/a.txt"), 1000)
-      .then(String, ({ code }: { code: string }) => code);
-    for (let turn = 0; turn < time % 7; turn += 1) await new Promise(setImmediate);
-    renameSync(place, aside);
-    symlinkSync(join(folder.outside, "other"), place);
-    for (let turn = 0; turn < time % 5; turn += 1) await new Promise(setImmediate);
-    rmSync(place);
-    renameSync(aside, place);
-    results.add(await reading);
-  }
-  expect([...results].filter((text) => text !== "inside\n" && text !== "tool_failed")).toEqual([]);
-});
-
 test("pipes and folders are no files, and no call waits for a pipe", async () => {
   await using folder = trap();
   execFileSync("mkfifo", [join(folder.root, "pipe")]);
@@ -122,22 +100,6 @@ test("what is excluded stays so at a path at which the pattern is too costly", (
   const excluding = new Workspace(tmpdir(), [new Glob(`${"{a,b*}".repeat(100)}c`)]);
   expect(() => excluding.place("b".repeat(4000))).toThrow("is kept from these tools");
   expect(excluding.place("b").path).toBe("b");
-});
-
-/** A folder of which its root has very many files. */
-class Crowded extends Workspace {
-  override async entries(): Promise<readonly string[]> {
-    return Array.from({ length: 200_000 }, (_, index) => `f${index}`);
-  }
-}
-
-test("a folder may have more files than a call of a function has arguments", async () => {
-  const crowded = new Crowded(tmpdir(), []);
-  const search = new Search("", new AbortController().signal);
-  let found = 0;
-  for await (const { path } of crowded.files({ path: "", full: tmpdir() }, search))
-    if (path.startsWith("f")) found += 1;
-  expect(found).toBe(200_000);
 });
 
 testOfAll("the files of a folder come in the order of their names, however many they are", async () => {
