@@ -26,11 +26,7 @@ describe.each(["auto", "2025-11-25", "2026-07-28"] as const)("a server of the pa
 });
 
 test.each<[string, number, object | string]>([
-  [
-    "400 and an error without an id",
-    400,
-    { jsonrpc: "2.0", id: null, error: { code: -32000, message: "Not initialized" } },
-  ],
+  ["400 and an error without an id", 400, { jsonrpc: "2.0", id: null, error: { code: -32000, message: "No" } }],
   ["400 and a page", 400, "<html>"],
   ["404", 404, ""],
   ["405", 405, { error: "Method not allowed" }],
@@ -162,18 +158,14 @@ test("a server that shows what it was sent gives a program no secret of it, howe
 const EVENTS = { "content-type": "text/event-stream" };
 
 const BROKEN: readonly (readonly [string, AnswerCall, string])[] = [
-  [
-    "a stream that ends",
-    ({ response }) => response.writeHead(200, EVENTS).end(": hello\n\n"),
-    "cannot be reached, or broke off.",
-  ],
+  ["an ended stream", ({ response }) => response.writeHead(200, EVENTS).end(": hello\n\n"), "cannot be reached"],
   [
     "a stream that breaks off",
     ({ response }) => {
       response.writeHead(200, EVENTS).write('data: {"jsonrpc":"2.0",');
       setImmediate(() => response.destroy());
     },
-    "cannot be reached, or broke off.",
+    "cannot be reached",
   ],
   [
     "an answer to another request",
@@ -181,19 +173,15 @@ const BROKEN: readonly (readonly [string, AnswerCall, string])[] = [
       response
         .writeHead(200, { "content-type": "application/json" })
         .end('{"jsonrpc":"2.0","id":"other","result":{"content":[]}}'),
-    "sent an answer that breaks the protocol.",
+    "sent an answer that breaks the protocol",
   ],
-  ["no answer at all", ({ response }) => response.writeHead(202).end(), "sent an answer that breaks the protocol."],
+  ["no answer at all", ({ response }) => response.writeHead(202).end(), "sent an answer that breaks the protocol"],
   [
     "what is not JSON",
     ({ response }) => response.writeHead(200, { "content-type": "application/json" }).end("{"),
-    "sent an answer that breaks the protocol.",
+    "sent an answer that breaks the protocol",
   ],
-  [
-    "a status of its own",
-    ({ response }) => response.writeHead(503).end("x".repeat(1_000_000)),
-    "answered with the status 503.",
-  ],
+  ["a status", ({ response }) => response.writeHead(503).end("x".repeat(1_000_000)), "answered with the status 503"],
 ];
 
 test.each(BROKEN)("a call fails at once where the server sends %s", async (_what, answerCall, message) => {
@@ -201,7 +189,7 @@ test.each(BROKEN)("a call fails at once where the server sends %s", async (_what
   await using source = await sourceOf(server);
   expect(await call(source.tools, "web.echo({})")).toEqual({
     code: "source_unavailable",
-    message: `The server of web.echo ${message}`,
+    message: expect.stringContaining(`The server of web.echo ${message}`),
   });
 });
 
@@ -282,14 +270,8 @@ test.each(someOf(FORMS, 1))(
 const DEEP = `${"[".repeat(8000)}${"]".repeat(8000)}`;
 
 test.each<[string, (id: string) => string]>([
-  [
-    "a result nested 8,000 deep",
-    (id) => `{"jsonrpc":"2.0","id":"${id}","result":{"content":[],"structuredContent":${DEEP}}}`,
-  ],
-  [
-    "an error nested 8,000 deep",
-    (id) => `{"jsonrpc":"2.0","id":"${id}","error":{"code":1,"message":"m","data":${DEEP}}}`,
-  ],
+  ["a deep result", (id) => `{"jsonrpc":"2.0","id":"${id}","result":{"content":[],"structuredContent":${DEEP}}}`],
+  ["a deep error", (id) => `{"jsonrpc":"2.0","id":"${id}","error":{"code":1,"message":"m","data":${DEEP}}}`],
   ["a result that is a list", (id) => `{"jsonrpc":"2.0","id":"${id}","result":[]}`],
   ["an answer without a version", (id) => `{"id":"${id}","result":{"content":[]}}`],
 ])("a call that was answered is made once, whatever the answer is: %s", async (_what, answer) => {

@@ -218,10 +218,7 @@ testOfAll("a policy that is invalid is refused by the name of its tool, and the 
 
 test.each([
   [{ name: "a", command: "no-such-command-here" }, 'the command "no-such-command-here" is not found'],
-  [
-    { name: "a", command: process.execPath, cwd: "/no/such/folder" },
-    "there is no folder /no/such/folder to start it in",
-  ],
+  [{ name: "a", command: process.execPath, cwd: "/no/such/folder" }, "there is no folder /no/such/folder"],
   [{ name: "a", url: "http://127.0.0.1:1/mcp" }, "cannot be reached, or broke off"],
 ] as const)("a server that is not there is one sentence: %j", async (server, message) => {
   await expect(fromMcp(server)).rejects.toMatchObject({

@@ -63,11 +63,7 @@ test.each<[string, object, unknown]>([
     { structuredContent: file, content: [...text(JSON.stringify(file)), image] },
   ],
   ["nothing at all is no blocks", { _meta: { a: 1 } }, { content: [] }],
-  [
-    "fields of its own, without content, are the value",
-    { success: true, rows, _meta: { a: 1 } },
-    { success: true, rows },
-  ],
+  ["fields of its own, without content", { success: true, rows, _meta: { a: 1 } }, { success: true, rows }],
   ["or what the first draft calls the result is", { toolResult: rows }, rows],
   [
     "null in a block is nothing",

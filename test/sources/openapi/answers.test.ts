@@ -177,18 +177,10 @@ test("the limits of results are for what shape makes of an answer, and not for t
   const rows = Array.from({ length: 3000 }, (_, id) => ({ id }));
   await using server = await startServer((_, response) => sendJson(response, rows));
   const count = ({ length }: { readonly length: number }) => length;
-  const calls = [
-    [
-      { ...ALL, shape: count },
-      { ok: true, value: 3000 },
-    ],
-    [
-      { ...ALL, shape: (all: readonly unknown[]) => all },
-      { ok: false, code: "result_too_large" },
-    ],
-    [ALL, { ok: false, code: "result_too_large" }],
-  ] as const;
-  for (const [policy, expected] of calls) {
+  const tooLarge = { ok: false, code: "result_too_large" };
+  const shapes = [count, (all: readonly unknown[]) => all, undefined];
+  for (const [index, expected] of [{ ok: true, value: 3000 }, tooLarge, tooLarge].entries()) {
+    const policy = { ...ALL, shape: shapes[index] };
     const { tools } = await sourceOf(operationOf({}), { baseUrl: server.baseUrl }, policy);
     expect(await callTool(tools, "api.call", {}, { resultBytes: 1000 })).toMatchObject(expected);
   }

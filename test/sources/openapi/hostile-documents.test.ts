@@ -31,11 +31,7 @@ describe("a hostile document ends with one typed sentence", () => {
   for (let level = 0; level < 40; level += 1) shared = { a: shared, b: shared };
 
   const CASES: readonly (readonly [string, () => unknown, string])[] = [
-    [
-      "nested 100,000 levels deep in JSON",
-      () => text(`${"[".repeat(100_000)}${"]".repeat(100_000)}`),
-      "nested more than",
-    ],
+    ["nested deep in JSON", () => text(`${"[".repeat(100_000)}${"]".repeat(100_000)}`), "nested more than"],
     ["nested 201 levels deep", () => specOf({ "/x": deep(200, (inner) => ({ inner })) as object }), "nested more than"],
     ["that holds itself", () => cycle, "or holds itself"],
     ["with aliases of aliases in YAML", () => bomb, "the text is no YAML"],
@@ -46,11 +42,7 @@ describe("a hostile document ends with one typed sentence", () => {
       "the text is no YAML",
     ],
     ["with 500 names of 16,384 characters", () => text(`{${longNames('"', '":1,')}"x":1}`), "very long names"],
-    [
-      "with 500 such names in YAML",
-      () => `openapi: 3.1.0\npaths:\n${longNames('  ? "', '"\n  : 1\n')}`,
-      "very long names",
-    ],
+    ["with such names in YAML", () => `openapi: 3.1.0\npaths:\n${longNames('  ? "', '"\n  : 1\n')}`, "very long names"],
     ["with 2.6 million empty objects", () => text(`[${"{},".repeat(2_600_000)}{}]`), "more than 5000000 values"],
     ["of 70 million characters", () => " ".repeat(70_000_000), "at most 67108864 are read"],
     [

@@ -64,10 +64,7 @@ test.each([
   [{ root: "/nowhere/at/all" }, 'workspaceTools({ root }): expected the path of a folder, got "/nowhere/at/all".'],
   [{ root: import.meta.filename }, "workspaceTools({ root }): expected the path of a folder, got "],
   [{ root: ".", exclude: "dist" }, "workspaceTools({ exclude }): expected an array of patterns"],
-  [
-    { root: ".", exclude: [1] },
-    "workspaceTools({ exclude[0] }): expected a pattern of paths, like dist or *.pem, got 1.",
-  ],
+  [{ root: ".", exclude: [1] }, "workspaceTools({ exclude[0] }): expected a pattern of paths"],
   [{ root: ".", exclude: ["/"] }, "workspaceTools({ exclude[0] })"],
   [
     { root: ".", exclude: ["a", "{b"] },

