@@ -82,6 +82,7 @@ export const REVIEWED_PATTERNS: Readonly<Record<string, readonly string[]>> = {
     String.raw`/^\d+(\.\d+)?$/`,
     String.raw`/^\s*import/`,
     String.raw`/^\s*[{[]/`,
+    String.raw`/^[\w.-]+$/`,
     String.raw`/^[\w!#$&^.+*-]+\/[\w!#$&^.+*-]+$/`,
     String.raw`/^[\w!#$&^.+*-]+\/[\w!#$&^.+*-]+(?:;[\x20-\x7e]*)?$/`,
     String.raw`/^[\t\x20-\x7e\x80-\xff]*$/`,
