@@ -63,7 +63,7 @@ const NAMES: Readonly<Record<string, { readonly values: string; readonly types: 
     values: `
       createDockerSandbox createIsolateSandbox`,
     types: `
-      Connection DockerSandbox DockerSandboxOptions EgressOptions Exit Guest IsolateSandboxOptions KillReason
+      Connection DockerSandboxOptions EgressOptions Exit Guest IsolateSandboxOptions KillReason
       OpenOptions ResourceUsage Sandbox SandboxLimits`,
   },
   "portcullis/serve": {

@@ -36,7 +36,8 @@ export class ExecutionLog {
   #head: Head;
   #batch: JournalRecord[] = [];
   #isSafe = false;
-  #isWriting = false;
+  /** Whether records are being written. That takes long while another process keeps the store locked. */
+  isWriting = false;
   #isRenewing = false;
   #current: Promise<void> = Promise.resolve();
   #next: Promise<void> | undefined;
@@ -71,11 +72,6 @@ export class ExecutionLog {
   /** Number of records that are known to be in the journal. */
   get position(): Head {
     return this.#head;
-  }
-
-  /** Whether records are being written. That takes long while another process keeps the store locked. */
-  get isWriting(): boolean {
-    return this.#isWriting;
   }
 
   /** Resolves once these records and all earlier ones, deferred ones among them, are in the journal. */
@@ -126,7 +122,7 @@ export class ExecutionLog {
         this.#isSafe = false;
         this.#next = undefined;
         // Records that were only deferred may be in the journal already.
-        if (batch.length > 0) this.#write(batch, safe, resolve, reject);
+        if (batch.length > 0) this.#write(batch, safe).then(resolve, reject);
         else resolve();
       };
       // Records that follow from one event in the same turn of the event loop are written together: a tick that a microtask
@@ -140,42 +136,22 @@ export class ExecutionLog {
     return next;
   }
 
-  /** Takes functions in place of returning a promise, because this runs for every turn of a program. */
-  #write(
-    records: readonly JournalRecord[],
-    safe: boolean,
-    resolve: () => void,
-    reject: (error: unknown) => void,
-  ): void {
-    const goOn = (error: unknown) => void this.#writeAgain(error, records, safe, resolve, reject);
-    this.#isWriting = true;
+  /** Records of others may be why these could not be written: they are written after them. */
+  async #write(records: readonly JournalRecord[], safe: boolean): Promise<void> {
+    this.isWriting = true;
     try {
-      this.#journal.append(this.execution, this.#head, records, { safe }).then((head) => {
-        this.#head = head;
-        this.#isWriting = false;
-        resolve();
-      }, goOn);
-    } catch (error) {
-      goOn(error);
+      for (;;) {
+        try {
+          this.#head = await this.#journal.append(this.execution, this.#head, records, { safe });
+          return;
+        } catch (error) {
+          if (!isHeadMoved(error)) throw error;
+          await this.#readForeign(error);
+        }
+      }
+    } finally {
+      this.isWriting = false;
     }
-  }
-
-  /** Writes records after those of others, if these are why they could not be written. */
-  async #writeAgain(
-    cause: unknown,
-    records: readonly JournalRecord[],
-    safe: boolean,
-    resolve: () => void,
-    reject: (error: unknown) => void,
-  ): Promise<void> {
-    try {
-      if (!isHeadMoved(cause)) throw cause;
-      await this.#readForeign(cause);
-    } catch (error) {
-      this.#isWriting = false;
-      return reject(error);
-    }
-    this.#write(records, safe, resolve, reject);
   }
 
   /** Takes over records that others may append. If another driver has appended, it rejects with `fence` or `head_moved`. */

@@ -1,4 +1,4 @@
-export { createDockerSandbox, type DockerSandbox } from "./docker/docker-sandbox.ts";
+export { createDockerSandbox } from "./docker/docker-sandbox.ts";
 export { createIsolateSandbox } from "./isolate/isolate-sandbox.ts";
 export type { DockerSandboxOptions } from "./docker/docker-options.ts";
 export type { EgressOptions } from "./docker/egress/egress-plan.ts";

@@ -1,5 +1,5 @@
 import { createRuntime, type Tool } from "portcullis";
-import { createDockerSandbox, type DockerSandbox } from "portcullis/sandboxes";
+import { createDockerSandbox, type Sandbox } from "portcullis/sandboxes";
 import { Daemon } from "../../src/sandboxes/docker/daemon.ts";
 import { containersOf } from "../docker-support/containers.ts";
 import { needDockerEngine } from "../docker-support/docker-engine.ts";
@@ -43,7 +43,7 @@ export async function dockerRows(tools: readonly Tool[], row: Row): Promise<void
   }
 }
 
-async function warmRows(tools: readonly Tool[], sandbox: DockerSandbox, language: Language, row: Row): Promise<void> {
+async function warmRows(tools: readonly Tool[], sandbox: Sandbox, language: Language, row: Row): Promise<void> {
   const named = (what: string) => `${LANGUAGES[language]} in a container: ${what}`;
   const median = (name: Name, count: number) =>
     medianMs(tools, sandbox, language, name, count, () => ready(sandbox, language));
@@ -57,7 +57,7 @@ async function warmRows(tools: readonly Tool[], sandbox: DockerSandbox, language
 
 async function medianMs(
   tools: readonly Tool[],
-  sandbox: DockerSandbox,
+  sandbox: Sandbox,
   language: Language,
   name: Name,
   count: number,
@@ -75,10 +75,10 @@ async function medianMs(
 }
 
 /** The container before has been removed and the next one stands: neither is timed. */
-async function ready({ pool }: DockerSandbox, language: Language): Promise<void> {
+async function ready(sandbox: Sandbox, language: Language): Promise<void> {
   // One for JavaScript is made ready with every runtime.
   const kinds = language === "javascript" ? 1 : 2;
-  while (pool.counts.idle !== kinds || pool.counts.containers !== kinds)
+  while (sandbox.load?.idle !== kinds || sandbox.load?.guests !== kinds)
     await new Promise((resolve) => setImmediate(resolve));
 }
 

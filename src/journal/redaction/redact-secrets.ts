@@ -164,12 +164,10 @@ function endOfCutKey(text: string, from: number): number {
   return from + (CUT_KEY.exec(text)?.[0].length ?? 0);
 }
 
-/** Characters of a name that are read. */
-const NAME_LENGTH = 64;
-/** Characters of the shortest names, like `pwd`. */
-const SHORTEST_NAME = 3;
-const SPACES = 4;
-
+const SEPARATOR = /[:=]/g;
+/** Characters before a separator that are read: a name, a quotation mark and a few spaces. */
+const NAME_LENGTH = 70;
+const NAME = /([\w.-]{3,64})(["']?)([ \t]{0,4})$/;
 /** The value behind a separator. A scheme may stand before it, and an unclosed quotation mark is a part of it. */
 const VALUE =
   /[ \t]{0,4}((?:bearer|basic|token)[ \t]{1,4})?("[^"\n]{1,16384}"|'[^'\n]{1,16384}'|\[redacted [0-9]{1,9} characters?: [\w .-]{1,40}\]|["']?[^\s"',;&]{1,16384})/iy;
@@ -180,47 +178,22 @@ interface NamedValue extends Pick<RedactFinding, "start" | "end"> {
   readonly isTight: boolean;
 }
 
-/**
- * Values behind `=` or `:` and a name that says that they are secret. The name is read from the separator back to its
- * beginning, and no separator is in a name, so each character is read once. Only the end of a long name is read.
- */
+/** Values behind `=` or `:` and a name that says that they are secret. Only the end of a long name is read. */
 export function* findNamed(text: string): Generator<NamedValue> {
-  for (let at = 0; at < text.length; at += 1) {
-    if (!isSeparator(text.charCodeAt(at))) continue;
-    const name = nameBefore(text, at);
-    if (name.end - name.start < SHORTEST_NAME || !isSecretName(text.slice(name.start, name.end))) continue;
+  SEPARATOR.lastIndex = 0;
+  for (let found = SEPARATOR.exec(text); found; found = SEPARATOR.exec(text)) {
+    const at = found.index;
+    const [, name = "", quote = "", spaces = ""] = NAME.exec(text.slice(Math.max(0, at - NAME_LENGTH), at)) ?? [];
+    if (name === "" || !isSecretName(name)) continue;
     VALUE.lastIndex = at + 1;
     const [whole = "", scheme, value = ""] = VALUE.exec(text) ?? [];
     if (value === "") continue;
     const end = at + 1 + whole.length;
-    const isTight = name.isQuoted || (text[at] === "=" && name.end === at) || scheme !== undefined;
+    const isTight = quote !== "" || (found[0] === "=" && spaces === "") || scheme !== undefined;
+    // What reads the findings may search another text before it asks for the next one.
     yield { start: end - value.length, end, isTight };
-    at = end - 1;
+    SEPARATOR.lastIndex = end;
   }
-}
-
-function nameBefore(text: string, separator: number) {
-  let end = separator;
-  while (end > 0 && separator - end < SPACES && isSpace(text.charCodeAt(end - 1))) end -= 1;
-  const isQuoted = end > 0 && isQuote(text.charCodeAt(end - 1));
-  if (isQuoted) end -= 1;
-  let start = end;
-  while (start > 0 && end - start < NAME_LENGTH && isOfName(text.charCodeAt(start - 1))) start -= 1;
-  return { start, end, isQuoted };
-}
-
-const isSeparator = (code: number): boolean => code === 0x3a || code === 0x3d;
-const isSpace = (code: number): boolean => code === 0x20 || code === 0x09;
-const isQuote = (code: number): boolean => code === 0x22 || code === 0x27;
-
-/** Letters, digits, `_`, `.` and `-`. */
-function isOfName(code: number): boolean {
-  return (
-    (code >= 0x61 && code <= 0x7a) ||
-    (code >= 0x41 && code <= 0x5a) ||
-    (code >= 0x2d && code <= 0x39 && code !== 0x2f) ||
-    code === 0x5f
-  );
 }
 
 /** Names of fields whose values are secret, without what stands between their words. */

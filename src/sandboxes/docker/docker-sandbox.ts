@@ -23,18 +23,13 @@ const USUAL_LIMITS: SandboxLimits = { memoryBytes: 128 * 1024 * 1024, frameBytes
 const SUBJECT = "createDockerSandbox";
 const LANGUAGES = ["javascript", "python"] as const;
 
-export interface DockerSandbox extends Sandbox {
-  /** Counts for tests and benchmarks. Containers that are being started are included. */
-  readonly pool: { readonly counts: { readonly containers: number; readonly idle: number; readonly waiting: number } };
-}
-
 /** A sandbox of containers: each runs one program on a read-only file system without a network, and is then removed. */
-export function createDockerSandbox(options: DockerSandboxOptions = {}): DockerSandbox {
+export function createDockerSandbox(options: DockerSandboxOptions = {}): Sandbox {
   return createDockerSandboxWith(USUAL_WAY, options);
 }
 
 /** A Docker sandbox with a test's own look-up and address check: the usual ones refuse every server on this machine. */
-export function createDockerSandboxWith(way: typeof USUAL_WAY, options: DockerSandboxOptions): DockerSandbox {
+export function createDockerSandboxWith(way: typeof USUAL_WAY, options: DockerSandboxOptions): Sandbox {
   const read = readOptions(SUBJECT, options, DOCKER_RULES);
   const { image, runtime } = read;
   const egress = planEgress(read.egress, way);
@@ -74,7 +69,6 @@ export function createDockerSandboxWith(way: typeof USUAL_WAY, options: DockerSa
   return {
     name: "docker",
     languages: LANGUAGES,
-    pool,
     get load() {
       const { containers: guests, idle, waiting } = pool.counts;
       return { pool, guests, idle, waiting };

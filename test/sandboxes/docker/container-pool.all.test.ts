@@ -41,7 +41,7 @@ describe.skipIf(needDockerEngine() !== undefined)("the containers of a sandbox",
     const ready = await containersOf();
     await using guest = await openGuest(sandbox, "a", usual);
     expect(ready).toContain(await idOf(guest));
-    await expect.poll(() => sandbox.pool.counts).toMatchObject({ containers: 2, idle: 1 });
+    await expect.poll(() => sandbox.load).toMatchObject({ guests: 2, idle: 1 });
   });
 
   test("stay warm for two kinds of programs, and give way to a third", async () => {
@@ -49,7 +49,7 @@ describe.skipIf(needDockerEngine() !== undefined)("the containers of a sandbox",
     await sandbox.warm?.();
     const [usual] = await containersOf();
     await using second = await openGuest(sandbox, "a", { ...LIMITS, memoryBytes: 32 * MIB });
-    await expect.poll(() => sandbox.pool.counts).toMatchObject({ idle: 2 });
+    await expect.poll(() => sandbox.load).toMatchObject({ idle: 2 });
     expect(await containersOf()).toContain(usual);
     second.kill("seen");
     await using third = await openGuest(sandbox, "a", { ...LIMITS, memoryBytes: 48 * MIB });
@@ -63,7 +63,7 @@ describe.skipIf(needDockerEngine() !== undefined)("the containers of a sandbox",
     const giveUp = new AbortController();
     const second = sandbox.open({ language: "javascript", limits: LIMITS, tenant: "a" }, giveUp.signal);
     const third = openGuest(sandbox);
-    await expect.poll(() => sandbox.pool.counts).toMatchObject({ containers: 1, waiting: 2 });
+    await expect.poll(() => sandbox.load).toMatchObject({ guests: 1, waiting: 2 });
     giveUp.abort(new Error("too slow"));
     await expect(second).rejects.toThrow("too slow");
     first.kill("done");
@@ -91,10 +91,10 @@ describe.skipIf(needDockerEngine() !== undefined)("the containers of a sandbox",
     await sandbox.warm?.();
     const giveUp = new AbortController();
     const opening = sandbox.open({ language: "javascript", limits: LIMITS, tenant: "a" }, giveUp.signal);
-    await expect.poll(() => sandbox.pool.counts.containers).toBe(1);
+    await expect.poll(() => sandbox.load?.guests).toBe(1);
     giveUp.abort(new Error("too slow"));
     await expect(opening).rejects.toThrow("too slow");
-    await expect.poll(() => sandbox.pool.counts.containers).toBe(0);
+    await expect.poll(() => sandbox.load?.guests).toBe(0);
     expect(await containersOf()).toEqual([]);
   });
 });

@@ -73,7 +73,7 @@ describe.skipIf(skipped)("what a host leaves behind", () => {
     await one.warm?.();
     await using two = createDockerSandbox();
     await two.warm?.();
-    expect(one.pool.counts.idle).toBe(1);
+    expect(one.load?.idle).toBe(1);
     expect(await containersOf()).toHaveLength(1);
   });
 

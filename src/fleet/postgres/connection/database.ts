@@ -57,14 +57,6 @@ export class Blocked extends Error {}
 /** lock_not_available, query_canceled, deadlock_detected */
 const BLOCKED: ReadonlySet<unknown> = new Set(["55P03", "57014", "40P01"]);
 
-/** Connections of a pool. */
-export interface PoolFigures {
-  readonly open: number;
-  /** What waits for a connection. */
-  readonly waiting: number;
-  readonly atMost: number;
-}
-
 /** The connections of a journal to its database: bounded, made again when they are lost, and waited for within a bound. */
 export class Database {
   readonly schema: string;
@@ -73,7 +65,6 @@ export class Database {
   readonly #options: DatabaseOptions;
   readonly #repeated = new RepeatedStatements();
   #pool: Promise<Pool> | undefined;
-  #opened: Pool | undefined;
   #ready: Promise<void> | undefined;
   #isClosed = false;
 
@@ -85,11 +76,6 @@ export class Database {
 
   get isClosed(): boolean {
     return this.#isClosed;
-  }
-
-  get pool(): PoolFigures {
-    const { totalCount: open = 0, waitingCount: waiting = 0 } = this.#opened ?? {};
-    return { open, waiting, atMost: this.#options.connections };
   }
 
   /** One statement, on any connection. */
@@ -215,7 +201,6 @@ export class Database {
     };
     pool.on("error", ignore);
     pool.on("connect", (client) => void client.on("error", ignore));
-    this.#opened = pool;
     return pool;
   }
 

@@ -1,26 +1,18 @@
 import type { ClientBase } from "pg";
-import { monotonic, now, PortcullisError } from "../../../base/index.ts";
+import { monotonic, PortcullisError } from "../../../base/index.ts";
 import type { JournalFinding } from "../../../journal/journal.ts";
-import type { Database, PoolFigures } from "./database.ts";
-import { SAME_MS } from "../tables/lease-times.ts";
+import type { Database } from "./database.ts";
 import { hasTables, quoted, TABLES_VERSION } from "../tables/tables.ts";
 import { storeError, unavailable } from "./store-error.ts";
 
-/** Rows of `pg_stat_activity` that a role may not read count as well. */
 const SERVER = `
   SELECT current_setting('server_version') AS version, pg_is_in_recovery() AS is_standby,
-    current_setting('fsync') AS fsync, current_setting('max_connections')::int AS most,
-    (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend')::int AS used,
-    (extract(epoch FROM clock_timestamp()) * 1000)::float8 AS now,
-    has_database_privilege(current_database(), 'CREATE') AS may_create`;
+    current_setting('fsync') AS fsync, has_database_privilege(current_database(), 'CREATE') AS may_create`;
 
 interface ServerRow {
   readonly version: string;
   readonly is_standby: boolean;
   readonly fsync: string;
-  readonly most: number;
-  readonly used: number;
-  readonly now: number;
   readonly may_create: boolean;
 }
 
@@ -31,19 +23,11 @@ export async function diagnoseDatabase(database: Database): Promise<readonly Jou
   try {
     const client = await database.connect();
     try {
-      const asked = now();
-      const { rows } = await client.query<ServerRow>(SERVER);
-      const tookMs = now() - asked;
-      const [server] = rows;
+      const [server] = (await client.query<ServerRow>(SERVER)).rows;
       if (!server) return [];
       const ms = Math.round(monotonic() - begun);
       const reached = `PostgreSQL ${server.version} at ${database.where} answers, in ${ms} ms with the connection`;
-      return [
-        serverFinding(server, reached),
-        ...(await tableFindings(client, database, server)),
-        clockFinding(server.now - asked - tookMs / 2, tookMs / 2),
-        connectionsFinding(server, database.pool),
-      ];
+      return [serverFinding(server, reached), ...(await tableFindings(client, database, server))];
     } finally {
       await client.end().catch(() => {});
     }
@@ -109,23 +93,4 @@ async function rightsFinding(client: ClientBase, schema: string): Promise<Journa
     ? "the role reads, appends and deletes"
     : "the role reads and appends, and deletes none";
   return { what, state: "good", detail };
-}
-
-function clockFinding(aheadMs: number, uncertainMs: number): JournalFinding {
-  const what = "database clock";
-  if (Math.abs(aheadMs) <= Math.max(SAME_MS, uncertainMs))
-    return { what, state: "good", detail: "agrees with this machine's" };
-  const detail = `is ${(Math.abs(aheadMs) / 1000).toFixed(1)} s ${aheadMs > 0 ? "ahead of" : "behind"} this machine's. Leases are kept by the database's clock, so nothing is taken over for it; times of records are this machine's`;
-  return { what, state: "weak", detail };
-}
-
-function connectionsFinding({ most, used }: ServerRow, { open, waiting, atMost }: PoolFigures): JournalFinding {
-  const what = "connections";
-  const own =
-    open === 0 ? "" : `; this process has ${open} of at most ${atMost}, and ${waiting} statements wait for one`;
-  const left = most - used;
-  const detail = `the server has ${used} of at most ${most}${own}`;
-  if (left > atMost - open && waiting === 0) return { what, state: "good", detail };
-  const advice = waiting > 0 ? "raise connections of the journal" : "raise max_connections, or put pgbouncer before it";
-  return { what, state: "weak", detail: `${detail}: ${advice}` };
 }

@@ -9,7 +9,7 @@ import { now } from "../../../base/index.ts";
 /** This moment by the database's clock, in milliseconds since 1970. */
 export const NOW = "(extract(epoch FROM clock_timestamp()) * 1000)::bigint";
 /** Clocks that differ by less are taken for equal, in milliseconds: a statement takes time too. */
-export const SAME_MS = 1000;
+const SAME_MS = 1000;
 
 /** A time of this machine by the database's clock. `own` is this moment by the clock of this machine. */
 export const keptTime = (until: string, own: string): string =>
