@@ -40,11 +40,6 @@ export class UnsentFrames {
     stream.on("drain", () => this.#pump());
   }
 
-  /** Length of the text that waits for the guest to read, in UTF-16 code units. */
-  get waitingLength(): number {
-    return this.#frames.reduce((sum, frame) => sum + lengthOf(frame), 0);
-  }
-
   /** Frames that wait for the guest to read: they are not encoded to their ends. */
   get waiting(): number {
     return this.#frames.length - this.#next;

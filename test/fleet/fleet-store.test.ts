@@ -75,23 +75,6 @@ describe.skipIf(noPostgres)("what a fleet notes of executions", () => {
     expect([...(await lost()), ...(await lost()), ...(await lost())]).toContain("new");
   });
 
-  test("tells how many executions of each tenant drivers hold", async () => {
-    await using shared = await share();
-    const { journal, store } = shared;
-    for (const [id, tenant, ms] of [
-      ["one", "a", 60_000],
-      ["two", "a", 60_000],
-      ["three", "ü😀", 60_000],
-      ["four", "a", -1],
-    ] as const)
-      await journal.create(header(id, { tenant }), { driver: "d", until: Date.now() + ms });
-    await journal.create(header("five", { tenant: "a" }));
-    const held = async () => Object.fromEntries(await store.held());
-    expect(await held()).toEqual({ a: 2, "ü😀": 1 });
-    await journal.append("one", 1, [outcome]);
-    expect(await held()).toEqual({ a: 1, "ü😀": 1 });
-  });
-
   test("only an execution of this head that no driver holds, and whose programs have the heads that were read, comes to rest", async () => {
     await using shared = await share();
     const { journal, store } = shared;

@@ -53,14 +53,6 @@ test("running executions are never deleted, and do not count against keepLength"
   expect(await kept(journal)).toEqual(["running", "later"]);
 });
 
-test("an execution larger than keepLength is deleted when it ends", async () => {
-  const journal = createMemoryJournal({ keepLength: UNIT });
-  await write(journal, "large", 2, false);
-  expect(await kept(journal)).toEqual(["large"]);
-  await journal.append("large", 2, [outcome]);
-  expect(await kept(journal)).toEqual([]);
-});
-
 test.each<[string, Parameters<typeof header>[1], object]>([
   ["program", { program: LONG }, {}],
   ["source", { source: LONG }, {}],

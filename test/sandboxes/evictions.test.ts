@@ -38,20 +38,6 @@ function evictions(options: Partial<EvictionOptions<string>> = {}) {
   return { made, due, changes: () => changes };
 }
 
-test("the program that has waited longest gives its place up first, and one that runs again keeps it", () => {
-  const { made } = evictions();
-  for (const place of ["a", "b", "c"]) {
-    made.offer(place, "t", cheap());
-    pass(10);
-  }
-  expect(made.next("t", ANY)).toBe("a");
-  made.withdraw("a");
-  expect(made.next("t", ANY)).toBe("b");
-  made.offer("b", "t", cheap());
-  pass(10);
-  expect(made.next("t", ANY)).toBe("c");
-});
-
 test("the tenant with the most loses a place first; of its places, one with a cheap replay before one with a dear replay", () => {
   const { made } = evictions();
   made.offer("few", "few", cheap());
@@ -100,18 +86,6 @@ test("nothing is given up where evictions are off, or after the end", () => {
   over.made.close();
   pass(10_000);
   for (const { made, due } of [off, over]) expect([made.next("t", ANY), made.size, due]).toEqual([undefined, 0, []]);
-});
-
-test("earlier waits of a program count like its present wait", () => {
-  const { made } = evictions();
-  made.offer("a", "t", cheap(100, 60));
-  pass(41);
-  expect(made.next("t", ANY)).toBeUndefined();
-  pass(1);
-  expect(made.next("t", ANY)).toBe("a");
-  made.offer("b", "t", cheap(100, 102));
-  made.withdraw("a");
-  expect(made.next("t", ANY)).toBe("b");
 });
 
 test("however programs wait and run, replays and changes take no more time than programs have waited", () => {

@@ -2,8 +2,8 @@ import { option, type OptionsOf, required, secret, wholeNumber, withDefault } fr
 
 import { isPostgresUrl } from "./connection/address.ts";
 
-/** What PostgreSQL and the name of the channel allow, and what needs no quotes in a terminal. */
-const SCHEMA = /^[a-z_][a-z0-9_]{0,47}$/;
+/** What pg-boss allows with the ending of the queue's schema, and what needs no quotes in a terminal. */
+const SCHEMA = /^[a-z_][a-z0-9_]{0,43}$/;
 
 export const POSTGRES_JOURNAL_RULES = {
   /**
@@ -21,7 +21,7 @@ export const POSTGRES_JOURNAL_RULES = {
   /** Schema that has the journal's tables; it is made at the first use. `"portcullis"` by default. */
   schema: withDefault(
     option<string>(
-      "a name of 1 to 48 characters of a-z, 0-9 and _ that begins with a letter",
+      "a name of 1 to 44 characters of a-z, 0-9 and _ that begins with a letter",
       (given) => typeof given === "string" && SCHEMA.test(given),
     ),
     "portcullis",

@@ -13,8 +13,6 @@ const LOOK_MS = 1000;
 const GATHER_MS = 20;
 /** Most wakes that are taken by one statement. */
 const TAKEN_AT_ONCE = 32;
-/** Wakes by which the database learns what many are like. */
-const SAMPLE = 300;
 /** Most tenants that a worker names as passed over. */
 const MOST_PASSED_OVER = 10_000;
 
@@ -137,15 +135,14 @@ export class PgBossQueue implements AsyncDisposable {
     };
     let boss = make();
     try {
-      await boss.start().catch(async (error: unknown) => {
-        if (!wasMadeByAnother(error)) throw error;
+      // Now and then it fails because another process has made the schema meanwhile: a connection remembers that there was none.
+      await boss.start().catch(async () => {
         await boss.stop({ graceful: false }).catch(() => {});
         boss = make();
         await boss.start();
       });
       await boss.createQueue(QUEUE, QUEUE_OPTIONS);
       await this.#order.open();
-      await this.#database.query(statisticsText(this.#schema));
     } catch (cause) {
       await boss.stop({ graceful: false }).catch(() => {});
       // The journal says itself that its database cannot be used. What rights the queue needs, it does not know.
@@ -268,33 +265,8 @@ function executing(query: ExecuteSql): Db["executeSql"] {
   };
 }
 
-/**
- * Whether another process made the schema while this one waited to. A connection remembers from before it waited that there
- * is none, and makes it again.
- */
-function wasMadeByAnother(error: unknown): boolean {
-  const { code, schema } = error as { readonly code?: unknown; readonly schema?: unknown };
-  return code === "23505" && schema === "pg_catalog";
-}
-
 /** What PostgreSQL says, also where the journal has made a sentence of it. */
 function reasonOf(cause: unknown): string {
   if (PortcullisError.is(cause) && cause.cause instanceof Error) return cause.cause.message;
   return cause instanceof Error ? cause.message : String(cause);
-}
-
-/**
- * Lets the database know once that all wakes are of one queue and most wait: from a table that was never full it knows
- * nothing, and would look through all wakes for one, until it has looked at a large backlog by itself.
- */
-function statisticsText(schema: string): string {
-  return `BEGIN; SELECT pg_advisory_xact_lock(hashtext('${schema}.job'));
-    DO $$ BEGIN
-      IF NOT EXISTS (SELECT 1 FROM pg_stats WHERE schemaname = '${schema}' AND tablename = 'job' AND attname = 'name') THEN
-        INSERT INTO ${schema}.job (name, singleton_key, group_id, policy, start_after)
-          SELECT '${QUEUE}', 'statistics ' || n, '', 'short', 'infinity' FROM generate_series(1, ${SAMPLE}) AS n;
-        ANALYZE ${schema}.job;
-        DELETE FROM ${schema}.job WHERE name = '${QUEUE}' AND start_after = 'infinity';
-      END IF;
-    END $$; COMMIT`;
 }

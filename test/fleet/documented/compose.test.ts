@@ -2,14 +2,11 @@ import { spawnSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Command } from "commander";
-import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { describe, expect, test } from "vitest";
 import { parse } from "yaml";
 import { SERVE, WORKER } from "../../../src/cli/command-options.ts";
 import { type OptionTable, optionsOf } from "../../../src/cli/option.ts";
-import { fixtures } from "../../cli/command.ts";
-import { describeOfAll } from "../../support/all-tests.ts";
-import { noPostgres, PostgresServer } from "../../postgres-support/postgres-server.ts";
-import { begin, freePort, temporaryFolder, wordsOf } from "./commands.ts";
+import { temporaryFolder } from "./commands.ts";
 
 interface Service {
   readonly image: string;
@@ -111,75 +108,4 @@ test.skipIf(compose.status !== 0)("Docker Compose finds no fault in the file, an
     });
   expect(read("secret")).toMatchObject({ status: 0, stderr: "" });
   expect(read("")).toMatchObject({ stderr: expect.stringContaining("PGPASSWORD") });
-});
-
-describeOfAll.skipIf(noPostgres)("its services, started here", () => {
-  const stack = new AsyncDisposableStack();
-  const servers: ReturnType<typeof begin>[] = [];
-  const ports: number[] = [];
-  const KEY = "ann-0123456789abcdef";
-
-  beforeAll(async () => {
-    const postgres = stack.use(await PostgresServer.start());
-    const { path: folder } = stack.use(temporaryFolder());
-    const keys = join(folder, "keys.json");
-    const ann = { id: "ann", key: KEY, tenant: "acme", scopes: ["run", "read", "decide"] };
-    writeFileSync(keys, JSON.stringify({ keys: [ann] }), { mode: 0o600 });
-    const environment = {
-      PORTCULLIS_JOURNAL: postgres.url({ password: "" }),
-      PGPASSWORD: new URL(postgres.url()).password,
-    };
-    const files = { "tools.js": join(fixtures, "approval-tools.ts"), "/run/secrets/keys.json": keys };
-    const started = (command: string, more: Readonly<Record<string, string>> = {}) =>
-      stack.use(begin(wordsOf(command, { ...files, ...more }), environment));
-    for (let n = 0; n < server.deploy.replicas; n += 1) {
-      const port = await freePort();
-      ports.push(port);
-      servers.push(started(server.command, { "0.0.0.0": "127.0.0.1", "7332": String(port) }));
-    }
-    const workers = Array.from({ length: worker.deploy.replicas }, () => started(worker.command));
-    const saying = (one: ReturnType<typeof begin>, what: string) =>
-      vi.waitUntil(
-        () => {
-          if (one.child.exitCode !== null) throw new Error(`It has ended: ${one.said()}`);
-          return one.said().includes(what);
-        },
-        { timeout: 120_000, interval: 100 },
-      );
-    for (const one of servers) await saying(one, "serving at");
-    for (const one of workers) await saying(one, "works for the fleet");
-  }, 300_000);
-  afterAll(() => stack.disposeAsync(), 60_000);
-
-  const ask = (port: number) => async (method: string, path: string, body?: unknown) => {
-    const answer = await fetch(`http://127.0.0.1:${port}${path}`, {
-      method,
-      headers: { authorization: `Bearer ${KEY}`, "content-type": "application/json" },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    });
-    return { status: answer.status, answer };
-  };
-
-  /** Submits a program that pays, decides, and reads how it went on. */
-  async function decides(port: number, execution: string) {
-    const request = ask(port);
-    const program = "return await tools.pay({ amount: 5 });";
-    expect(await request("POST", "/v1/executions", { program, id: execution, wait: false })).toMatchObject({
-      status: 202,
-    });
-    const events = await request("GET", `/v1/executions/${execution}/events`);
-    const waiting = await request("GET", `/v1/executions/${execution}?wait=60`);
-    expect(await waiting.answer.json()).toMatchObject({ state: "waiting" });
-    const decisions = { 1: { allow: true } };
-    expect(await request("POST", `/v1/executions/${execution}/decisions`, { decisions })).toMatchObject({
-      status: 200,
-    });
-    expect(await events.answer.text()).toMatch(/event: call_ended[^]*event: execution_ended/);
-    const ended = await request("GET", `/v1/executions/${execution}?wait=60`);
-    expect(await ended.answer.json()).toMatchObject({ outcome: { type: "completed", value: { paid: 5 } } });
-  }
-
-  test("a client submits at one server, decides there, and reads what a worker has done", async () => {
-    await decides(ports[0] ?? 0, "one");
-  }, 240_000);
 });

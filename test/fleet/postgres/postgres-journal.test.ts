@@ -84,6 +84,8 @@ describe.skipIf(noPostgres)("a journal in PostgreSQL", () => {
         { execution: name, lease: { driver: name } },
       ]);
     expect(await Array.fromAsync(journal.check())).toEqual([]);
+    // More than an index can hold.
+    await expect(journal.create(header("é".repeat(1001)))).rejects.toMatchObject({ code: "journal_invalid" });
   });
 
   testOfAll(

@@ -1,12 +1,10 @@
-import { afterEach, describe, expect, test, vi } from "vitest";
-import { realClock } from "../../../src/base/clock.ts";
+import { afterEach, describe, expect, test } from "vitest";
 import type { ContainerGuest } from "../../../src/sandboxes/docker/container/container-guest.ts";
 import { Daemon } from "../../../src/sandboxes/docker/daemon.ts";
 import { createDockerSandbox } from "../../../src/sandboxes/docker/docker-sandbox.ts";
 import type { Guest } from "../../../src/sandboxes/sandbox.ts";
 import { containersOf, removeContainersOf } from "../../docker-support/containers.ts";
 import { needDockerEngine } from "../../docker-support/docker-engine.ts";
-import { changedClock } from "../../support/clock.ts";
 import { heardUntil, iterate, LIMITS, openGuest, startText } from "../../support/guests.ts";
 
 const MIB = 1024 * 1024;
@@ -69,21 +67,6 @@ describe.skipIf(needDockerEngine() !== undefined)("the containers of a sandbox",
     first.kill("done");
     await using guest = await third;
     expect((await heardUntil(iterate(guest), "ready")).length).toBe(1);
-  });
-
-  test("that have ended before a program gets them are not watched", async () => {
-    const ends: { readonly mock: { readonly calls: readonly unknown[] } }[] = [];
-    changedClock({
-      every(ms, run) {
-        const timer = realClock.every(ms, run);
-        ends.push(vi.spyOn(timer, Symbol.dispose));
-        return timer;
-      },
-    });
-    await using sandbox = createDockerSandbox({ command: ["/bin/false"] });
-    const guest = await openGuest(sandbox);
-    expect(await guest.exit).toMatchObject({ type: "died" });
-    expect(ends.filter(({ mock }) => mock.calls.length === 0)).toEqual([]);
   });
 
   test("that no program waits for any more are removed once they have started", async () => {

@@ -86,19 +86,6 @@ test("the program that has waited longest gives its container up, once a change 
   await pool.close();
 });
 
-test("a program that runs again keeps its container, and the one that needs a place waits on", async () => {
-  const { pool, acquire } = poolOf(1);
-  const first = await acquire("a");
-  first.onOffer(CHEAP);
-  const waiting = acquire("a");
-  first.onOffer(undefined);
-  await clock.advance(CHANGE_MS);
-  expect([first.how, pool.counts.waiting]).toEqual([undefined, 1]);
-  first.kill();
-  await waiting;
-  await pool.close();
-});
-
 test("a tenant loses containers to another only while it has more; what has not begun comes first", async () => {
   const { pool, acquire } = poolOf(3);
   const few = await acquire("few");

@@ -5,14 +5,14 @@ import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { createIsolateSandbox, defaultEngines } from "../../../src/sandboxes/isolate/isolate-sandbox.ts";
 import { EngineProcess } from "../../../src/sandboxes/isolate/engine-process.ts";
 import type { IsolateSandboxOptions } from "../../../src/sandboxes/isolate/pool-options.ts";
 import { endOrphans } from "../../../src/sandboxes/isolate/janitor.ts";
 import { someOf, testOfAll } from "../../support/all-tests.ts";
 import { enginesOf } from "../../support/engines.ts";
-import { runOne, settled, withSandbox } from "./pool-programs.ts";
+import { runOne, withSandbox } from "./pool-programs.ts";
 import { heardUntil, iterate, LIMITS, openGuest, startText } from "../../support/guests.ts";
 
 test("an engine serves the next program of the same tenant, and never two tenants", () =>
@@ -33,26 +33,6 @@ testOfAll("with reuse never, every program has a process of its own", () =>
     await runOne(sandbox);
     for (const pid of enginesOf()) seen.add(pid);
     expect(seen.size).toBeGreaterThanOrEqual(3);
-  }),
-);
-
-testOfAll("with reuse never, as many engines are made ready again as are to be warm, whatever was ready before", () =>
-  withSandbox({ reuseEngines: "never", warm: 3 }, async (sandbox) => {
-    for (let run = 0; run < 3; run += 1) await runOne(sandbox);
-    expect(sandbox.pool.counts).toMatchObject({ engines: 3, idle: 3 });
-  }),
-);
-
-testOfAll("a program leaves nothing that waits for the end of its engine", () =>
-  withSandbox({ engines: 1 }, async (sandbox) => {
-    const guest = await openGuest(sandbox, "a");
-    const { engine } = guest as unknown as { readonly engine: EngineProcess };
-    guest.release();
-    await settled(sandbox);
-    const reactions = vi.spyOn(engine.exit, "then");
-    await runOne(sandbox);
-    expect(enginesOf()).toEqual([engine.pid]);
-    expect(reactions).not.toHaveBeenCalled();
   }),
 );
 
@@ -125,23 +105,6 @@ testOfAll.each(["loops", "grows", "sleeps"])(
         expect(await heardUntil(iterate(third), "ready")).toHaveLength(1);
       },
     ),
-);
-
-testOfAll("a waiting program gets a new engine if there is room, and does not wait for a busy one", () =>
-  withSandbox(
-    { warm: 0, engines: 2, command: { command: process.execPath, prefix: [staysBusy, "sleeps"], mode: "watch" } },
-    async (sandbox) => {
-      const guest = await openGuest(sandbox, "a");
-      const frames = iterate(guest);
-      guest.send([startText("unused")]);
-      await heardUntil(frames, "settled");
-      guest.release();
-      const [comingBack] = enginesOf();
-      await using second = await openGuest(sandbox, "a");
-      expect(second).toBeDefined();
-      expect(enginesOf()).toContain(comingBack);
-    },
-  ),
 );
 
 testOfAll(
@@ -224,12 +187,6 @@ test("if no engine can be started, waiting programs are refused after a few atte
   await using sandbox = createIsolateSandbox({ warm: 0, command });
   await expect(openGuest(sandbox)).rejects.toMatchObject({ code: "sandbox_unavailable" });
 });
-
-testOfAll("the warm engines are no more than allowed", () =>
-  withSandbox({ warm: 4, engines: 1 }, async (sandbox) => {
-    expect(sandbox.pool.counts).toMatchObject({ engines: 1, idle: 1 });
-  }),
-);
 
 test.each([
   [{ wam: 1 }, 'createIsolateSandbox: there is no option "wam", did you mean warm?'],

@@ -9,7 +9,7 @@ import { afterEach, expect, test, vi } from "vitest";
 import { testOfAll } from "../../support/all-tests.ts";
 import { createIsolateSandbox } from "../../../src/sandboxes/index.ts";
 import { enginesOf } from "../../support/engines.ts";
-import { heardUntil, iterate, LIMITS, openGuest, startText } from "../../support/guests.ts";
+import { heardUntil, iterate, openGuest, startText } from "../../support/guests.ts";
 
 afterEach(() => expect(enginesOf()).toEqual([]));
 
@@ -68,16 +68,6 @@ test("disposing of a sandbox ends its programs, and those that wait, but not tho
   await expect(openGuest(one)).rejects.toMatchObject({ code: "sandbox_unavailable" });
 });
 
-testOfAll("disposing twice gives the engines back once", async () => {
-  await using other = createIsolateSandbox({ warm: 1 });
-  const one = createIsolateSandbox({ warm: 1 });
-  await Promise.all([one.warm?.(), other.warm?.()]);
-  await one[Symbol.asyncDispose]();
-  await one[Symbol.asyncDispose]();
-  await using guest = await openGuest(other);
-  expect(await heardUntil(iterate(guest), "ready")).toHaveLength(1);
-});
-
 testOfAll("a sandbox that is created while the last one closes gets engines of its own", async () => {
   const one = createIsolateSandbox({ warm: 1 });
   await one.warm?.();
@@ -126,21 +116,4 @@ testOfAll.each<[string, number, string?]>([
   } finally {
     rmSync(copy, { recursive: true });
   }
-});
-
-testOfAll("a tenant at its bound whose program ends cleanly is served next on the same engine", async () => {
-  await using sandbox = createIsolateSandbox({ engines: 2, warm: 1, perTenant: 1 });
-  const guest = await openGuest(sandbox, "a");
-  const waiting = ["a", "a"].map((tenant) =>
-    sandbox.open({ language: "javascript", limits: LIMITS, tenant }, AbortSignal.timeout(60_000)),
-  );
-  const serve = async (served: typeof guest) => {
-    const frames = iterate(served);
-    served.send([startText("return 1")]);
-    await heardUntil(frames, "settled");
-    served.release();
-  };
-  await serve(guest);
-  for (const next of waiting) await serve(await next);
-  expect(sandbox.pool.counts.waiting).toBe(0);
 });

@@ -24,6 +24,8 @@ const CONNECTING_MS = 5000;
 /** Beyond the server's own time-out for a statement, in milliseconds: the connection is then given up. */
 const ANSWER_MS = 3000;
 const IDLE_MS = 30_000;
+/** Statements of others that are named, at most. */
+const MOST_NAMED = 256;
 /** How long a statement waits for one lock, in milliseconds. It is then tried again, as long as the database is waited for. */
 const LOCK_MS = 1000;
 
@@ -63,7 +65,8 @@ export class Database {
   /** How errors name the database. */
   readonly where: string;
   readonly #options: DatabaseOptions;
-  readonly #repeated = new RepeatedStatements();
+  /** Statements of others, by their texts, in the order in which they came. */
+  readonly #known = new Map<string, number>();
   #pool: Promise<Pool> | undefined;
   #ready: Promise<void> | undefined;
   #isClosed = false;
@@ -83,9 +86,15 @@ export class Database {
     return this.run((client) => client.query<Row>(statement), options);
   }
 
-  /** A statement of others on this connection. */
-  queryOn(client: PoolClient, text: string, values?: readonly unknown[]): Promise<QueryResult<Row>> {
-    return client.query<Row>({ name: this.#repeated.name(text, values), text, values: values && [...values] });
+  /**
+   * A statement of others on this connection. One that comes again is named, so that it is parsed and planned once for each
+   * connection. What has no values may be several statements.
+   */
+  queryOn(client: PoolClient, text: string, values: readonly unknown[] = []): Promise<QueryResult<Row>> {
+    const known = this.#known.get(text);
+    if (known === undefined && this.#known.size < MOST_NAMED) this.#known.set(text, this.#known.size);
+    const name = known === undefined || values.length === 0 ? undefined : `portcullis repeated ${known}`;
+    return client.query<Row>({ name, text, values: [...values] });
   }
 
   /** Statements in one transaction. Rejects if it cannot be said whether it was committed, unless it is idempotent. */
@@ -215,34 +224,6 @@ export class Database {
       pipeline: true,
       onConnect: (client) => client.query(settingsOf(statementMs)) as unknown as void,
     };
-  }
-}
-
-/** Texts of statements that are remembered, and of those that are named. */
-const [REMEMBERED, NAMED] = [256, 64];
-
-/**
- * Names the statements of others that come again, so that each is parsed and planned once for each connection. Of texts that
- * differ each time, none is named.
- */
-export class RepeatedStatements {
-  readonly #seen = new Set<string>();
-  readonly #names = new Map<string, string>();
-
-  name(text: string, values: readonly unknown[] | undefined): string | undefined {
-    // What has no values may be several statements.
-    if (!values || values.length === 0) return undefined;
-    const known = this.#names.get(text);
-    if (known !== undefined) return known;
-    if (this.#seen.delete(text) && this.#names.size < NAMED) {
-      const name = `portcullis repeated ${this.#names.size}`;
-      this.#names.set(text, name);
-      return name;
-    }
-    this.#seen.add(text);
-    const [oldest] = this.#seen;
-    if (this.#seen.size > REMEMBERED && oldest !== undefined) this.#seen.delete(oldest);
-    return undefined;
   }
 }
 

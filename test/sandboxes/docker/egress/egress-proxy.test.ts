@@ -233,15 +233,6 @@ test("TLS for another host than the tunnel's is refused before any byte reaches 
   expect(heard).toBe(0);
 });
 
-test("TLS without a server name is refused", async () => {
-  const { port, asked } = await tlsServer();
-  const proxy = await openProxy({ hosts: [`allowed.test:${port}`] });
-  const secured = connectTls({ socket: await tunnel(proxy, `allowed.test:${port}`) });
-  await once(secured, "error");
-  expect(await proxy.toldOf(1)).toMatchObject([{ outcome: "refused", bytesUp: 0 }]);
-  expect(asked).toEqual([]);
-});
-
 // ---- clients that are no clients ---------------------------------------------------------------------------------
 
 const POST = "POST http://allowed.test/ HTTP/1.1\r\nHost: x\r\n";

@@ -33,48 +33,21 @@ test.each([
 
 const NO_NAMES = [
   "",
-  ".",
-  "allowed.test.",
-  ".allowed.test",
-  "allowed..test",
-  "user@allowed.test",
-  "evil.test@allowed.test",
-  "allowed.test@evil.test",
-  "allowed.test#.evil.test",
-  "allowed.test/.evil.test",
-  "allowed.test\\.evil.test",
-  "allowed.test%2eevil.test",
-  "allowed%2etest",
   "allowed.test\0",
   "allowed.test\0.evil.test",
   "allowed.test ",
   " allowed.test",
   "allowed.test\t",
   "allowed.test\r\nhost",
-  "allowed。test",
-  "allowed．test",
-  "ａllowed.test",
-  "allöwed.test",
   "a\u00ADllowed.test",
   "\u212A.test",
   "\u017F.test",
-  "-a.test",
-  "a-.test",
-  "127.0.0.1",
-  "127.1",
-  "2130706433",
-  "0177.0.0.1",
-  "0x7f.0.0.1",
-  "0x7f000001",
-  "0x",
-  "127.0.0.0x1",
-  "::1",
-  "[::1]",
-  "[::ffff:127.0.0.1]",
-  "::ffff:7f00:1",
-  "[allowed.test]",
   `${"a".repeat(64)}.test`,
   `${"a.".repeat(126)}test`,
+  ...String.raw`. allowed.test. .allowed.test allowed..test -a.test a-.test allowed。test allowed．test ａllowed.test allöwed.test
+user@allowed.test evil.test@allowed.test allowed.test@evil.test allowed.test#.evil.test allowed.test/.evil.test
+allowed.test\.evil.test allowed.test%2eevil.test allowed%2etest 127.0.0.1 127.1 2130706433 0177.0.0.1 0x7f.0.0.1 0x7f000001
+0x 127.0.0.0x1 ::1 [::1] [::ffff:127.0.0.1] ::ffff:7f00:1 [allowed.test]`.split(/\s/),
 ];
 
 test.each(NO_NAMES)("%j is no host name", (text) => {
@@ -86,15 +59,8 @@ test.each(NO_NAMES)("%j is no host name", (text) => {
 
 test.each([
   "allowed.test",
-  "allowed.test:",
-  "allowed.test:0",
-  "allowed.test:00443",
-  "allowed.test:65536",
-  "allowed.test:443:443",
-  "allowed.test:+443",
   "allowed.test: 443",
-  "allowed.test:0x1bb",
-  "allowed.test:443/",
+  ...": :0 :00443 :65536 :443:443 :+443 :0x1bb :443/".split(" ").map((port) => `allowed.test${port}`),
 ])("a tunnel to %j is not made", (text) => {
   expect(parseAuthority(text)).toBeUndefined();
 });
@@ -122,30 +88,10 @@ test.each([
 });
 
 test("a host is either equal to one of the list or refused, however it is written", () => {
-  const piece = fc.constantFrom(
-    "allowed.test",
-    "evil.test",
-    "a",
-    ".",
-    "@",
-    ":",
-    "/",
-    "#",
-    "\\",
-    "[",
-    "]",
-    "%2e",
-    "\0",
-    "。",
-    "443",
-    "80",
-    "0x7f",
-    "127.0.0.1",
-    "-",
+  const words = String.raw`allowed.test evil.test below.test a . @ : / # \ [ ] %2e 。 443 80 0x7f 127.0.0.1 - *`.split(
     " ",
-    "below.test",
-    "*",
   );
+  const piece = fc.constantFrom(...words, "\0", " ");
   fc.assert(
     fc.property(fc.array(piece, { maxLength: 6 }), (pieces) => {
       const target = parseAuthority(pieces.join(""), 443);

@@ -190,18 +190,6 @@ describe("a tunnel of TLS", () => {
 });
 
 describe("a server's answer to a hello", () => {
-  test.each([
-    ["another one is wanted", RETRY, { type: "retry", endsAt: RETRY.length }],
-    ["it is accepted", ACCEPTED, { type: "accepted" }],
-    ["the same behind a warning", Buffer.concat([WARNING, CIPHER_CHANGE, ACCEPTED]), { type: "accepted" }],
-    ["and more behind it", Buffer.concat([RETRY, CIPHER_CHANGE]), { type: "retry", endsAt: RETRY.length }],
-    ["a record without anything in it", record(HANDSHAKE, Buffer.alloc(0)), { type: "strange" }],
-    ["data", EARLY_DATA, { type: "strange" }],
-    ["another message", record(HANDSHAKE, Buffer.from([0, 0, 0, 0])), { type: "strange" }],
-  ] as const)("is read: %s", (_, bytes, seen) => {
-    expect(readServerReply(bytes)).toEqual(seen);
-  });
-
   test("is read whole, however it is split into records", () => {
     for (const whole of [RETRY, Buffer.concat([WARNING, RETRY])])
       for (let length = 0; length < whole.length; length += 1)
