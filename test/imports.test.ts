@@ -262,7 +262,6 @@ test("sources read the time by `src/base/clock.ts`, and tests replace that alone
  */
 const TIMED = [
   "test/executions/streams-taken-up.suite.ts",
-  "test/fleet/documented/compose.test.ts",
   "test/sandboxes/docker/egress/egress-containers.test.ts",
   "test/sandboxes/docker/egress/egress-proxy.test.ts",
   "test/serve/live/event-stream.test.ts",

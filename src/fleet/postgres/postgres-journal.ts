@@ -6,14 +6,14 @@ import {
   executionUnknown,
   headMoved,
   isGivenBack,
-  itemsUpTo,
   journalDamaged,
+  PAGE,
   packRecords,
-  type TextStore,
-  unpackRecord,
+  recordsOf,
+  type StoredRecord,
 } from "../../journal/packing/index.ts";
 import { randomUUID } from "node:crypto";
-import { errorAt, given, readOptions } from "../../base/index.ts";
+import { readOptions } from "../../base/index.ts";
 import type {
   AppendOptions,
   ExecutionSummary,
@@ -38,7 +38,7 @@ import { nameOf } from "./tables/names.ts";
 import { Notices } from "./connection/notices.ts";
 import { POSTGRES_JOURNAL_RULES, type PostgresJournalOptions } from "./postgres-options.ts";
 import { pruneExecutions } from "./prune.ts";
-import { type FoundExecution, PAGE_BYTES, type PageRow, StoredRows } from "./stored-rows.ts";
+import { type FoundExecution, type PageRow, StoredRows } from "./stored-rows.ts";
 
 export interface StatementOptions {
   /** The statement may be run again if the connection was lost while it ran, and it is not known whether it took effect. */
@@ -73,9 +73,6 @@ export interface PostgresJournal extends StoredJournal, AsyncDisposable {
   /** Looks once whether the database can be used, and how well; it does not wait for one that cannot be reached. Never rejects. */
   diagnose(): Promise<readonly JournalFinding[]>;
 }
-
-/** A text and what is parsed from it are in memory together. */
-const COPIES = 2;
 
 /**
  * A journal in PostgreSQL. Any number of processes may use the same database. The first use connects and makes the tables;
@@ -148,23 +145,15 @@ class DatabaseJournal implements PostgresJournal {
     execution: string,
     { from = 0, count = Number.POSITIVE_INFINITY, hold = () => Promise.resolve(), itemBytes }: ReadOptions = {},
   ): AsyncGenerator<JournalRecord> {
-    // Loaded on demand: loading the schema library takes as long as running a program.
-    const { parseRecord } = await import("../../journal/reading/parse-records.ts");
-    await hold(PAGE_BYTES * COPIES);
+    await hold(PAGE.bytes * PAGE.copies);
     const { found, page } = (await this.#rows.open(execution, from, count)) ?? unknown(execution);
     const { tenant, records: head } = found.summary;
-    const wantsItems = itemBytes === undefined ? undefined : itemsUpTo(itemBytes);
-    const pages = this.#pages(found, from, Math.min(head, from + count), hold, page);
-    for await (const { text, position, pageBytes } of pages) {
-      let parsed: JournalRecord;
-      try {
-        const holdTexts = (bytes: number) => hold(pageBytes + bytes * COPIES);
-        parsed = parseRecord(await this.#unpack(tenant, text, { hold: holdTexts, ...given({ wantsItems }) }), position);
-      } catch (error) {
-        throw errorAt(`Execution ${JSON.stringify(execution)}`, error);
-      }
-      yield parsed;
-    }
+    yield* recordsOf(execution, this.#pages(found, from, Math.min(head, from + count), hold, page), {
+      hold,
+      itemBytes,
+      sizesOf: (hashes) => this.#rows.sizesOf(tenant, hashes),
+      find: (sha256) => this.#rows.text(tenant, sha256),
+    });
   }
 
   async *list(options: ListOptions = {}): AsyncGenerator<ExecutionSummary> {
@@ -255,21 +244,20 @@ class DatabaseJournal implements PostgresJournal {
     end: Head,
     hold: (bytes: number) => Promise<void>,
     firstPage?: readonly PageRow[],
-  ): AsyncGenerator<{ readonly text: string; readonly position: Head; readonly pageBytes: number }> {
+  ): AsyncGenerator<StoredRecord> {
     let known = firstPage;
     for (let position = from; position < end;) {
-      if (!known) await hold(PAGE_BYTES * COPIES);
+      if (!known) await hold(PAGE.bytes * PAGE.copies);
       const page = known ?? (await this.#rows.page(number, position, end));
       known = undefined;
-      const pageBytes = page.reduce((sum, { record, bytes }) => (record === undefined ? sum : sum + bytes), 0) * COPIES;
+      const pageBytes =
+        page.reduce((sum, { record, bytes }) => (record === undefined ? sum : sum + bytes), 0) * PAGE.copies;
       const [first] = page;
       if (first?.position !== position) await this.#missing(execution, position);
       if (first && first.record === undefined) {
-        const bytes = first.bytes * COPIES;
+        const bytes = first.bytes * PAGE.copies;
         await hold(bytes);
-        const text = await this.#rows.record(number, position);
-        if (text === undefined) throw journalDamaged("a record is not text, or is too large");
-        yield { text, position, pageBytes: bytes };
+        yield { text: await this.#rows.record(number, position), position, pageBytes: bytes };
         position += 1;
         continue;
       }
@@ -285,18 +273,6 @@ class DatabaseJournal implements PostgresJournal {
     // Another process may have deleted the execution while it was read.
     await this.#get(execution);
     throw journalDamaged(`record ${position} of execution ${JSON.stringify(execution)} is missing`);
-  }
-
-  async #unpack(tenant: string, record: string, wishes: Pick<TextStore, "hold" | "wantsItems">): Promise<unknown> {
-    try {
-      return await unpackRecord(record, {
-        sizesOf: (hashes) => this.#rows.sizesOf(tenant, hashes),
-        find: (sha256) => this.#rows.text(tenant, sha256),
-        ...wishes,
-      });
-    } catch (error) {
-      throw error instanceof SyntaxError ? journalDamaged("a record is not JSON", error) : error;
-    }
   }
 
   async #get(execution: string): Promise<FoundExecution> {

@@ -6,6 +6,7 @@ import {
   MAX_NAME_BYTES,
   MAX_RECORD_BYTES,
   MAX_STORED_BYTES,
+  PAGE,
   type StoredText,
   summaryOf,
 } from "../../journal/packing/index.ts";
@@ -17,9 +18,6 @@ import { needsOf } from "./tables/needs-text.ts";
 
 /** Executions that are listed at a time. */
 const LIST_PAGE = 256;
-/** Records that are read at a time, and their bytes together. A record that is larger is read alone. */
-const PAGE = 64;
-export const PAGE_BYTES = 256 * 1024;
 /** What a position is below. */
 const MAX_HEAD = 2 ** 31 - 1;
 /** Bytes of a stored text that are read at a time. They come as hexadecimal digits. */
@@ -91,7 +89,7 @@ export class StoredRows {
       "open",
       `SELECT e.*, r.* FROM (SELECT ${COLUMNS} FROM ${this.#schema}.executions WHERE id = $1) AS e
        LEFT JOIN LATERAL (${this.#page("e.number", "least(e.head, $3)")}) AS r ON true ORDER BY r.position`,
-      [storedName(execution), Math.min(from, MAX_HEAD), Math.min(from + count, from + PAGE, MAX_HEAD)],
+      [storedName(execution), Math.min(from, MAX_HEAD), Math.min(from + count, from + PAGE.records, MAX_HEAD)],
     );
     const [first] = rows;
     return (
@@ -101,17 +99,17 @@ export class StoredRows {
 
   /** The next records from this position on, as many as a page has room for, and the size of the next one. */
   async page(number: string, from: Head, end: Head): Promise<PageRow[]> {
-    const rows = await this.#rows("page", this.#page("$1", "$3"), [number, from, Math.min(end, from + PAGE)]);
+    const rows = await this.#rows("page", this.#page("$1", "$3"), [number, from, Math.min(end, from + PAGE.records)]);
     return rows.map(pageRow);
   }
 
   /** `$2` is the position of the first record. */
   #page(number: string, end: string): string {
-    return `SELECT position, bytes, CASE WHEN sum <= ${PAGE_BYTES} THEN record END AS record FROM (
+    return `SELECT position, bytes, CASE WHEN sum <= ${PAGE.bytes} THEN record END AS record FROM (
          SELECT position, record, octet_length(record) AS bytes, sum(octet_length(record)) OVER (ORDER BY position) AS sum
          FROM ${this.#schema}.records WHERE execution = ${number} AND position >= $2 AND position < ${end}
-         ORDER BY position LIMIT ${PAGE}
-       ) AS page WHERE sum - bytes <= ${PAGE_BYTES} ORDER BY position`;
+         ORDER BY position LIMIT ${PAGE.records}
+       ) AS page WHERE sum - bytes <= ${PAGE.bytes} ORDER BY position`;
   }
 
   /** A record that is larger than a page. */

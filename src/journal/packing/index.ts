@@ -3,11 +3,5 @@ export { FIRST_MOMENT, isGivenBack } from "../given-back.ts";
 export * from "../journal-error.ts";
 export * from "../wrapped-journal.ts";
 export * from "./execution-row.ts";
-export {
-  itemsUpTo,
-  type PackedRecord,
-  packRecords,
-  type StoredText,
-  type TextStore,
-  unpackRecord,
-} from "./large-texts.ts";
+export { type PackedRecord, packRecords, type StoredText } from "./large-texts.ts";
+export * from "./stored-records.ts";

@@ -1,12 +1,9 @@
 import {
   cancel,
-  errorAt,
   every,
-  given,
   now,
   oneOf,
   type OptionsOf,
-  PortcullisError,
   readOptions,
   required,
   type Timer,
@@ -22,14 +19,8 @@ import type { AppendOptions, ExecutionSummary, Head, Lease, ListOptions, ReadOpt
 import { driverChanged, executionExists, executionUnknown, headMoved, journalDamaged } from "../journal-error.ts";
 import type { Header, JournalRecord } from "../record.ts";
 import { type ExecutionRow, executionRow, listedOf, summaryOf } from "../packing/execution-row.ts";
-import {
-  itemsUpTo,
-  type PackedRecord,
-  packRecords,
-  type StoredText,
-  type TextStore,
-  unpackRecord,
-} from "../packing/large-texts.ts";
+import { type PackedRecord, packRecords, type StoredText } from "../packing/large-texts.ts";
+import { PAGE, recordsOf, type StoredRecord } from "../packing/stored-records.ts";
 import {
   executionProblems,
   type JournalProblem,
@@ -61,12 +52,6 @@ export const SQLITE_JOURNAL_RULES = {
 export type SqliteJournalOptions = OptionsOf<typeof SQLITE_JOURNAL_RULES>;
 
 export interface SqliteJournal extends StoredJournal, Disposable {}
-
-/** Records that are read at a time, and their bytes together. A record that is larger is read alone. */
-const PAGE = 64;
-const PAGE_BYTES = 256 * 1024;
-/** A text and what is parsed from it are in memory together. */
-const COPIES = 2;
 
 /**
  * A journal in a file, by SQLite. Several processes may use the same file. Throws `option_invalid`, `journal_version`,
@@ -146,35 +131,43 @@ class FileJournal implements SqliteJournal {
     execution: string,
     { from = 0, count = Number.POSITIVE_INFINITY, hold = () => Promise.resolve(), itemBytes }: ReadOptions = {},
   ): AsyncGenerator<JournalRecord> {
-    // Loaded on demand: loading the schema library takes as long as running a program.
-    const { parseRecord } = await import("../reading/parse-records.ts");
+    const { findSize, findText } = this.#statements;
     const { number, head } = await this.#transactions.locked(() => this.#get(execution));
-    const end = Math.min(head, from + count);
-    const wantsItems = itemBytes === undefined ? undefined : itemsUpTo(itemBytes);
+    yield* recordsOf(execution, this.#stored(execution, number, from, Math.min(head, from + count), hold), {
+      hold,
+      itemBytes,
+      sizesOf: (hashes) =>
+        this.#transactions.locked(() => {
+          const sizes = hashes.map((sha256) => [sha256, findSize.get(Buffer.from(sha256, "hex"))?.["bytes"]] as const);
+          return new Map(sizes.filter((size): size is [string, number] => typeof size[1] === "number"));
+        }),
+      find: (sha256) => this.#transactions.locked(() => findText.get(sha256) as unknown as StoredText | undefined),
+    });
+  }
+
+  /** The rows of records, page by page. */
+  async *#stored(
+    execution: string,
+    number: number,
+    from: Head,
+    end: Head,
+    hold: (bytes: number) => Promise<void>,
+  ): AsyncGenerator<StoredRecord> {
+    const { readSizes, readRecords } = this.#statements;
     for (let position = from; position < end;) {
       const sizes = await this.#transactions.locked(() =>
-        this.#statements.readSizes.all(number, position, Math.min(end, position + PAGE)),
+        readSizes.all(number, position, Math.min(end, position + PAGE.records)),
       );
       const page = pageOf(sizes, position);
-      const pageBytes = page.bytes * COPIES;
+      const pageBytes = page.bytes * PAGE.copies;
       await hold(pageBytes);
-      const rows = await this.#transactions.locked(() =>
-        this.#statements.readRecords.all(number, position, position + page.records),
-      );
-      for (const { position: at, record } of rows) {
+      const rows = await this.#transactions.locked(() => readRecords.all(number, position, position + page.records));
+      for (const { position: at, record: text } of rows) {
         if (at !== position) break;
-        let parsed: JournalRecord;
-        try {
-          const holdTexts = (bytes: number) => hold(pageBytes + bytes * COPIES);
-          const unpacked = await this.#unpack(record, { hold: holdTexts, ...given({ wantsItems }) });
-          parsed = parseRecord(unpacked, position);
-        } catch (error) {
-          throw errorAt(`Execution ${JSON.stringify(execution)}`, error);
-        }
-        yield parsed;
+        yield { text, position, pageBytes };
         position += 1;
       }
-      if (rows.length === 0 || rows.at(-1)?.position !== position - 1)
+      if (rows.length === 0 || rows.at(-1)?.["position"] !== position - 1)
         throw journalDamaged(`record ${position} of execution ${JSON.stringify(execution)} is missing`);
     }
   }
@@ -262,26 +255,6 @@ class FileJournal implements SqliteJournal {
     }
   }
 
-  async #unpack(record: unknown, wishes: Pick<TextStore, "hold" | "wantsItems">): Promise<unknown> {
-    if (typeof record !== "string") throw journalDamaged("a record is not text, or is too large");
-    const { findSize, findText } = this.#statements;
-    try {
-      return await unpackRecord(record, {
-        sizesOf: (hashes) =>
-          new Map(
-            hashes.flatMap((sha256) => {
-              const bytes = findSize.get(Buffer.from(sha256, "hex"))?.["bytes"];
-              return typeof bytes === "number" ? [[sha256, bytes]] : [];
-            }),
-          ),
-        find: (sha256) => findText.get(sha256) as unknown as StoredText | undefined,
-        ...wishes,
-      });
-    } catch (error) {
-      throw PortcullisError.is(error) ? error : journalDamaged("a record is not JSON", error);
-    }
-  }
-
   #find(execution: string): ExecutionRow | undefined {
     const row = this.#statements.findExecution.get(execution);
     return row && executionRow(row);
@@ -299,7 +272,7 @@ function pageOf(sizes: readonly Readonly<Record<string, unknown>>[], from: numbe
   let bytes = 0;
   for (const [index, size] of sizes.entries()) {
     const own = Number(size["bytes"]);
-    if (size["position"] !== from + index || (index > 0 && bytes + own > PAGE_BYTES)) return { records: index, bytes };
+    if (size["position"] !== from + index || (index > 0 && bytes + own > PAGE.bytes)) return { records: index, bytes };
     bytes += own;
   }
   return { records: sizes.length, bytes };

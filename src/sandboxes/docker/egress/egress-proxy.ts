@@ -21,7 +21,8 @@ export class EgressProxy {
   readonly #plan: EgressPlan;
   readonly #report: (connection: Connection) => void;
   readonly #server: Server;
-  readonly #resolver: Resolver;
+  readonly #over = new AbortController();
+  readonly #resolve: (host: string) => Promise<readonly string[]>;
   readonly #open = new Map<Socket, EgressConnection>();
   #accepted = 0;
   #remainingBytes: number;
@@ -29,7 +30,7 @@ export class EgressProxy {
   constructor(plan: EgressPlan, report: (connection: Connection) => void) {
     this.#plan = plan;
     this.#report = report;
-    this.#resolver = new Resolver(plan);
+    this.#resolve = resolverOf(plan, this.#over.signal);
     this.#remainingBytes = plan.limits.totalBytes;
     this.#server = createServer({
       maxHeaderSize: plan.limits.headerBytes,
@@ -63,7 +64,7 @@ export class EgressProxy {
   /** Ends every connection, and reports each before this returns. */
   close(): void {
     this.#server.close();
-    this.#resolver.close();
+    this.#over.abort();
     for (const connection of this.#open.values()) connection.cut("The guest has ended.");
   }
 
@@ -214,7 +215,7 @@ export class EgressProxy {
     if (this.#remainingBytes <= 0) throw new EgressRefusal(403, "Bytes Spent", this.#spentSentence);
     const { over } = connection;
     connection.expectWithin(limits.connectMs, `The address of ${target.host} was not found in time.`);
-    const addresses = await this.#resolver.resolve(target.host);
+    const addresses = await this.#resolve(target.host);
     over.throwIfAborted();
     // Twice the time, so that `connectUpstream` times out first and the client gets its refusal.
     connection.expectWithin(2 * limits.connectMs, `${target.host} was not reached in time.`);
@@ -285,47 +286,34 @@ async function connectTo(address: string, port: number, connectMs: number, signa
 /** How many addresses of one host are tried, one after the other. */
 const MAX_TRIED = 4;
 
-/** Looks up each host once, so that no name changes its address after the check. A container's look-ups take turns. */
-class Resolver {
-  readonly #plan: Pick<EgressPlan, "lookup" | "mayReach">;
-  readonly #found = new Map<string, Promise<readonly string[]>>();
-  #last: Promise<unknown> = Promise.resolve();
-  readonly #over = new AbortController();
-
-  constructor(plan: Pick<EgressPlan, "lookup" | "mayReach">) {
-    this.#plan = plan;
-  }
-
-  /** Rejects with an `EgressRefusal` if the host has no address, or an address that may not be reached. */
-  resolve(host: string): Promise<readonly string[]> {
-    const cached = this.#found.get(host);
-    if (cached) return cached;
-    const found = this.#last.then(() => this.#find(host));
-    this.#found.set(host, found);
-    // A failed look-up is not cached.
-    found.catch(() => this.#found.delete(host));
-    this.#last = found.catch(() => {});
-    return found;
-  }
-
-  /** Ends all look-ups, queued ones included: a look-up after the guest's end could still send data to a name server. */
-  close(): void {
-    this.#over.abort();
-  }
-
-  async #find(host: string): Promise<readonly string[]> {
-    if (this.#over.signal.aborted) throw new EgressRefusal(502, "Host Not Found", "The guest has ended.", "failed");
-    let addresses: readonly string[];
-    try {
-      addresses = await this.#plan.lookup(host, this.#over.signal);
-    } catch (error) {
+/**
+ * Looks up each host once, so that no name changes its address after the check. A container's look-ups take turns, and none
+ * begins after its end: it could still send data to a name server. Rejects with an `EgressRefusal` if a host has no address,
+ * or one that may not be reached.
+ */
+function resolverOf({ lookup, mayReach }: EgressPlan, over: AbortSignal): (host: string) => Promise<readonly string[]> {
+  const found = new Map<string, Promise<readonly string[]>>();
+  let last: Promise<unknown> = Promise.resolve();
+  const find = async (host: string): Promise<readonly string[]> => {
+    if (over.aborted) throw new EgressRefusal(502, "Host Not Found", "The guest has ended.", "failed");
+    const addresses = await lookup(host, over).catch((error: unknown) => {
       if (error instanceof EgressRefusal) throw error;
-      addresses = [];
-    }
+      return [];
+    });
     if (addresses.length === 0) throw new EgressRefusal(502, "Host Not Found", `${host} has no address.`, "failed");
     // One forbidden address is enough to refuse the host: a mixed list is a sign of an attack.
-    if (!addresses.every((address) => this.#plan.mayReach(address)))
+    if (!addresses.every((address) => mayReach(address)))
       throw new EgressRefusal(403, "Address Not Public", `${host} is at an address that programs may not reach.`);
     return addresses.slice(0, MAX_TRIED);
-  }
+  };
+  return (host) => {
+    const known = found.get(host);
+    if (known) return known;
+    const finding = last.then(() => find(host));
+    found.set(host, finding);
+    // A failed look-up is not kept.
+    finding.catch(() => found.delete(host));
+    last = finding.catch(() => {});
+    return finding;
+  };
 }
