@@ -46,23 +46,6 @@ describe.skipIf(noPostgres)("bounds over the processes of a fleet", () => {
     return { own, join, [Symbol.asyncDispose]: () => stack.disposeAsync() };
   }
 
-  test("three processes run no more at once than may together, and each call comes to its turn", async () => {
-    await using shared = await share();
-    const processes = [shared.join(), shared.join(), shared.join()];
-    let [atOnce, most] = [0, 0];
-    let ran = 0;
-    const call = async () => {
-      most = Math.max(most, (atOnce += 1));
-      ran += 1;
-      for (const _ of [1, 2, 3]) await shared.own.query("SELECT 1");
-      atOnce -= 1;
-    };
-    const calls = processes.flatMap((limits) => Array.from({ length: 12 }, () => limits.run("tool", 2, call, never)));
-    await Promise.all(calls);
-    expect(most).toBe(2);
-    expect(ran).toBe(36);
-  });
-
   test("those that wait come to their turn in the order in which they came, whichever process they are of", async () => {
     await using shared = await share();
     const [one, other] = [shared.join(), shared.join()];

@@ -73,17 +73,6 @@ test.each<[string, Parameters<typeof header>[1], object]>([
   expect(await kept(journal)).toEqual([]);
 });
 
-test("an append after the end of an execution counts only its own length", async () => {
-  const journal = createMemoryJournal({ keepLength: 10.5 * UNIT });
-  await write(journal, "one", 5, true);
-  await journal.append("one", 3, []);
-  await journal.append("one", 3, [turn("x".repeat(5 * UNIT))]);
-  await journal.append("one", 4, [outcome]);
-  expect(await kept(journal)).toEqual(["one"]);
-  await journal.append("one", 5, [turn(LONG)]);
-  expect(await kept(journal)).toEqual([]);
-});
-
 test("the error for a deleted execution says why it may be gone", async () => {
   const journal = createMemoryJournal({ keepLength: 0 });
   await write(journal, "gone", 100, true);

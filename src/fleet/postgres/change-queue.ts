@@ -20,18 +20,13 @@ export interface Result {
   readonly mayBeDone: boolean;
 }
 
-/**
- * How a change is made: with others by one statement, with others in one transaction with what they do within it, or in a
- * transaction of its own.
- */
-type Way = "statement" | "transaction" | "alone";
-
 interface Waiting {
   readonly asked: Asked;
   readonly length: number;
   /** Whether its records are inserted by statements of their own. */
   readonly hasParts: boolean;
-  readonly way: Way;
+  /** Whether it has a transaction of its own: for what it does within it, or because its records have parts. */
+  readonly isAlone: boolean;
   /** Whether an attempt may have been done whose connection was lost. */
   mayBeDone: boolean;
   readonly resolve: (result: Result) => void;
@@ -58,8 +53,8 @@ export class ChangeQueue {
   readonly #underWay = new Set<string>();
   /** Of changes that are made alone: each gives its place back while it waits for a lock or for the database. */
   readonly #alone: Places;
-  /** The ways in which a group of changes is made now. */
-  readonly #groups = new Set<Way>();
+  /** Whether a group of changes is made now. */
+  #isGrouping = false;
   #isSet = false;
 
   constructor(database: Database, options: QueueOptions) {
@@ -73,9 +68,8 @@ export class ChangeQueue {
     return new Promise((resolve, reject) => {
       const length = asked.records.reduce((sum, { text }) => sum + text.length, 0);
       const hasParts = length > GROUP_LENGTH || asked.records.some(({ longTexts }) => longTexts.length > 0);
-      const together = asked.within ? "transaction" : "statement";
-      const way = hasParts ? "alone" : together;
-      this.#line.push({ asked, length, way, hasParts, mayBeDone: false, resolve, reject });
+      const isAlone = hasParts || asked.within !== undefined;
+      this.#line.push({ asked, length, isAlone, hasParts, mayBeDone: false, resolve, reject });
       this.#serveSoon();
     });
   }
@@ -91,54 +85,41 @@ export class ChangeQueue {
   }
 
   #serve(): void {
-    const groups: Waiting[][] = [];
+    const group: Waiting[] = [];
+    let length = 0;
     // In the order of the line, and none that waits for a change of the same execution.
     const seen = new Set(this.#underWay);
     const rest: Waiting[] = [];
+    const mayJoin = (waiting: Waiting) =>
+      !this.#isGrouping && group.length < GROUP_SIZE && (group.length === 0 || length + waiting.length <= GROUP_LENGTH);
     for (const waiting of this.#line) {
       const { execution } = waiting.asked;
-      const isPlaced = !seen.has(execution) && this.#place(waiting, groups);
+      if (seen.has(execution) || !(waiting.isAlone || mayJoin(waiting))) rest.push(waiting);
+      else if (waiting.isAlone) void this.#makeAlone(waiting);
+      else {
+        length += waiting.length;
+        group.push(waiting);
+      }
       seen.add(execution);
-      if (!isPlaced) rest.push(waiting);
     }
     this.#line = rest;
-    for (const group of groups) void this.#begin(group);
+    if (group.length > 0) void this.#makeTogether(group);
   }
 
-  /** Puts a change into one of the groups that are begun now, if there is a place. */
-  #place(waiting: Waiting, groups: Waiting[][]): boolean {
-    const { way } = waiting;
-    if (way === "alone") {
-      groups.push([waiting]);
-      return true;
-    }
-    const open = groups.findLast(([first]) => first?.way === way);
-    const length = open?.reduce((sum, one) => sum + one.length, 0) ?? 0;
-    if (open && open.length < GROUP_SIZE && length + waiting.length <= GROUP_LENGTH) {
-      open.push(waiting);
-      return true;
-    }
-    if (this.#groups.has(way)) return false;
-    this.#groups.add(way);
-    groups.push([waiting]);
-    return true;
-  }
-
-  async #begin(group: Waiting[]): Promise<void> {
+  async #makeTogether(group: Waiting[]): Promise<void> {
+    this.#isGrouping = true;
     for (const { asked } of group) this.#underWay.add(asked.execution);
-    const [first] = group;
-    if (!first) return;
-    if (first.way === "alone") return this.#makeAlone(first);
     // In one order everywhere, so that no two statements wait for each other.
     group.sort((a, b) => (a.asked.execution < b.asked.execution ? -1 : 1));
     const isSettled = await this.#settle(group, { unlessBlocked: true });
-    this.#groups.delete(first.way);
+    this.#isGrouping = false;
     // The one that is the reason why none was made must not hold up the others.
     if (!isSettled) for (const one of group) void this.#makeAlone(one);
     this.#end(isSettled ? group : []);
   }
 
   async #makeAlone(waiting: Waiting): Promise<void> {
+    this.#underWay.add(waiting.asked.execution);
     await this.#settle([waiting], { places: this.#alone });
     this.#end([waiting]);
   }
@@ -153,9 +134,9 @@ export class ChangeQueue {
     const onLost = () => {
       for (const one of group) one.mayBeDone = true;
     };
-    const changes = group.map(({ asked }) => asked);
+    const [alone] = group;
     const make = (client: PoolClient) =>
-      group[0]?.way === "statement" ? this.#makeByStatement(client, changes) : this.#makeInTransaction(client, group);
+      alone?.isAlone ? this.#makeInTransaction(client, alone) : this.#makeByStatement(client, group);
     try {
       const made = await this.#database.run(make, { idempotent: true, onLost, ...options });
       for (const [place, { resolve, mayBeDone }] of group.entries()) resolve({ changed: made.get(place), mayBeDone });
@@ -166,7 +147,8 @@ export class ChangeQueue {
     return true;
   }
 
-  async #makeByStatement(client: PoolClient, changes: readonly Change[]): Promise<ReadonlyMap<number, Changed>> {
+  async #makeByStatement(client: PoolClient, group: readonly Waiting[]): Promise<ReadonlyMap<number, Changed>> {
+    const changes = group.map(({ asked }) => asked);
     const made = client.query<Row>(this.#statement(changes, true));
     this.#notify(client, changes);
     return changedOf((await made).rows);
@@ -176,23 +158,15 @@ export class ChangeQueue {
     return { name: "portcullis change", text: this.#text, values: changeValues(changes, withRecords) };
   }
 
-  /** What has parts is alone in its group. */
-  async #makeInTransaction(client: PoolClient, group: readonly Waiting[]): Promise<ReadonlyMap<number, Changed>> {
-    const changes = group.map(({ asked }) => asked);
+  async #makeInTransaction(client: PoolClient, { asked, hasParts }: Waiting): Promise<ReadonlyMap<number, Changed>> {
     const made = await inTransaction(client, async () => {
-      const hasParts = group.some((one) => one.hasParts);
-      const { rows } = await client.query<Row>(this.#statement(changes, !hasParts));
-      const found = changedOf(rows);
-      // All at once: their statements go to the database together. None is under way when the transaction ends.
-      const within = [...found].map(async ([place, changed]) => {
-        const asked = changes[place];
-        if (asked && hasParts) await insertParts(client, quoted(this.#database.schema), asked, changed);
-        await asked?.within?.((text, values) => this.#database.queryOn(client, text, values));
-      });
-      for (const run of await Promise.allSettled(within)) if (run.status === "rejected") throw run.reason;
+      const found = changedOf((await client.query<Row>(this.#statement([asked], !hasParts))).rows);
+      const changed = found.get(0);
+      if (changed && hasParts) await insertParts(client, quoted(this.#database.schema), asked, changed);
+      if (changed) await asked.within?.((text, values) => this.#database.queryOn(client, text, values));
       return found;
     });
-    this.#notify(client, changes);
+    this.#notify(client, [asked]);
     return made;
   }
 

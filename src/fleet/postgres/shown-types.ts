@@ -5,8 +5,7 @@ import type { ExecuteSql } from "../../journal/journal.ts";
 export interface Within {
   /**
    * Runs in the transaction of the change, before it is committed. If it rejects, nothing of the change is stored, and it rejects
-   * with the same error. It may run again if the connection is lost, and only one of its runs is committed. It shares the
-   * transaction with those of other executions: one that takes long holds up the others, and if one rejects, each runs again alone.
+   * with the same error. It may run again if the connection is lost, and only one of its runs is committed.
    */
   readonly within?: ((executeSql: ExecuteSql) => Promise<void>) | undefined;
 }

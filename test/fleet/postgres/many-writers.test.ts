@@ -89,32 +89,6 @@ describe.skipIf(noPostgres)("many writers of one database", () => {
     expect(await journal.find("one")).toMatchObject({ records: 2 });
   });
 
-  test("statements within appends share a commit, and one that fails undoes its own append alone", async () => {
-    await using journal = open("joint");
-    await journal.query("CREATE TABLE joint.jobs (id text PRIMARY KEY)");
-    const transactions = new Map<string, unknown>();
-    const submit = (id: string, job = id) =>
-      journal.create(header(id), undefined, {
-        within: async (sql) => {
-          await sql("INSERT INTO joint.jobs VALUES ($1)", [job]);
-          transactions.set(id, (await sql("SELECT txid_current()::text AS id")).rows[0]?.["id"]);
-        },
-      });
-    const ids = ["a", "b", "c", "d"];
-    await Promise.all(ids.map((id) => submit(id)));
-    expect(new Set(transactions.values()).size).toBe(1);
-    const made = await Promise.allSettled([submit("e"), submit("f", "a"), submit("a", "again"), submit("g")]);
-    expect(made.map((one) => (one.status === "rejected" ? (one.reason as { code: unknown }).code : "made"))).toEqual([
-      "made",
-      "23505",
-      "execution_exists",
-      "made",
-    ]);
-    const { rows } = await journal.query("SELECT id FROM joint.jobs ORDER BY id");
-    expect(rows.map(({ id }) => id)).toEqual([...ids, "e", "g"]);
-    expect((await listed(journal)).map(({ execution }) => execution).toSorted()).toEqual([...ids, "e", "g"]);
-  });
-
   test("a process hears that another one's driver has given an execution back", async () => {
     await using journal = open("left");
     await using other = open("left");

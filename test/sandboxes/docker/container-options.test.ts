@@ -143,15 +143,6 @@ test("a container cannot flush the machine's disk, or have a handler of its cras
   expect(host.Ulimits).toContainEqual({ Name: "core", Soft: 1, Hard: 1 });
 });
 
-test("with egress the buffers of TCP are small, because they may count against no container", () => {
-  const open = containerOptions({ ...plan, egress: planEgress({ hosts: ["api.example.com"] }) });
-  expect(open.HostConfig?.Sysctls).toEqual({
-    "net.ipv4.tcp_rmem": "4096 16384 16384",
-    "net.ipv4.tcp_wmem": "4096 16384 16384",
-  });
-  expect(host.Sysctls).toBeUndefined();
-});
-
 test("egress allows streams over IPv4 and to local sockets, and no other family, type or protocol; there is still no network", () => {
   const open = containerOptions({ ...plan, egress: planEgress({ hosts: ["api.example.com"] }) });
   expect(open.NetworkDisabled).toBe(true);
@@ -166,18 +157,5 @@ test("egress allows streams over IPv4 and to local sockets, and no other family,
     ["EQ 1", "MASKED_EQ 15", "EQ 0"],
     ["EQ 2", "MASKED_EQ 15", "EQ 0"],
     ["EQ 2", "MASKED_EQ 15", "EQ 6"],
-  ]);
-});
-
-test("with egress the usual clients get the address of the proxy", () => {
-  const open = containerOptions({ ...plan, egress: planEgress({ hosts: ["api.example.com"] }) });
-  expect(open.Env?.slice(options.Env?.length)).toEqual([
-    "HTTP_PROXY=http://127.0.0.1:3128",
-    "HTTPS_PROXY=http://127.0.0.1:3128",
-    "http_proxy=http://127.0.0.1:3128",
-    "https_proxy=http://127.0.0.1:3128",
-    "NO_PROXY=localhost,127.0.0.1",
-    "no_proxy=localhost,127.0.0.1",
-    "NODE_USE_ENV_PROXY=1",
   ]);
 });

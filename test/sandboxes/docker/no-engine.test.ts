@@ -9,7 +9,6 @@ import { createDockerSandbox } from "../../../src/sandboxes/docker/docker-sandbo
 import type { DockerSandboxOptions } from "../../../src/sandboxes/docker/docker-options.ts";
 import { imageLabels } from "../../../src/sandboxes/docker/image/image.ts";
 import { removeLeftovers } from "../../../src/sandboxes/docker/leftovers.ts";
-import { readMemory } from "../../../src/sandboxes/docker/container/container.ts";
 import { type Answers, fakeEngine } from "../../docker-support/fake-engine.ts";
 
 afterEach(() => {
@@ -113,16 +112,6 @@ test.each([
 test.each([{}, "engine", { Name: 1 }])("a daemon that reports only %j about itself", async (body) => {
   await fakeEngine({ ...FITTING, "GET /info": { status: 200, body } });
   await expect(new Daemon().info()).rejects.toThrow("about itself");
-});
-
-test.each([
-  [{ memory_stats: { usage: 100 * 1024 * 1024, stats: { inactive_file: 8 * 1024 * 1024 } } }, 80 * 1024 * 1024],
-  [{}, 0],
-  ["none", 0],
-  [{ memory_stats: { usage: "much", stats: null } }, 0],
-])("a container with the statistics %j uses %d bytes", async (body, bytes) => {
-  await fakeEngine({ "GET /containers/abc/stats": { status: 200, body } });
-  expect(await readMemory(new Daemon(), "abc")).toBe(bytes);
 });
 
 test("a daemon that this user may not use", () => {

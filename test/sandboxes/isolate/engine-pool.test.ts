@@ -157,22 +157,6 @@ test("one tenant's waiting programs do not delay another tenant's program", () =
     expect(order).toHaveLength(101);
   }));
 
-testOfAll("programs of tenants that share an engine's place take turns without a new engine for each of them", () =>
-  withSandbox({ engines: 1 }, async (sandbox) => {
-    const seen = new Set<number>();
-    const serve = async (tenant: string) => {
-      await using guest = await openGuest(sandbox, tenant);
-      for (const pid of enginesOf()) seen.add(pid);
-      const frames = iterate(guest);
-      guest.send([startText("return 1")]);
-      await heardUntil(frames, "settled");
-      guest.release();
-    };
-    await Promise.all(Array.from({ length: 40 }, (_, index) => serve(index % 2 === 0 ? "a" : "b")));
-    expect(seen.size).toBeLessThan(20);
-  }),
-);
-
 test.each([
   [1, 64, 16],
   [2, 64, 32],

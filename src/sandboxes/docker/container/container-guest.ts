@@ -1,5 +1,5 @@
 import type { Socket } from "node:net";
-import { after, cancel, every, OutputTail, type Timer } from "../../../base/index.ts";
+import { after, OutputTail } from "../../../base/index.ts";
 import type { Closing } from "../../closing.ts";
 import { FrameChannel } from "../../frame-channel.ts";
 import { keepAwake } from "../../keep-awake.ts";
@@ -20,8 +20,6 @@ import type { Daemon } from "../daemon.ts";
 /** Bytes that a container may print on standard error. They are dropped, but reading them costs the host time. */
 const STDERR_BYTES = 16 * 1024 * 1024;
 const STDERR_TAIL_BYTES = 8192;
-/** How often the memory of a busy container is read, in milliseconds. A shorter program has no reading. */
-const WATCH_MS = 250;
 /** How long a guest may take to send `ready`, in milliseconds. */
 const GREETING_MS = 20_000;
 
@@ -37,11 +35,10 @@ export class ContainerGuest implements Guest {
   /** Resolves once the container is removed, or the daemon did not remove it. */
   readonly removed = this.#gone.promise;
   readonly #greeted = Promise.withResolvers<void>();
-  #watch: Timer | undefined;
-  #reading = false;
   #ending: Exit | undefined;
   readonly #stderrTail = new OutputTail(STDERR_TAIL_BYTES);
   #stderrBytes = 0;
+  /** Of a program that has used up its memory. The kernel enforces the limit, and what others use is not read. */
   #peakBytes = 0;
   readonly #readProcessor = () => this.#container.processor?.ms;
   #offered: Offer | undefined;
@@ -101,7 +98,6 @@ export class ContainerGuest implements Guest {
     if (this.ended) return;
     this.#channel.allow(frameBytes);
     this.#container.processor?.begin();
-    this.#watch = every(WATCH_MS, () => void this.#watchMemory()).unref();
   }
 
   /** Sets the listener for offers. It is called with undefined when the program no longer waits. */
@@ -167,10 +163,9 @@ export class ContainerGuest implements Guest {
     if (this.ended) return;
     this.#ending = exit;
     this.#onOffer(undefined);
-    cancel(this.#watch);
     // Takes the last reading of processor time before the container is removed.
     this.#readProcessor();
-    if (exit.type === "memory") this.#peakBytes = Math.max(this.#peakBytes, exit.seenBytes);
+    if (exit.type === "memory") this.#peakBytes = exit.seenBytes;
     this.#channel.clear();
     this.#container.close();
     this.frames.end();
@@ -206,15 +201,6 @@ export class ContainerGuest implements Guest {
     this.#stderrTail.add(chunk);
     if (this.#stderrBytes > STDERR_BYTES)
       this.#end({ type: "broken", detail: `more than ${STDERR_BYTES} bytes on standard error` });
-  }
-
-  /** Only for usage reports: the kernel enforces the limit. */
-  async #watchMemory(): Promise<void> {
-    if (this.#reading) return;
-    this.#reading = true;
-    const bytes = await this.#container.readMemory();
-    this.#reading = false;
-    if (bytes > this.#peakBytes) this.#peakBytes = bytes;
   }
 
   async #die(): Promise<void> {

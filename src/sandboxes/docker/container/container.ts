@@ -1,7 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { Socket } from "node:net";
 import type { ContainerCreateOptions } from "dockerode";
-import { countOf, fieldOf } from "../../../base/index.ts";
 import { died, type Exit, MEMORY_ABORT } from "../../sandbox.ts";
 import { containerOptions, type ContainerPlan } from "../container-options.ts";
 import type { Daemon } from "../daemon.ts";
@@ -72,10 +71,6 @@ export class Container {
   /** Ends and removes the container. If that fails, the next host finds it by its label. */
   remove(): Promise<void> {
     return removeContainer(this.#daemon, this.id);
-  }
-
-  readMemory(): Promise<number> {
-    return readMemory(this.#daemon, this.id).catch(() => 0);
   }
 
   /** Whether it keeps the host alive. The stream of a daemon that is reached over ssh has no `ref`. */
@@ -151,24 +146,6 @@ export async function removeContainer(daemon: Daemon, id: string): Promise<void>
   await daemon
     .ask((docker, abortSignal) => docker.getContainer(id).remove({ force: true, v: true, abortSignal }))
     .catch(() => {});
-}
-
-/** Memory of a container with an idle guest, in bytes; about the same for node and python. */
-const IDLE_BYTES = 12 * 1024 * 1024;
-
-/** Reads a container's memory above an idle guest's, in bytes; 0 if the daemon does not report it. */
-export async function readMemory(daemon: Daemon, id: string): Promise<number> {
-  const answer = await daemon.dial({
-    path: `/containers/${id}/stats?`,
-    method: "GET",
-    options: { stream: false, "one-shot": true },
-  });
-  const memory = fieldOf(answer, "memory_stats");
-  const stats = fieldOf(memory, "stats");
-  // Cached file pages, which the kernel reclaims when memory is short; named differently in cgroup v1 and v2.
-  const name = fieldOf(stats, "total_inactive_file") === undefined ? "inactive_file" : "total_inactive_file";
-  const files = countOf(stats, name);
-  return Math.max(0, countOf(memory, "usage") - files - IDLE_BYTES);
 }
 
 const run = promisify(execFile);

@@ -8,14 +8,13 @@ import {
   openSync,
   readdirSync,
   realpathSync,
-  rmdirSync,
   rmSync,
   statSync,
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { now, PortcullisError } from "../../../base/index.ts";
+import { PortcullisError } from "../../../base/index.ts";
 import { hostMachine, hostProcess, isGone, readText } from "../../host-process.ts";
 
 const PREFIX = "portcullis-mounted-";
@@ -23,8 +22,6 @@ const PREFIX = "portcullis-mounted-";
 const INNER = "m";
 /** Name of the file beside the folder that says whose it is. A container sees the folder's name in the path of its mounts. */
 const OWNER = "host";
-/** After this many milliseconds a folder without that file is left behind: its host ended before it wrote the file. */
-const UNOWNED_MS = 60_000;
 const ONLY_OURS = 0o700;
 const WRITABLE_BY_OTHERS = 0o022;
 const STICKY = 0o1000;
@@ -62,9 +59,7 @@ export function removeLeftFolders(): void {
   for (const path of foldersOfThisUser()) {
     try {
       const [machine, host] = readText(join(path, OWNER))?.split(" ") ?? [];
-      // Others may use the same folder for temporary files: one without an owner is removed if it is old and empty.
-      if (host === undefined && now() - statSync(path).mtimeMs > UNOWNED_MS) rmdirSync(path);
-      else if (host !== undefined && machine === hostMachine() && isGone(host))
+      if (host !== undefined && machine === hostMachine() && isGone(host))
         rmSync(path, { recursive: true, force: true });
     } catch {
       // The folder is small, and the next host tries again.

@@ -10,7 +10,6 @@ import {
   readFileSync,
   rmSync,
   symlinkSync,
-  utimesSync,
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
@@ -98,18 +97,6 @@ test("folders of hosts that have ended are removed, and those of other hosts or 
     [...kept, open, "kept", "portcullis-mounted-link", "portcullis-mounted-file"].toSorted(),
   );
   expect(readdirSync(other)).toEqual(["host"]);
-});
-
-test("a folder whose host ended before it wrote whose it is, is removed once it is old", () => {
-  const [old, young, full] = ["old", "young", "full"].map((name) => {
-    const folder = join(shared, `portcullis-mounted-${name}`);
-    mkdirSync(folder, { mode: 0o700 });
-    return folder;
-  }) as [string, string, string];
-  writeFileSync(join(full, "file"), "");
-  for (const folder of [old, full]) utimesSync(folder, 0, 0);
-  removeLeftFolders();
-  expect([old, young, full].map((folder) => existsSync(folder))).toEqual([false, true, true]);
 });
 
 test("the pipes of a bridge are pipes, and go with their folder", async () => {
