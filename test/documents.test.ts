@@ -83,6 +83,7 @@ const UNSHOWN = [
   "conversations/conversation-settings KEPT_RULES",
   "executions/decide RESULT_FIELDS",
   "models/scripted TURN_FIELDS",
+  "tools/content PART_RULES",
 ];
 
 describe("docs/options.md", () => {
