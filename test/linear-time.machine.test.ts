@@ -28,7 +28,7 @@ import { countTokens } from "../src/tools/count-tokens.ts";
 import { fitsFormat } from "../src/tools/json-schema/check-scalar.ts";
 import type { JsonSchema } from "../src/tools/json-schema/json-schema.ts";
 import { jsonSchema, validate } from "../src/tools/schema.ts";
-import { readMarkdown } from "../src/conversations/files/frontmatter.ts";
+import { readMarkdown } from "../src/conversations/files/agent-file.ts";
 import { Glob } from "../src/sources/workspace/glob.ts";
 import { LineTest } from "../src/sources/workspace/grep-files.ts";
 import { linesOf } from "../src/sources/workspace/text-lines.ts";
@@ -145,7 +145,7 @@ const turnWith = (id: string) => ({
 /** Reads the fields of a file, or refuses them. */
 function readField(source: string): unknown {
   try {
-    return readMarkdown("a.md", source, ["name", "description", "tools"]);
+    return readMarkdown("a.md", source);
   } catch (error) {
     return error;
   }

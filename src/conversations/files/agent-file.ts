@@ -1,13 +1,12 @@
 import { isUtf8 } from "node:buffer";
 import { constants } from "node:fs";
 import { open } from "node:fs/promises";
-import { orMeant, PortcullisError } from "../../base/index.ts";
+import { cleanText, orMeant, parsedJson, PortcullisError, written } from "../../base/index.ts";
 import type { Model } from "../../models/model.ts";
 import { isModelName, MODEL_NAMES, type ModelName } from "../../models/model-name.ts";
 import { isMeantBy } from "../../tools/tool-name.ts";
 import type { Tool } from "../../tools/tool.ts";
 import { INHERIT } from "../as-tools/agent-as-tool.ts";
-import { fileError, type MarkdownFile, readMarkdown, shownPath } from "./frontmatter.ts";
 
 /** Bytes of the longest file. */
 const FILE_BYTES = 256 * 1024;
@@ -23,8 +22,8 @@ export class AgentFile {
   readonly text: string;
   readonly #file: MarkdownFile;
 
-  constructor(file: MarkdownFile) {
-    this.path = file.path;
+  constructor(path: string, file: MarkdownFile) {
+    this.path = path;
     this.text = file.text.trim();
     this.#file = file;
     this.field("color");
@@ -89,29 +88,138 @@ export class AgentFile {
 export async function readAgentFile(path: string): Promise<AgentFile> {
   const refused = (why: string, cause?: unknown) =>
     new PortcullisError("option_invalid", `${shownPath(path)}: ${why}.`, { cause });
-  let read: { readonly bytes: Buffer } | { readonly fault: string };
-  try {
-    read = await readBounded(path);
-  } catch (cause) {
+  const bytes = await readBounded(path).catch((cause: unknown) => {
     const { code = String(cause) } = cause as NodeJS.ErrnoException;
     throw refused(code === "ENOENT" ? "there is no such file" : `it cannot be read: ${code}`, cause);
-  }
-  if ("fault" in read) throw refused(read.fault);
-  if (!isUtf8(read.bytes)) throw refused("it is no text in UTF-8");
-  return new AgentFile(readMarkdown(path, read.bytes.toString("utf8"), FIELDS));
+  });
+  if (!bytes) throw refused("it is no regular file");
+  if (bytes.length > FILE_BYTES) throw refused(`it has more than ${FILE_BYTES} bytes`);
+  if (!isUtf8(bytes)) throw refused("it is no text in UTF-8");
+  return new AgentFile(path, readMarkdown(path, bytes.toString("utf8")));
 }
 
-/** Reads a regular file, and no more than its bound. What is none may never end, or never begin. */
-async function readBounded(path: string): Promise<{ readonly bytes: Buffer } | { readonly fault: string }> {
+/** Reads a regular file, and of a larger one a byte more than may be; undefined for any other: it may never end, or never begin. */
+async function readBounded(path: string): Promise<Buffer | undefined> {
   await using file = await open(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
-  const found = await file.stat();
-  if (found.isDirectory()) return { fault: "it is a folder, and no file" };
-  if (!found.isFile()) return { fault: "it is no regular file" };
-  if (found.size > FILE_BYTES) return { fault: `it has ${found.size} bytes, at most ${FILE_BYTES} are read` };
-  const bytes = Buffer.alloc(FILE_BYTES + 1);
-  let length = 0;
-  for (let more = 1; more > 0; length += more)
-    more = (await file.read(bytes, length, bytes.length - length, length)).bytesRead;
-  if (length > FILE_BYTES) return { fault: `it has more bytes than it says, at most ${FILE_BYTES} are read` };
-  return { bytes: bytes.subarray(0, length) };
+  if (!(await file.stat()).isFile()) return undefined;
+  return Buffer.concat(await Array.fromAsync<Buffer>(file.createReadStream({ end: FILE_BYTES, autoClose: false })));
+}
+
+// ---- fields before the text ------------------------------------------------------------------------------------
+
+/** A field of a file: text, or a list of texts. */
+interface Field {
+  readonly value: string | readonly string[];
+  /** From 1. */
+  readonly line: number;
+}
+
+/** A Markdown file with fields before its text. */
+interface MarkdownFile {
+  readonly fields: ReadonlyMap<string, Field>;
+  readonly text: string;
+  /** Line at which `text` begins, from 1. */
+  readonly textLine: number;
+}
+
+const FENCE = "---";
+/** What ends a line in YAML. */
+const LINE_BREAK = /\r\n|\r|\n/;
+/** What a plain value cannot begin with: YAML gives these characters a meaning that is not read here. */
+const RESERVED = new Set("{&*!%@`#?,]}[\"'");
+
+/** An `option_invalid` error with a place in a file. */
+function fileError(path: string, line: number, what: string): PortcullisError {
+  return new PortcullisError("option_invalid", `${shownPath(path)}:${line}: ${what}`);
+}
+
+/** A path in one line. Names of files may have line breaks, and characters that control a terminal. */
+function shownPath(path: string): string {
+  return cleanText(path).replaceAll(/[\n\t]/g, written);
+}
+
+/**
+ * Reads the fields before the text of a Markdown file: the part of YAML that such files have, which is texts and lists of
+ * texts. Everything else is refused with its line, also a field that no agent has, or that stands twice. A file that does
+ * not begin with `---` has no fields.
+ */
+export function readMarkdown(path: string, source: string): MarkdownFile {
+  const lines = source.replace(/^\ufeff/, "").split(LINE_BREAK);
+  const begin = lines.findIndex((line) => line.trim() !== "");
+  // Taken for text, such fields would leave the text with all tools.
+  if (begin > 0 && lines[begin]?.trimEnd() === FENCE)
+    throw fileError(path, begin + 1, `fields begin in the first line: take out what is above ${FENCE}.`);
+  if (lines[0]?.trimEnd() !== FENCE) return { fields: new Map(), text: lines.join("\n"), textLine: 1 };
+  const end = lines.findIndex((line, index) => index > 0 && line.trimEnd() === FENCE);
+  if (end < 0) throw fileError(path, 1, `the fields have no end: write a line ${FENCE} behind them.`);
+  const fields = readFields(path, lines.slice(1, end));
+  return { fields, text: lines.slice(end + 1).join("\n"), textLine: end + 2 };
+}
+
+function readFields(path: string, lines: readonly string[]): ReadonlyMap<string, Field> {
+  const fields = new Map<string, Field>();
+  let at = 0;
+  while (at < lines.length) {
+    const line = lines[at] ?? "";
+    // Also the fence counts.
+    const number = at + 2;
+    const error = (what: string) => fileError(path, number, what);
+    at += 1;
+    if (isBlank(line)) continue;
+    const [, name = "", text = ""] = /^([A-Za-z][\w-]{0,63}):(?=\s|$)(.*)$/s.exec(line) ?? [];
+    if (name === "")
+      throw error("expected a field, like name: reviewer. A text of several lines stands below `name: |`.");
+    if (!(FIELDS as readonly string[]).includes(name))
+      throw error(
+        `there is no field ${JSON.stringify(name)}${orMeant(name, FIELDS)} The fields are ${FIELDS.join(", ")}.`,
+      );
+    const before = fields.get(name);
+    if (before) throw error(`${name} stands twice, first in line ${before.line}.`);
+    const isBlock = /^[|>][+-]?$/.test(text.trim());
+    const belongs = isBlock ? /^(?:\s|$)/ : text.trim() === "" ? /^(?:\s*-(?:\s|$)|\s*(?:#|$))/ : /(?!)/;
+    const from = at;
+    while (at < lines.length && belongs.test(lines[at] ?? "")) at += 1;
+    const below = lines.slice(from, at);
+    try {
+      fields.set(name, { value: valueOf(text.trim(), below), line: number });
+    } catch (fault) {
+      throw fault instanceof Fault ? error(`${name} ${fault.message}`) : fault;
+    }
+  }
+  return fields;
+}
+
+/** What is wrong with the value of a field. */
+class Fault extends Error {}
+
+/** The value of a field: what stands beside its name, or the lines below it. */
+function valueOf(text: string, below: readonly string[]): Field["value"] {
+  if (/^[|>][+-]?$/.test(text)) {
+    const block = below.map((line) => line.trim()).join(text.startsWith("|") ? "\n" : " ");
+    if (block.trim() === "") throw new Fault("has no text below it: indent its lines.");
+    return block.trim();
+  }
+  if (text === "") {
+    const items = below.filter((line) => !isBlank(line)).map((line) => textIn(line.trim().slice(1).trim()));
+    if (items.length === 0) throw new Fault("has no value: give one, or leave the field out.");
+    return items;
+  }
+  if (!text.startsWith("[") || !text.endsWith("]")) return textIn(text);
+  const inner = text.slice(1, -1).trim();
+  return inner === "" ? [] : inner.split(",").map((item) => textIn(item.trim()));
+}
+
+function textIn(text: string): string {
+  if (/^'(?:[^']|'')*'$/.test(text)) return text.slice(1, -1).replaceAll("''", "'");
+  const quoted = text.startsWith('"') ? parsedJson(text) : undefined;
+  if (typeof quoted === "string") return quoted;
+  if (text === "") throw new Fault("has an empty item: give it a value, or leave it out.");
+  if (!RESERVED.has(text.charAt(0)) && !text.includes(" #")) return text;
+  throw new Fault(
+    "has a character with a meaning in YAML: write the value in quotes that close at the end of the line, with escapes of JSON.",
+  );
+}
+
+function isBlank(line: string): boolean {
+  return /^\s*(?:#|$)/.test(line);
 }

@@ -109,9 +109,7 @@ test("two agents of one name, an agent without a text, and folders without agent
     "a.md:2: fields begin in the first line: take out what is above ---.",
   );
   await expect(load({})).rejects.toThrow("has no files *.md.");
-  await expect(load({ "a.md": "x".repeat(256 * 1024 + 1) })).rejects.toThrow(
-    "it has 262145 bytes, at most 262144 are read.",
-  );
+  await expect(load({ "a.md": "x".repeat(256 * 1024 + 1) })).rejects.toThrow("it has more than 262144 bytes.");
   await expect(loadAgents("/nowhere", { tools, allowedCallers: ["direct"] })).rejects.toThrow(
     "is no folder that can be read",
   );
@@ -155,7 +153,7 @@ test("a file that is a folder, or missing, is refused by its path", async () => 
   const folder = folderWith({});
   mkdirSync(join(folder, "x.md"));
   await expect(loadAgents(folder, { tools, allowedCallers: ["direct"] })).rejects.toThrow(
-    "x.md: it is a folder, and no file.",
+    "x.md: it is no regular file.",
   );
   await expect(readAgentFile(join(folder, "y.md"))).rejects.toThrow("y.md: there is no such file.");
   writeFileSync(join(folder, "z.md"), "text");
