@@ -40,7 +40,7 @@ const NAMES: Readonly<Record<string, { readonly values: string; readonly types: 
     values: `
       `,
     types: `
-      AnthropicOptions ArgumentPiece CallResult Citation ContentPart HostedCallNews HostedNews HostedProgramNews HostedTool MessagePart Model ModelCall ModelConversation ModelSettings ModelTurn ModelUsage OpenAiChatOptions OpenAiOptions Opening
+      AnthropicOptions ArgumentPiece CallResult Citation ContentPart HostedCallNews HostedNews HostedProgramNews HostedTool MessagePart Model ModelCall ModelConversation ModelSettings ModelTurn ModelUsage OpenAiOptions Opening
       ProgramCall ProgramDeclaration Provenance ProviderFailure ProviderFailureCode ProviderOptions Reasoning RequestRetry ToolCall ToolChoice
       ToolDeclaration TurnEnd TurnReply TurnRequest UserMessage`,
   },

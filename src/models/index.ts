@@ -31,4 +31,4 @@ export type {
 } from "./model.ts";
 export type { HostedTool } from "./hosted-tools.ts";
 export type { ProviderOptions } from "./provider/provider-options.ts";
-export type { AnthropicOptions, OpenAiChatOptions, OpenAiOptions } from "./provider/providers.ts";
+export type { AnthropicOptions, OpenAiOptions } from "./provider/providers.ts";

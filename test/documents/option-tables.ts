@@ -180,12 +180,6 @@ export const OPTIONS_OBJECTS: Readonly<Record<string, readonly OptionsObject[]>>
       rules: "OPENAI_OPTIONS",
       about: "Besides those of all providers.",
     },
-    {
-      title: "openaiChat",
-      file: "src/models/provider/providers.ts",
-      rules: "OPENAI_CHAT_OPTIONS",
-      about: "Besides those of all providers.",
-    },
     { title: "webSearch(options)", file: "src/models/hosted-tools.ts", rules: "WEB_SEARCH_RULES" },
     { title: "scriptedModel(script, options)", file: "src/models/scripted.ts", rules: "SCRIPTED_RULES" },
   ],

@@ -113,7 +113,6 @@ const OTHERS: readonly (readonly [Wire, string, unknown])[] = [
   [chatWire, "a number for a call", 5],
   [chatWire, "no function", { id: "c", type: "function" }],
   [chatWire, "nothing for a function", { id: "c", type: "function", function: null }],
-  [chatWire, "an object for a text tool", { id: "c", type: "custom", custom: { name: "sql", input: {} } }],
   [geminiWire, "a text for a call", { functionCall: "f" }],
 ];
 
@@ -187,21 +186,6 @@ const STREAMS: readonly (readonly [name: string, wire: Wire, events: readonly Fi
     ],
   ],
   [
-    "OpenAI Chat Completions, a text tool",
-    chatWire,
-    [
-      {
-        choices: [
-          {
-            index: 0,
-            delta: { tool_calls: [{ index: 0, id: "a", type: "custom", custom: { name: "sql", input: "BAD" } }] },
-          },
-        ],
-      },
-      { choices: [{ index: 0, delta: {}, finish_reason: "tool_calls" }] },
-    ],
-  ],
-  [
     "Gemini",
     geminiWire,
     [
@@ -260,15 +244,4 @@ test("a reply of Chat Completions that says that it calls, in a form that was no
       expect(made).toEqual([]);
       expect(ending).toMatchObject(INVALID);
     }
-});
-
-test("a fragment that makes a function's call one of a custom tool is refused, and a custom call may come whole", async () => {
-  const [, , [first = {}, last = {}] = []] = STREAMS.find(([name]) => name.includes("Chat Completions, a text")) ?? [];
-  const turning = JSON.parse(
-    JSON.stringify(first).replace('"custom":{"name":"sql","input":"BAD"}', '"function":{"name":"sql"}'),
-  ) as Fields;
-  const { ending, made } = await askWith(chatWire, streamed([turning, first, last], "x"), true);
-  expect(made).toEqual([]);
-  expect(ending).toMatchObject(INVALID);
-  expect((await askWith(chatWire, streamed([first, last], "SELECT 1"), true)).made[0]).toBe("SELECT 1");
 });

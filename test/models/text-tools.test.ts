@@ -1,19 +1,12 @@
 import { describe, expect, test } from "vitest";
-import { defineTextTool, openaiChat } from "../../src/index.ts";
+import { defineTextTool } from "../../src/index.ts";
 import type { AgentEvent } from "../../src/conversations/event.ts";
 import { chatWire } from "./openai/chat/wire.ts";
 import { responsesWire } from "./openai/responses/wire.ts";
 import type { CallLine } from "../../src/gate/call-line.ts";
 import { ask, counted } from "./provider.suite.ts";
-import { serve, type Served, type Wire, type WireCall, type WireStep } from "./wire.ts";
+import { serve, type Served, type WireCall, type WireStep } from "./wire.ts";
 import { WIRES } from "./wires.ts";
-
-/** A server of Chat Completions that has custom tools. */
-const customChatWire: Wire = {
-  ...chatWire,
-  model: (options) => openaiChat({ model: "gpt-test", customTools: true, ...options }),
-};
-const ALL = [...WIRES, ["Chat Completions with custom tools", customChatWire] as const] as const;
 
 const REGEX = "SELECT [a-z, ]+ FROM [a-z]+(\\nLIMIT \\d{1,3})?";
 
@@ -39,13 +32,9 @@ const codeOf = ({ outcome }: CallLine) => ("code" in outcome ? outcome.code : ou
 type Sent = Readonly<Record<string, unknown>>;
 const bodyOf = ({ asked }: Served, request: number): Sent => asked[request]?.body ?? {};
 
-describe.each(ALL)("with %s", (_, wire) => {
-  const isCustom = wire === responsesWire || wire === customChatWire;
-  const called = (text: string): WireCall => ({
-    tool: "db_query",
-    text,
-    ...(wire === customChatWire && { isCustom: true }),
-  });
+describe.each(WIRES)("with %s", (_, wire) => {
+  const isCustom = wire === responsesWire;
+  const called = (text: string): WireCall => ({ tool: "db_query", text });
   const run = async (script: readonly WireStep[], asking: Parameters<typeof ask>[1]) => {
     await using served = await serve(wire, script);
     const report = await ask(served, { programs: "none", ...asking });
@@ -93,7 +82,6 @@ describe.each(ALL)("with %s", (_, wire) => {
     expect(texts).toEqual(["SELECT a FROM t"]);
     const { tool_choice: choice } = bodyOf(served, 0);
     if (wire === responsesWire) expect(choice).toEqual({ type: "custom", name: "db_query" });
-    if (wire === customChatWire) expect(choice).toEqual({ type: "custom", custom: { name: "db_query" } });
   });
 
   test("S18: it is declared as the provider has it, with its regular expression", async () => {

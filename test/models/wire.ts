@@ -10,8 +10,6 @@ export interface WireCall {
   readonly inputText?: string;
   /** The one text that a text tool takes, handed over in the provider's way. */
   readonly text?: string;
-  /** Whether Chat Completions hands it over as the input of a custom tool. */
-  readonly isCustom?: boolean;
   /** Source of a program, handed over in the provider's way. */
   readonly program?: string;
 }

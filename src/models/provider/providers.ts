@@ -92,14 +92,6 @@ const OPENAI = {
   converse: async (parts) => (await import("../openai/responses/conversation.ts")).converseByOpenAiResponses(parts),
 } as const satisfies Provider;
 
-export const OPENAI_CHAT_OPTIONS = {
-  /**
-   * Whether the server has custom tools, which take one text as it is (`defineTextTool`). By default OpenAI alone; for a server
-   * at `baseUrl` such a tool is a function with one field.
-   */
-  customTools: flag(),
-};
-
 const OPENAI_CHAT = {
   name: "openai-chat",
   title: "OpenAI",
@@ -110,7 +102,7 @@ const OPENAI_CHAT = {
   takes: { ...TAKES, stops: 4, summaries: false },
   inputs: OPENAI_INPUTS,
   media: { inMessages: DOCUMENTS, inResults: DOCUMENTS, byUrl: IMAGES },
-  own: OPENAI_CHAT_OPTIONS,
+  own: {},
   converse: async (parts) => (await import("../openai/chat/conversation.ts")).converseByOpenAiChat(parts),
 } as const satisfies Provider;
 
@@ -155,10 +147,8 @@ export function openai(options: OpenAiOptions): Model {
   return makeModel(OPENAI, options);
 }
 
-export type OpenAiChatOptions = ProviderOptions & OptionsOf<typeof OPENAI_CHAT_OPTIONS>;
-
 /** Models of OpenAI's Chat Completions, and of compatible servers, local ones too, by `baseUrl`. Programs run locally. */
-export function openaiChat(options: OpenAiChatOptions): Model {
+export function openaiChat(options: ProviderOptions): Model {
   return makeModel(OPENAI_CHAT, options);
 }
 

@@ -11,7 +11,6 @@ import type { CallResult, ModelConversation, ModelCall, ModelSettings, ToolChoic
 import {
   answerFormat,
   functionFields,
-  grammarOf,
   looseTools,
   type OpenAiClient,
   openOpenAiClient,
@@ -45,25 +44,13 @@ class ChatConversation extends DeclaringConversation<ChatReply, OpenAiClient> {
   /** Messages with the content of results beside their text, for the next request. */
   readonly #attached: Fields[] = [];
 
-  /** OpenAI has custom tools. Of a compatible server the developer says so. */
-  protected get hasCustom(): boolean {
-    const { baseUrl, own } = this.options;
-    return (own.customTools ?? baseUrl === undefined) === true;
-  }
-
   protected declareTool(tool: NamedTool): Fields {
-    const { name, description, textFormat } = tool;
-    if (this.hasCustom && textFormat !== undefined) {
-      const { type, ...grammar } = grammarOf(textFormat);
-      const format = type === "text" ? { type } : { type, grammar };
-      return { type: "custom", custom: { name, description, format } };
-    }
     const { strict, ...fields } = functionFields(tool, this.isStrict);
     return { type: "function", function: strict ? { ...fields, strict } : fields };
   }
 
   protected loose(): readonly string[] {
-    return looseTools(this.opening, this.hasCustom);
+    return looseTools(this.opening, false);
   }
 
   protected addInput(results: readonly Fields[], messages: readonly MessageContent[]): void {
@@ -80,7 +67,7 @@ class ChatConversation extends DeclaringConversation<ChatReply, OpenAiClient> {
       messages: this.#messages,
       ...(hasTools && {
         tools: this.declarations,
-        tool_choice: toolChoiceOf(toolChoice, this.names, this.declarations),
+        tool_choice: toolChoiceOf(toolChoice, this.names),
         parallel_tool_calls: this.settings.parallelCalls === false ? false : undefined,
       }),
       // Compatible servers hold all that the model writes to a schema of the answer: it could call no tool.
@@ -142,12 +129,6 @@ class ChatConversation extends DeclaringConversation<ChatReply, OpenAiClient> {
       if (carried.length > 0) this.#attached.push(attachedMessage(result, carried));
       return { role: "tool", tool_call_id: toolCallId, content: labelledText(result, { marksFailure: false, told }) };
     });
-    const custom = fieldOf(call, "custom");
-    if (isFields(custom)) {
-      const tool = this.names.own(textOf(custom, "name") ?? "");
-      const inputText = this.textInput(tool, textOf(custom, "input") ?? "");
-      return { type: "tool_call", id, tool, caller: "direct", inputText };
-    }
     const called = fieldOf(call, "function");
     const name = textOf(called, "name") ?? "";
     const inputText = textOf(called, "arguments") ?? "";
@@ -188,10 +169,7 @@ function settingsFields({ reasoning, temperature, stop, answer }: ModelSettings,
   };
 }
 
-/** A choice of one tool by its kind: `custom` if it is declared so. */
-function toolChoiceOf(choice: ToolChoice, names: ToolNames, declared: readonly Fields[]): unknown {
+function toolChoiceOf(choice: ToolChoice, names: ToolNames): unknown {
   if (typeof choice === "string") return choice === "auto" ? undefined : choice;
-  const name = names.given(choice.tool);
-  const isCustom = declared.some((tool) => textOf(tool.custom, "name") === name);
-  return isCustom ? { type: "custom", custom: { name } } : { type: "function", function: { name } };
+  return { type: "function", function: { name: names.given(choice.tool) } };
 }

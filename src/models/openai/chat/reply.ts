@@ -36,20 +36,17 @@ function withWrittenInput(call: unknown): unknown {
   return { ...call, function: { ...made, arguments: JSON.stringify(input) } };
 }
 
-const KINDS: ReadonlySet<unknown> = new Set([undefined, "function", "custom"]);
+const KINDS: ReadonlySet<unknown> = new Set([undefined, "function"]);
 
 /** Whether a call is of a kind that the protocol did not have, like an approval of a server's own tool. */
 export function isOfOtherKind(call: unknown): call is Fields {
-  const made = fieldOf(call, "custom") ?? fieldOf(call, "function");
-  return made === undefined && !KINDS.has(textOf(call, "type"));
+  return fieldOf(call, "function") === undefined && !KINDS.has(textOf(call, "type"));
 }
 
 /** Whether a call can be read. Some servers send no arguments, or no id. */
 function isCall(call: unknown): boolean {
-  const custom = fieldOf(call, "custom");
-  const made = custom ?? fieldOf(call, "function");
-  const input = custom === undefined ? (fieldOf(made, "arguments") ?? "") : fieldOf(made, "input");
-  return isOfOtherKind(call) || (isFields(made) && typeof input === "string");
+  const made = fieldOf(call, "function");
+  return isOfOtherKind(call) || (isFields(made) && typeof (made.arguments ?? "") === "string");
 }
 
 function replyOf(
@@ -86,7 +83,7 @@ function usageOf(usage: unknown): ModelUsage {
 const WORDS: ReadonlySet<string> = new Set(["content", "refusal", "reasoning", "reasoning_content"]);
 
 /** Fields of a fragment that are not joined like a vendor's own fields. */
-const CALL_FIELDS = new Set(["index", "id", "type", "function", "custom"]);
+const CALL_FIELDS = new Set(["index", "id", "type", "function"]);
 
 const NOT_APART = "Two calls of the reply cannot be told apart.";
 
@@ -99,8 +96,6 @@ interface OpenCall {
   name: string;
   unshown: string;
   input: string;
-  /** Whether it calls a custom tool, whose input is a text; undefined until a fragment says so. */
-  isCustom: boolean | undefined;
   /** Its type, and a vendor's own fields. */
   readonly fields: Record<string, unknown>;
 }
@@ -155,17 +150,13 @@ export class ChatStream extends ReplyStream<ChatReply> {
   #takeFragment(given: unknown): void {
     const fragment = withWrittenInput(given);
     if (!isFields(fragment)) throw new SyntaxError("A fragment of a call is no object.");
-    const custom = fieldOf(fragment, "custom");
-    const part = custom ?? fieldOf(fragment, "function");
-    const [name, text] = [textOf(part, "name") ?? "", writtenText(part, custom ? "input" : "arguments")];
+    const part = fieldOf(fragment, "function");
+    const [name, text] = [textOf(part, "name") ?? "", writtenText(part, "arguments")];
     const own = Object.entries(fragment).filter(([field, value]) => !CALL_FIELDS.has(field) && value !== null);
     const call = this.#callOf(fragment, name);
     if (!call && (text !== "" || own.length > 0))
       throw new SyntaxError("It cannot be told to which call a fragment of the reply belongs.");
     if (!call) return;
-    if (isFields(part)) call.isCustom ??= isFields(custom);
-    if (isFields(part) && call.isCustom !== isFields(custom))
-      throw new SyntaxError("A call of the reply is of a function, and of a custom tool.");
     // Some servers repeat the name in every fragment, and others send it in pieces before the input.
     if (name !== "" && name !== call.name) {
       if (call.input !== "" && call.name !== "") throw new SyntaxError(NOT_APART);
@@ -181,7 +172,7 @@ export class ChatStream extends ReplyStream<ChatReply> {
   #showPiece(call: OpenCall, text: string): void {
     call.unshown += text;
     if (call.name === "" || call.unshown === "") return;
-    this.display.beginCall(call, call.name, call.isCustom);
+    this.display.beginCall(call, call.name);
     this.display.argument(call, call.unshown);
     call.unshown = "";
   }
@@ -230,7 +221,6 @@ export class ChatStream extends ReplyStream<ChatReply> {
       name: "",
       unshown: "",
       input: "",
-      isCustom: undefined,
       fields: {},
     };
     this.#calls.push(call);
@@ -259,27 +249,25 @@ export class ChatStream extends ReplyStream<ChatReply> {
  * own: such an input is that of the call which is as many-th as its index says, began at a taken one, and has no input.
  */
 function withTails(calls: readonly OpenCall[]): readonly OpenCall[] {
-  const isTail = ({ name, isCustom, fields }: OpenCall) =>
-    name === "" && (isCustom !== undefined || !isOfOtherKind(fields));
+  const isTail = ({ name, input, fields }: OpenCall) => name === "" && (input !== "" || !isOfOtherKind(fields));
   const named = calls.filter((call) => !isTail(call));
   const inputs = new Map<OpenCall, string>();
   for (const tail of calls.filter(isTail)) {
     const head = tail.index === undefined ? undefined : named[tail.index];
-    if (!head?.isAtTaken || head.input !== "" || tail.id !== "" || tail.isCustom !== head.isCustom)
+    if (!head?.isAtTaken || head.input !== "" || tail.id !== "")
       throw new SyntaxError("A call of the reply has no name.");
     inputs.set(head, tail.input);
   }
   return named.map((call) => ({ ...call, input: inputs.get(call) ?? call.input }));
 }
 
-function written({ id, name, isCustom, fields, input }: OpenCall): Fields {
+function written({ id, name, fields, input }: OpenCall): Fields {
   if (name === "") return { id, ...fields };
   return {
     ...(id === "" ? {} : { id }),
     ...fields,
-    ...(isCustom
-      ? { type: "custom", custom: { name, input } }
-      : { type: fields.type ?? "function", function: { name, arguments: input } }),
+    type: fields.type ?? "function",
+    function: { name, arguments: input },
   };
 }
 

@@ -73,15 +73,11 @@ function messageOf({ text, calls = [], raw }: WireTurn, number: number): Message
   if (raw?.message) return raw.message as Message;
   const tool_calls = calls.map((call, index) => ({
     id: call.id ?? `call_${number}_${index}`,
-    ...(call.isCustom
-      ? { type: "custom", custom: { name: call.tool, input: call.text } }
-      : {
-          type: "function",
-          function:
-            call.program === undefined
-              ? { name: call.tool, arguments: inputTextOf(call) }
-              : { name: "run_program", arguments: JSON.stringify({ code: call.program }) },
-        }),
+    type: "function",
+    function:
+      call.program === undefined
+        ? { name: call.tool, arguments: inputTextOf(call) }
+        : { name: "run_program", arguments: JSON.stringify({ code: call.program }) },
   }));
   return { role: "assistant", content: text ?? null, refusal: null, ...(tool_calls.length > 0 ? { tool_calls } : {}) };
 }
@@ -104,14 +100,6 @@ function eventsOf(turn: WireTurn, number: number): ServerEvent[] {
 function deltasOf({ content, tool_calls = [], ...others }: Message): object[] {
   const texts = pieces(typeof content === "string" ? content : "");
   const parts = tool_calls.map((call, index): object[] => {
-    const custom = call.custom as { readonly name: string; readonly input: string } | undefined;
-    if (custom) {
-      const [first, ...rest] = pieces(custom.input, 5000);
-      return [
-        { ...call, index, custom: { name: custom.name, input: first } },
-        ...rest.map((piece) => ({ index, id: "", custom: { input: piece } })),
-      ];
-    }
     const { name, arguments: text } = call.function as { readonly name: string; readonly arguments: string };
     const [first, ...rest] = pieces(text, 5000);
     return [
@@ -140,14 +128,12 @@ function faultOf({ method, path, body }: Asked, { replies }: WireState): string 
   const setting = settingFault(body);
   if (setting !== undefined) return setting;
   for (const tool of (body.tools ?? []) as readonly Declared[])
-    if (!/^[a-zA-Z0-9_-]{1,64}$/.test(String((tool.custom ?? tool.function).name)))
-      return "Invalid 'tools[0].function.name'";
+    if (!/^[a-zA-Z0-9_-]{1,64}$/.test(String(tool.function.name))) return "Invalid 'tools[0].function.name'";
   return historyFault(body.messages as readonly Message[], replies);
 }
 
 interface Declared {
   readonly function: Record<string, unknown>;
-  readonly custom?: Record<string, unknown>;
 }
 
 function settingFault(body: Record<string, unknown>): string | undefined {
