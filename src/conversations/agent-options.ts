@@ -12,6 +12,7 @@ import {
   oneOf,
   option,
   optionsIn,
+  type OptionRules,
   type OptionsOf,
   readOptions,
   required,
@@ -50,7 +51,6 @@ export const MODEL = required(
     (value) => isModel(value) || isModelName(value),
   ),
 );
-export const PROGRAMS = oneOf(PROGRAMS_OPTIONS);
 /** Turns of a model in one conversation. */
 export const MAX_TURNS = wholeNumber({ min: 1, max: 10_000, default: 20 });
 export const MAX_TOKENS = wholeNumber({ min: 1, default: 1_000_000 });
@@ -65,12 +65,6 @@ export const INSTRUCTION_RULES = {
   /** Documents that the model has before it begins, like an AGENTS.md: `[{ name, text }]`. */
   documents: option<readonly ContextDocument[]>("an array of { name, text }", isDocuments),
 };
-
-/** Models that go on if the model before them fails for good, in this order. */
-export const FALLBACKS = option<readonly (Model | ModelName)[]>(
-  "an array of models, or of their names",
-  (value) => Array.isArray(value) && value.every(MODEL.accepts),
-);
 
 /** What is decided while a conversation runs, also if it is taken up again. */
 export const RUN_RULES = {
@@ -102,7 +96,7 @@ export const LOOP_RULES = {
   ...KEPT_LOOP_RULES,
 };
 
-const CONVERSATION_RULES = {
+export const CONVERSATION_RULES = {
   /**
    * Id of the conversation, chosen by the caller. The same id again gives the same conversation: it joins the running
    * one, takes it up if its host died, or gives its report, and never begins a second one.
@@ -116,11 +110,14 @@ const CONVERSATION_RULES = {
   /** Schema of the answer, like `z.object({ … })`: the model answers in JSON, and `report.answer` is the value. */
   answer: RESULT,
   /** Models that go on if the model before them fails for good, in this order. */
-  fallbacks: FALLBACKS,
+  fallbacks: option<readonly (Model | ModelName)[]>(
+    "an array of models, or of their names",
+    (value) => Array.isArray(value) && value.every(MODEL.accepts),
+  ),
   /** How its turns go on and end: `{ maxTurns, maxTokens, stopWhen, … }`. */
   loop: object<OptionsOf<typeof LOOP_RULES>>(),
   /** Where programs run: `local` by default if a tool allows programs as callers, else `none`. */
-  programs: PROGRAMS,
+  programs: oneOf(PROGRAMS_OPTIONS),
   /** Language of local programs; JavaScript by default. */
   language: withDefault(LANGUAGE, "javascript"),
   /** Changes to the limits of the runtime. */
@@ -189,12 +186,9 @@ export const RESUME_AGENT_RULES = {
   model: MODEL,
   /** Schema of the answer, with which the conversation began; by default the journal's, which changes no value. */
   answer: RESULT,
-  /** Models that go on if the model before them fails for good, in this order. */
-  fallbacks: FALLBACKS,
   /** How its turns go on: `{ stopWhen, compact }`. The rest is as it began. */
   loop: object<OptionsOf<typeof RUN_RULES>>(),
-  /** Called with each event as it happens. Errors that it throws are ignored. */
-  onEvent: listener<(event: AgentEvent) => void>(),
+  ...pick(CONVERSATION_RULES, "fallbacks", "onEvent"),
 };
 
 const { hostedTools: _hostedTools, ...SET_SETTINGS } = CONVERSATION_SETTINGS;
@@ -236,12 +230,20 @@ export type Opened<Rules extends Grouped> = WithModels<Omit<Resolved<Rules>, "se
 
 /** Reads options of a conversation, with models in place of their names. `subject` is the function that was called, for errors. */
 export function openedOptions<Rules extends Grouped>(subject: string, options: unknown, rules: Rules): Opened<Rules> {
-  const { settings = {}, loop = {}, ...read } = readOptions(subject, options, rules as Grouped);
+  const { settings, loop, ...read } = readOptions(subject, options, rules as Grouped);
+  return { ...withModels(read), ...readGroups(subject, { settings, loop }, LOOP_RULES) } as Opened<Rules>;
+}
+
+/** The options in the groups of a conversation. `rules` are those of its loop. */
+export function readGroups<Rules extends OptionRules>(
+  subject: string,
+  { settings = {}, loop = {} }: { readonly settings?: object; readonly loop?: object },
+  rules: Rules,
+): Resolved<typeof CONVERSATION_SETTINGS & Rules> {
   return {
-    ...withModels(read),
     ...readOptions(optionsIn(subject, "settings"), settings, CONVERSATION_SETTINGS),
-    ...readOptions(optionsIn(subject, "loop"), loop, LOOP_RULES),
-  } as Opened<Rules>;
+    ...readOptions(optionsIn(subject, "loop"), loop, rules),
+  } as Resolved<typeof CONVERSATION_SETTINGS & Rules>;
 }
 
 /** As `openedOptions`, of a conversation that is taken up. */
@@ -275,7 +277,7 @@ export const KEPT_OPTIONS = ["instructions", "documents", "programs", "language"
 /** The same within the groups. */
 export const KEPT_IN = {
   settings: Object.keys(CONVERSATION_SETTINGS),
-  loop: ["maxTurns", "maxTokens", ...Object.keys(KEPT_LOOP_RULES)],
+  loop: Object.keys(LOOP_RULES).filter((name) => !Object.hasOwn(RUN_RULES, name)),
 };
 
 /** What a conversation is held with. */

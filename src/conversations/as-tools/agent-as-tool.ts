@@ -1,7 +1,6 @@
 import {
   object,
   option,
-  optionsIn,
   type OptionsOf,
   pick,
   PortcullisError,
@@ -20,10 +19,9 @@ import { ALLOWED_CALLERS, type CallContext, TIMEOUT_MS, type Tool } from "../../
 import { jsonSchema } from "../../tools/schema.ts";
 import { TOOLS, ToolSet } from "../../tools/tool-set.ts";
 import type { AgentReport, AgentRequest } from "../agent-report.ts";
-import { FALLBACKS, INSTRUCTION_RULES, LOOP_RULES, MODEL, PROGRAMS, requestOf, withModels } from "../agent-options.ts";
+import { CONVERSATION_RULES, LOOP_RULES, MODEL, readGroups, requestOf, withModels } from "../agent-options.ts";
 import { isAgentScope } from "../agent-scope.ts";
 import { childExecution } from "../calls/child-execution.ts";
-import { CONVERSATION_SETTINGS } from "../conversation-settings.ts";
 import { answeredValue } from "../prompt/answer-schema.ts";
 import { checkOpening, programsFor } from "../prompt/programs-option.ts";
 
@@ -49,15 +47,9 @@ export const AGENT_TOOL_RULES = {
   tools: required(TOOLS),
   /** Which callers may call it. There is no default. */
   allowedCallers: ALLOWED_CALLERS,
-  ...INSTRUCTION_RULES,
-  /** What is asked of the models: `{ temperature, reasoning, toolChoice, … }`. */
-  settings: object<OptionsOf<typeof CONVERSATION_SETTINGS>>(),
+  ...pick(CONVERSATION_RULES, "instructions", "documents", "settings", "fallbacks", "programs"),
   /** Schema of the answer, like `z.object({ … })`: the agent answers in JSON, and the result of the call is the value. */
   answer: RESULT,
-  /** Models that go on if the model before them fails for good, in this order. */
-  fallbacks: FALLBACKS,
-  /** Where programs run: `local` by default if a tool allows programs as callers, else `none`. */
-  programs: PROGRAMS,
   /** How the turns of one call go on and end, also within what the caller has left: `{ maxTurns, maxTokens, stopWhen }`. */
   loop: object<OptionsOf<typeof AGENT_LOOP_RULES>>(),
   /** Calls at once, over all executions of a runtime; 4 by default. */
@@ -126,14 +118,10 @@ export function agentAsTool<Context = unknown>(options: AgentToolOptions<Context
  * is an error of the definition; the model of a caller is known with the call.
  */
 function requestMaker(
-  { name, model, settings = {}, loop = {}, ...read }: Resolved<typeof AGENT_TOOL_RULES>,
+  { name, model, settings, loop, ...read }: Resolved<typeof AGENT_TOOL_RULES>,
   tools: ToolSet,
 ): (caller: Model | undefined) => AgentRequest {
-  const settled = {
-    ...read,
-    ...readOptions(optionsIn(SUBJECT, "settings"), settings, CONVERSATION_SETTINGS),
-    ...readOptions(optionsIn(SUBJECT, "loop"), loop, AGENT_LOOP_RULES),
-  };
+  const settled = { ...read, ...readGroups(SUBJECT, { settings, loop }, AGENT_LOOP_RULES) };
   const requestOfModel = (one: Model | ModelName) => {
     const options = withModels({ ...settled, model: one });
     checkOpening(options.model, tools, programsFor(read.programs, tools), SUBJECT);
