@@ -272,15 +272,12 @@ export type ResumeAgentOptions<Context = unknown, Answer = string> = Omit<
   readonly answer?: Schema<unknown, Answer>;
 };
 
-/** Options that a conversation keeps from its beginning. */
 export const KEPT_OPTIONS = ["instructions", "documents", "programs", "language", "limits", "answer"];
-/** The same within the groups. */
 export const KEPT_IN = {
   settings: Object.keys(CONVERSATION_SETTINGS),
   loop: Object.keys(LOOP_RULES).filter((name) => !Object.hasOwn(RUN_RULES, name)),
 };
 
-/** What a conversation is held with. */
 type RequestOptions = OptionsOf<
   typeof INSTRUCTION_RULES & typeof CONVERSATION_SETTINGS & typeof RUN_RULES & typeof KEPT_LOOP_RULES
 > &

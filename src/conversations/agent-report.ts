@@ -11,7 +11,6 @@ import { copiedTurns, type KnownState } from "./from-journal/conversation-state.
 import { type AgentUsage, type Transcript, type TranscriptTurn, transcriptTurns } from "./from-journal/transcript.ts";
 import { type ProgramsOption, programsOf } from "./prompt/programs-option.ts";
 
-/** A conversation to hold, checked. */
 export interface AgentRequest extends LoopRules {
   readonly model: Model;
   readonly programs: ProgramsOption;
@@ -32,7 +31,6 @@ export interface LoopRules extends KeptRules, Pick<CompactRules, "compact"> {
   readonly instructionsFor?: ((model: string) => string | undefined) | undefined;
 }
 
-/** What is known of a conversation after the calls of a turn. */
 export interface StopState {
   readonly execution: ExecutionId;
   readonly turns: readonly TranscriptTurn[];
@@ -59,10 +57,8 @@ export interface AgentReport<Answer = string> {
   readonly transcript: Transcript;
 }
 
-/** What a report tells beside the conversation's state. */
 export interface ReportFacts {
   readonly ending: AgentEnding;
-  /** The value of the answer, if it has a schema. */
   readonly value: unknown;
   readonly lines: readonly CallLine[];
   readonly usage: ModelUsage;

@@ -16,12 +16,10 @@ import { headerSettings } from "./conversation-settings.ts";
 export interface Beginning {
   /** What the model is asked first; empty if the user says it later. */
   readonly task: string;
-  /** A new id by default. */
   readonly execution?: ExecutionId | undefined;
   readonly continues?: ContinuedRef;
   /** Name of the model that made the first turns, if they were copied. */
   readonly model?: string;
-  /** Whether the conversation goes on after an ending. */
   readonly rests?: boolean;
 }
 

@@ -131,13 +131,11 @@ export function chosenSettings(
   return Object.keys(settings).length === 0 ? undefined : settings;
 }
 
-/** The field of a header; missing if nothing was chosen. */
 export function headerSettings({ settings, ...rules }: KeptSettings): { readonly settings?: string } {
   const text = JSON.stringify({ ...settings, ...keptRules(rules) });
   return text === "{}" ? {} : { settings: text };
 }
 
-/** The rules of the loop that a header keeps. */
 export function keptRules(rules: KeptRules): KeptRules {
   return chosen(rules, Object.keys(KEPT_LOOP_RULES));
 }

@@ -70,7 +70,6 @@ async function recordsOfAll(
   return [{ find, records: await recordsOf({ header, find, grants: grantsIn(use.remembered ?? []) }, own) }, ...below];
 }
 
-/** Notes decisions and results for the calls of its programs. */
 export async function noteInPrograms(
   scope: DecideScope,
   execution: ExecutionId,

@@ -11,7 +11,6 @@ export interface Reasoning {
 }
 
 const EFFORTS: readonly unknown[] = ["low", "medium", "high"] satisfies Required<Reasoning>["effort"][];
-/** Maximum of texts at which a model stops, and of characters of each. */
 const MAX_STOPS = 16;
 const STOP_LENGTH = 100;
 

@@ -4,11 +4,9 @@ import type { ModelSettings, Opening, ToolChoice } from "./model.ts";
 import { SETTINGS_RULES } from "./setting-rules.ts";
 import { RUN_PROGRAM } from "../tools/tool-name.ts";
 
-/** What a provider takes of the settings. */
 export interface SettingsTaken {
   /** The smallest limit of output tokens that it accepts. */
   readonly minOutputTokens: number;
-  /** Maximum of `stop` texts. */
   readonly stops: number;
   readonly maxTemperature: number;
   /** Whether a turn can be limited to one call. */
@@ -18,7 +16,6 @@ export interface SettingsTaken {
   readonly whileReasoning: boolean;
   /** Whether a call of a deferred tool that a search has found can be forced. */
   readonly forcesFound: boolean;
-  /** Whether a hosted program can be forced. */
   readonly forcesHosted: boolean;
   /** What its own search of the web can be told; missing if it has none. */
   readonly searches?: SearchBounds;
@@ -46,9 +43,7 @@ function refusalOf(
   return ["stop", takes.stops === 0 ? "it takes no texts at which it stops" : `it takes ${takes.stops} texts at most`];
 }
 
-/** What a check needs to know of the model. */
 export interface SettingsPlace {
-  /** The model's name in errors: `anthropic:NAME`. */
   readonly model: string;
   readonly takes: SettingsTaken;
 }

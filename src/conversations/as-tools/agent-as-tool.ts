@@ -140,10 +140,8 @@ function requestMaker(
   };
 }
 
-/** The answer of an agent without a schema. */
 export const TEXT = jsonSchema<string>({ type: "string" });
 
-/** Where agents run, as their tools say it. */
 export const AGENT = "agent";
 
 export function isAgentTool({ place }: Tool): boolean {

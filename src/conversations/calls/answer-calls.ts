@@ -28,7 +28,6 @@ import { childExecution } from "./child-execution.ts";
 import type { FailedProgram } from "./failed-programs.ts";
 import { NO_SOURCE } from "./run-program.ts";
 
-/** A program's execution waits. */
 const WAITS = Symbol("waits");
 
 /** Answers the calls of a model's turns, each exactly once. */
@@ -44,7 +43,6 @@ export class CallAnswerer {
    */
   readonly #inOrder = new PQueue({ concurrency: 1 });
   readonly #unanswered = new Set<string>();
-  /** Calls whose programs have stopped to wait. */
   readonly #waitingPrograms = new Set<string>();
   /** Calls whose programs have waited in their sandboxes, and why those cannot be put down. */
   readonly #held = new Map<string, Unreplayable>();
@@ -52,7 +50,6 @@ export class CallAnswerer {
   readonly #leaving = new Map<string, () => void>();
   /** Programs that were counted as calls: a program that goes on after a wait is counted once. */
   readonly #counted = new Set<string>();
-  /** The effect of each call whose tool's effect depends on the input. */
   readonly #effects = new Map<string, Effect>();
   #changed = Promise.withResolvers<void>();
   #isOver = false;
@@ -132,7 +129,6 @@ export class CallAnswerer {
     };
   }
 
-  /** A call that waits leaves the order. */
   async #begin(call: ModelCall, past: PastCall | undefined): Promise<void> {
     if (this.#mayOverlap(call)) return this.#answer(call, past);
     await this.#inOrder.add(async () => {
@@ -274,7 +270,6 @@ export class CallAnswerer {
     return corrects && { ...corrects, ...(besides.length > 0 && { besides }) };
   }
 
-  /** Number of the turn whose calls are answered. */
   get #turn(): number {
     return this.#live.state.turns.length - 1;
   }

@@ -19,12 +19,9 @@ import type { KeptValue } from "../../executions/drive/ending/keep-value.ts";
 import type { Redactor } from "../../journal/redaction/redactor.ts";
 import { RUN_PROGRAM } from "../../tools/tool-name.ts";
 
-/** What is said of a value that is too large. */
 const OF_VALUE = "of which only a part is shown";
-/** What is said of a message that is too long. */
 const OF_MESSAGE = "of which the middle is left out";
 
-/** What a result is made with. */
 export interface ResultWays {
   /** Maximum size of a result that a model reads, in bytes. */
   readonly outputBytes: number;
@@ -33,7 +30,6 @@ export interface ResultWays {
   readonly source?: string | undefined;
   /** Keeps a result that is too large, as JSON text from which `redacted` characters were taken; undefined if it cannot be kept. */
   readonly keep: (callId: string, text: string, redacted?: number) => Promise<KeptValue | undefined>;
-  /** Whether programs can load what is kept. */
   readonly loads: boolean;
   /** Takes out what must not leave, before anything is shortened. */
   readonly redactor?: Redactor | undefined;
@@ -95,7 +91,6 @@ async function resultOfValue(
   return valueResult(call, cleanJson(JSON.stringify(stub)), answer.bytes, OF_VALUE);
 }
 
-/** The result of a search, with the deferred tools that it found. */
 export function withFound(
   result: CallResult,
   answer: Answer,

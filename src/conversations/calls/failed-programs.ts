@@ -9,7 +9,6 @@ export const REUSE_OPTIONS: readonly ReuseOption[] = ["after-failure", "never"];
 
 export interface FailedProgram {
   readonly execution: ExecutionId;
-  /** Milliseconds since 1970. */
   readonly startedAt: number;
   /** Number of the turn that made it. */
   readonly turn: number;

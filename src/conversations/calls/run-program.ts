@@ -9,18 +9,15 @@ import type { ToolSearch } from "../../tools/search/tool-search.ts";
 import type { Tool } from "../../tools/tool.ts";
 import { programBoundaries } from "../prompt/limit-sentences.ts";
 
-/** The answer to a call of `run_program` without a source. */
 export const NO_SOURCE = `${RUN_PROGRAM} takes the program's source as text in the field "code", and got none.`;
 
 const AFRESH = "Each run begins afresh.";
 /** The same sentence if programs of one conversation share what they keep. */
 const SHARES = "Runs share only what await save(name, value) keeps and await load(name) reads.";
 
-/** Stands for the sentence on tools that the model can also call itself. */
 const DIRECT = "DIRECT";
 const CALL_DIRECTLY = "For one call with a small result, call the tool directly if you can. ";
 
-/** Stands for what a run may take. */
 const BOUNDARIES = "BOUNDARIES";
 
 const RULES: Readonly<Record<ProgramLanguage, string>> = {
@@ -80,7 +77,6 @@ export interface ProgramDeclarations {
 
 export interface ProgramSituation {
   readonly tenant: string;
-  /** The limits in force. */
   readonly limits: Limits;
   /** A tool as the tenant is shown it, with what its results were like; as it is by default. */
   readonly shown?: ((tool: Tool) => Tool) | undefined;
@@ -144,7 +140,6 @@ function declaredText(runProgram: ProgramDeclaration, search?: ToolDeclaration):
 /** Maximum of namespaces, and of names in a namespace, that are tried. */
 const NAMESPACES_SHOWN = 200;
 const NAMES_SHOWN = 12;
-/** Part of the names that is kept when they do not fit. */
 const KEPT = 0.7;
 
 /** What tools there are, for a model that has to search for them: namespaces, how many tools each has, and what is in them, as much as fits. */

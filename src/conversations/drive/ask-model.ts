@@ -149,7 +149,6 @@ export class ModelAsker {
     if (kept) await this.#live.compact(kept);
   }
 
-  /** Tells the model that its next turn is the last one. Returns whether it is. */
   async #wrapsUp(): Promise<boolean> {
     const { request, state } = this.#live;
     if (isNoticed(state.said, "wrap_up")) return true;
@@ -254,7 +253,6 @@ function endOfTurn(reply: TurnReply): ChatEnd {
   }
 }
 
-/** Longest answer that is looked at, in UTF-16 code units. */
 const LONGEST = 64 * 1024;
 /** What models write before a call in the forms that servers read. */
 const MARK =
@@ -275,7 +273,6 @@ function endsWithCall(answer: string, tools: Iterable<string>): boolean {
   return [...tools].some((tool) => names.has(tool) || names.has(tool.replaceAll(".", "_")));
 }
 
-/** The name in JSON of a call and nothing else. */
 function bareCall(text: string): readonly string[] {
   const call = parsedJson(text.replace(/^```(?:json)?\n([^]*)\n```$/, "$1"));
   const name = textOf(call, "name");

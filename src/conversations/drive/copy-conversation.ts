@@ -18,7 +18,6 @@ import { takeUp } from "../resume-agent.ts";
 import { type SaidMessage, saidByUser } from "../prompt/said-message.ts";
 import type { Transcript } from "../from-journal/transcript.ts";
 
-/** A conversation that was taken up, and how it rests. */
 export interface Continued {
   readonly live: LiveConversation;
   readonly ending?: AgentEnding | undefined;
@@ -26,12 +25,10 @@ export interface Continued {
 
 export interface ContinueWork {
   readonly request: AgentRequest;
-  /** Id of the new execution. */
   readonly execution?: ExecutionId | undefined;
   /** Names of options that were chosen and that an open conversation has from its beginning. */
   readonly chosen: readonly string[];
   readonly allowChangedTools?: boolean | undefined;
-  /** Ask about calls of its programs that wait. */
   readonly asks?: boolean | undefined;
 }
 

@@ -19,7 +19,6 @@ export function holdHistory(history: Share, execution: ExecutionId, bytes: numbe
     );
 }
 
-/** Runs work with a share that ends with it. */
 export async function withHistory<Value>(
   scope: Pick<AgentScope, "gate" | "tenant">,
   work: (history: Share) => Promise<Value>,

@@ -8,7 +8,6 @@ export function interrupted(): PortcullisError {
   );
 }
 
-/** The reason with which a client's request ends an execution. */
 export function cancelled(): Error {
   return new Error("A client has cancelled it.");
 }

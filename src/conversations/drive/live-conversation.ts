@@ -47,9 +47,7 @@ export interface LiveParts {
   readonly rests: boolean;
   /** The span of the first driving; later ones have spans of their own. */
   readonly span?: ConversationSpan | undefined;
-  /** Take its programs up although tools have changed. */
   readonly allowChangedTools?: boolean | undefined;
-  /** Ask about calls of its programs that wait. */
   readonly asks?: boolean | undefined;
 }
 
@@ -64,7 +62,6 @@ export class LiveConversation {
   /** What its programs keep, and results that are too large for the model. */
   readonly artifacts: ArtifactSpace;
   scope: AgentScope;
-  /** The model that answers now. */
   model: Model;
   opening: Opening;
   /** The turn whose calls are being answered: the model's side does not have its results. */
@@ -283,7 +280,6 @@ export class LiveConversation {
     return past;
   }
 
-  /** Journals the ending, and gives the conversation up. */
   async endWith(ending: AgentEnding): Promise<void> {
     await this.log.append({ type: "outcome", outcome: JSON.stringify(ending), at: now() });
     await this.log.end(true);
@@ -294,7 +290,6 @@ export class LiveConversation {
     await this.log.append({ type: "rest", ending: JSON.stringify(ending), at: now() });
   }
 
-  /** Journals why it was broken off. */
   async breakOff(error: unknown): Promise<void> {
     const outcome = JSON.stringify({ type: "crashed", detail: String(error) });
     try {

@@ -16,7 +16,6 @@ const MAX_CYCLE = 4;
 /** Share of `contextTokens` after which the model is asked to answer with what it has. */
 const FULL_SHARE = 0.95;
 
-/** Length of the name of a tool that is told, in UTF-16 code units. */
 const NAME_LENGTH = 200;
 
 const TEXTS: Readonly<Record<Notice, (why: string) => string>> = {
@@ -60,7 +59,6 @@ function signatureOf(one: KeptTurn): string {
 export interface Repeated {
   readonly cycle: number;
   readonly times: number;
-  /** Of the first call of the last turn. */
   readonly tool: string;
 }
 

@@ -32,7 +32,6 @@ export interface SayWork {
   readonly expect: number | undefined;
   readonly request: AgentRequest;
   readonly allowChangedTools: boolean;
-  /** Called once the journal has what was said. */
   readonly onSaid: () => void;
 }
 

@@ -77,7 +77,6 @@ export class ConversationState {
   said: SaidMessage[] = [];
   /** Number of turns before what the user said last. */
   turnsBefore = 0;
-  /** The model that answers now. */
   answering: Answering = { model: "", instructions: undefined };
   tools: readonly ToolDigest[] = [];
   /** Where the calls of each tool run that it has had. Its programs may still call the first one of a name. */

@@ -37,9 +37,7 @@ import {
   toolChoiceOf,
 } from "./request.ts";
 
-/** How long Anthropic lets a program wait for answers if its reply does not say, in milliseconds. */
 const ANSWER_MS = 240_000;
-/** Time reserved for sending an answer, in milliseconds. */
 const MARGIN_MS = 5000;
 
 type Params = Parameters<AnthropicClient["messages"]["create"]>[0];
@@ -221,7 +219,6 @@ function hostedCallOf(block: Fields): HostedCall | undefined {
   return { call, tool: server + (textOf(block, "name") ?? ""), input: fieldOf(block, "input") ?? {} };
 }
 
-/** The result of such a call; undefined for any other block. */
 function hostedResultOf(block: Fields) {
   const call = textOf(block, "tool_use_id");
   const type = textOf(block, "type") ?? "";

@@ -117,7 +117,6 @@ export function hasCycle(schema: JsonSchema): boolean {
   return false;
 }
 
-/** Optional fields and alternatives of a schema. */
 function countOpen(schema: unknown): number {
   if (Array.isArray(schema)) return schema.reduce((sum: number, one) => sum + countOpen(one), 0);
   if (!isFields(schema)) return 0;

@@ -106,7 +106,6 @@ const KNOWN = new Set(
   ),
 );
 
-/** Gemini takes objects alone as arguments. */
 function sentBack(part: Fields): Fields {
   const { functionCall } = part;
   const args = fieldOf(functionCall, "args");
@@ -143,7 +142,6 @@ function newsOf(part: Fields, made: string): readonly HostedNews[] {
   return [hostedEnd(about, { isError, ...(output === undefined ? {} : { output }) })];
 }
 
-/** The addresses that the words of a reply rest on. */
 function citationsIn(grounding: unknown): readonly unknown[] {
   return listOf(grounding, "groundingChunks").map(
     (chunk) => fieldOf(chunk, "web") ?? fieldOf(chunk, "retrievedContext"),

@@ -1,7 +1,6 @@
 import { type JsonSchema, mapSchema, resolveReference } from "../../tools/json-schema/json-schema.ts";
 import { type Fields, isFields, listOf, without } from "../../base/index.ts";
 
-/** Keywords that are copied to Gemini's schemas. */
 const WORDS = [
   "format",
   "title",
@@ -16,7 +15,6 @@ const WORDS = [
   "maxLength",
   "pattern",
 ];
-/** The number of types in JSON Schema. */
 const MAX_TYPES = 7;
 /** Maximum number of parts of a schema: references can expand a small schema to an enormous one. */
 const MAX_PARTS = 2000;
@@ -29,7 +27,6 @@ export function flatSchema(schema: JsonSchema): JsonSchema {
   return mapSchema(new Flattener(schema).flatten(schema, []), fitted) as JsonSchema;
 }
 
-/** Words that Gemini takes beside one type alone. */
 const OF_TYPE = { object: ["properties", "required"], array: ["items", "minItems", "maxItems"] };
 
 /** The types beside which it takes such a value by name. */

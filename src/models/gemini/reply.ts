@@ -43,7 +43,6 @@ export class GeminiStream extends ReplyStream<GeminiReply> {
   }
 }
 
-/** Reads a reply that is not streamed; undefined if it is invalid. */
 export function readBody(body: unknown): GeminiReply | undefined {
   const isReply = Array.isArray(fieldOf(body, "candidates")) || isFields(fieldOf(body, "promptFeedback"));
   return isReply ? joinChunks([body]) : undefined;

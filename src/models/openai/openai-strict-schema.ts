@@ -60,7 +60,6 @@ function dropNulls(value: unknown, schema: unknown): unknown {
 /** By parts of schemas, because an input may have a million values for one part. */
 const absentAsNull = new WeakMap<Fields, ReadonlySet<string>>();
 
-/** The fields that are absent where they are null. */
 function namesAbsentAsNull(schema: Fields, properties: Fields): ReadonlySet<string> {
   const required = new Set(listOf(schema, "required"));
   return new Set(Object.keys(properties).filter((name) => !required.has(name) && !takesNull(properties[name])));

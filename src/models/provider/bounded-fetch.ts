@@ -59,7 +59,6 @@ type Bounding = Transformer<Uint8Array, Uint8Array>;
 
 /** What may stand before a document: white space and a byte order mark. */
 const BLANKS: ReadonlySet<number> = new Set([0x09, 0x0a, 0x0d, 0x20, 0xef, 0xbb, 0xbf]);
-/** A list or an object. */
 const BEGINS_DOCUMENT: ReadonlySet<number | undefined> = new Set([0x5b, 0x7b]);
 
 /** Bounds a document of JSON, or the events of a stream: a server may send either, whichever it was asked for. */
@@ -81,7 +80,6 @@ function within(reader: () => TextReader): Bounding {
   };
 }
 
-/** Passes a reply on once it is whole. */
 function wholeWithin(reader: () => TextReader): Bounding {
   const held = new ByteList();
   return {
@@ -97,7 +95,6 @@ function wholeWithin(reader: () => TextReader): Bounding {
   };
 }
 
-/** Passes the events of a stream on, each once it is whole. */
 function eventsWithin(reader: () => TextReader): Bounding {
   const cutter = new EventCutter();
   let bytes = 0;

@@ -10,10 +10,8 @@ export abstract class DeclaringConversation<Reply extends ProviderReply, Client>
   Reply,
   Client
 > {
-  /** The declarations. */
   protected declarations = this.#declare(this.opening);
 
-  /** `name` is the one that the provider accepts. */
   protected abstract declareTool(tool: NamedTool): Fields;
 
   #declare({ tools, runProgram }: Pick<Opening, "tools" | "runProgram">): readonly Fields[] {

@@ -55,7 +55,6 @@ import { TurnDisplay } from "../turn/turn-display.ts";
 
 /** The parts of a provider's conversation. `requests` sends the SDK's requests. */
 export interface ConversationParts {
-  /** Provider and model, as errors name them. */
   readonly model: string;
   readonly provider: ProviderTraits;
   readonly options: ResolvedOptions;
@@ -64,24 +63,18 @@ export interface ConversationParts {
 }
 
 export interface ProviderReply {
-  /** The model's text, without its reasoning. */
   readonly text: string;
-  /** The summaries of the model's reasoning. */
   readonly reasoning: string;
   readonly usage: ModelUsage;
-  /** The provider's id of the reply. */
   readonly messageId: string | undefined;
 }
 
 /** What a whole reply means, before calls decide how the turn ends. */
 interface Meaning {
-  /** The text of the turn, if it is not the reply's. */
   readonly text?: string;
   readonly end: TurnEnd;
   readonly hosted?: readonly HostedNews[];
-  /** Objects with the addresses that the text names. */
   readonly cited?: readonly unknown[];
-  /** Parts of kinds that are not read. */
   readonly unread?: readonly Fields[];
   /** Reads the calls of a whole reply. The calls of a reply that was cut off or refused cannot be trusted. */
   readonly calls: () => readonly ModelCall[];
@@ -105,11 +98,9 @@ export interface TurnAsked {
 
 interface OpenCall {
   readonly id: string;
-  /** The block of the next request that carries the result. */
   readonly toBlock: (result: CallResult) => Fields;
 }
 
-/** What waits for the next request. */
 interface NextInput {
   readonly results: Fields[];
   readonly messages: MessageContent[];
@@ -126,7 +117,6 @@ export abstract class ProviderConversation<Reply extends ProviderReply, Client> 
   protected readonly options: ResolvedOptions;
   readonly #provider: ProviderTraits;
   protected readonly media: MediaTaken;
-  /** The client of the provider's SDK. */
   protected readonly client: Client;
   readonly #place: SettingsPlace;
   readonly #requests: ProviderRequests;
@@ -298,11 +288,8 @@ export abstract class ProviderConversation<Reply extends ProviderReply, Client> 
   /** Sends the history. What the SDK makes of the reply is not looked at. */
   protected abstract send(asked: TurnAsked): Promise<unknown>;
   protected abstract readonly Stream: new (display: TurnDisplay) => ReplyStream<Reply>;
-  /** Reads a reply that is not streamed; undefined if it is invalid. */
   protected abstract readonly readBody: (body: unknown) => Reply | undefined;
-  /** The reply as JSON that `readBody` takes. */
   protected abstract bodyOf(reply: Reply): Fields;
-  /** Adds a whole reply to the history and reads what it means. */
   protected abstract read(reply: Reply): Meaning | FailedReply;
 
   protected namesFor(opening: Opening): ToolNames {
@@ -431,7 +418,6 @@ const BROKEN_OFF: ReadonlySet<ProviderFailureCode> = new Set([
   "server_failed",
 ]);
 
-/** A reply with the usage of the attempts before it added. */
 function withUsage(reply: TurnReply, spent: ModelUsage | undefined): TurnReply {
   if (reply.type === "aborted" || !spent) return reply;
   return { ...reply, usage: reply.usage ? sumOfUsage([reply.usage, spent]) : spent };

@@ -1,7 +1,6 @@
 import { fieldOf, parsedJson, textOf } from "../../base/index.ts";
 import type { ModelUsage, ProviderFailure, ProviderFailureCode, TurnEnd, TurnReply } from "../model.ts";
 
-/** Maximum length of a provider's message in a failure, in UTF-16 code units. */
 const DETAIL_LENGTH = 300;
 /** Maximum length of a provider's reason for ending a turn, which a model may have written, in UTF-16 code units. */
 const REASON_LENGTH = 2000;
@@ -11,11 +10,9 @@ const MESSAGE_LENGTH = 64 * 1024;
 
 /** The provider that failed, and the key that its message must not show. */
 export interface FailedProvider {
-  /** Like `Anthropic`. */
   readonly provider: string;
   readonly keyVariable: string;
   readonly key: string | undefined;
-  /** How often the request was sent, to where, and the provider's id of it. */
   readonly requests: {
     readonly attempts: number;
     readonly origin?: string | undefined;
@@ -111,7 +108,6 @@ function detailOf(error: unknown): string {
   return textOf(fieldOf(parsedJson(message.slice(message.indexOf("{"))), "error"), "message") ?? message;
 }
 
-/** An error and its causes. */
 function chainOf(error: unknown, length = 5): readonly unknown[] {
   if (error === undefined || error === null || length === 0) return [];
   return [error, ...chainOf((error as { readonly cause?: unknown }).cause, length - 1)];

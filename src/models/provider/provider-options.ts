@@ -73,32 +73,24 @@ export type OwnRules = OptionRules;
 export interface ProviderTraits {
   /** Prefix of model names: `anthropic` in `anthropic:claude-opus-4-5`. */
   readonly name: string;
-  /** Its name in sentences, like `Anthropic`. */
   readonly title: string;
   /** The public function that makes its models, as errors name it. */
   readonly maker: string;
-  /** Environment variable with its key. */
   readonly keyVariable: string;
   /** npm package of its SDK: an optional peer dependency, loaded when a conversation begins. */
   readonly sdk: string;
-  /** Whether it can run programs that call our tools. */
   readonly hostsPrograms: boolean;
   /** Fewest tokens of context above which it makes a history shorter by itself; missing if it does not. */
   readonly compactsFrom?: number;
-  /** What it takes of the settings of a conversation. */
   readonly takes: SettingsTaken;
-  /** What it lets the schemas of inputs say. */
   readonly inputs: InputForm;
-  /** Which content it takes beside text. */
   readonly media: MediaTaken;
-  /** Rules of the options of this provider alone. */
   readonly own: OwnRules;
 }
 
 /** Options with defaults in place. */
 export type ResolvedOptions = Resolved<typeof PROVIDER_RULES> & {
   readonly apiKey: string;
-  /** Values of the provider's own options. */
   readonly own: Fields;
 };
 
@@ -133,7 +125,6 @@ export function resolveOptions({ maker, keyVariable, own, takes }: ProviderTrait
   };
 }
 
-/** Names of tools in the error about them. */
 const MAX_NAMED = 10;
 
 /** Throws `option_invalid` if there are tools that the provider does not hold to their schemas. */

@@ -3,7 +3,6 @@ import { boundedFetch, type FetchBounds, NOBODY } from "./bounded-fetch.ts";
 import { readParts, type ReplyPart } from "./reply-parts.ts";
 import type { TurnRequest } from "../model.ts";
 
-/** Wait before the first repetition, in milliseconds, without a `Retry-After`; doubled each time. */
 const FIRST_WAIT_MS = 500;
 const MAX_OWN_WAIT_MS = 8000;
 /** Longest `Retry-After` that is respected, in milliseconds. After a longer one the request is not repeated. */
@@ -13,7 +12,6 @@ const MAX_WAIT_MS = 25_000;
 export const NO_TIMEOUT_MS = 2 ** 31 - 1;
 
 export interface RequestBounds extends FetchBounds {
-  /** Whether replies are asked for as streams. */
   readonly stream: boolean;
   readonly retries: number;
   /** Time in which a repetition may begin, from the beginning of the turn, in milliseconds. */
@@ -31,7 +29,6 @@ export class ProviderRequests {
   readonly #bounds: Pick<RequestBounds, "stream" | "retries" | "retryMs">;
   #onRetry: OnRetry = () => {};
   attempts = 0;
-  /** The provider's id of the last request. */
   requestId: string | undefined;
   /** Where the last request went, like `http://localhost:11434`. */
   origin: string | undefined;
@@ -114,7 +111,6 @@ export class ProviderRequests {
     return this.#reply;
   }
 
-  /** The reply to the last request. */
   parts(): AsyncGenerator<ReplyPart> {
     return readParts(this.#reply);
   }

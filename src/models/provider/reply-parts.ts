@@ -83,7 +83,6 @@ function* documentParts(response: Response, text: string): Generator<ReplyPart> 
   else yield { whole: value };
 }
 
-/** What a body in JSON says that is no reply. */
 export function noReply(response: Response, body: unknown): NoReply {
   return new NoReply(response, wordsOf(body));
 }

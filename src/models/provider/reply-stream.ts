@@ -25,7 +25,6 @@ export type Growth =
  */
 export abstract class ReplyStream<Reply> {
   protected readonly display: TurnDisplay;
-  /** By `quickKey` of their places. */
   readonly #parts = new Map<unknown, OpenPart & { readonly place: number }>();
   readonly #grown = new WeakSet<unknown[]>();
 
@@ -33,7 +32,6 @@ export abstract class ReplyStream<Reply> {
     this.display = display;
   }
 
-  /** Throws a `SyntaxError` for an event that breaks the protocol. */
   abstract take(event: unknown): void;
   /** The whole reply; undefined if it broke off. */
   abstract get reply(): Reply | undefined;
@@ -43,7 +41,6 @@ export abstract class ReplyStream<Reply> {
     return undefined;
   }
 
-  /** The parts so far, in the order of their places. */
   protected get parts(): readonly OpenPart[] {
     return [...this.#parts.values()].toSorted((a, b) => a.place - b.place);
   }
@@ -78,7 +75,6 @@ export abstract class ReplyStream<Reply> {
     return undefined;
   }
 
-  /** `key` tells inputs apart that are shown. */
   protected addInput(key: unknown, part: OpenPart, text: string): void {
     part.input = (part.input ?? "") + text;
     this.display.argument(key, text);
@@ -109,7 +105,6 @@ export abstract class ReplyStream<Reply> {
   }
 }
 
-/** The place of the part that an event belongs to. */
 export function placeIn(event: unknown, name: string): number {
   const place = placeOf(fieldOf(event, name));
   if (place === undefined) throw new SyntaxError("An event of the reply does not say to which part it belongs.");
@@ -122,7 +117,6 @@ export function placeOf(written: unknown): number | undefined {
   return Number.isSafeInteger(place) && (place as number) >= 0 ? (place as number) : undefined;
 }
 
-/** The parts in this field of all items, or steps, of a type. */
 export function partsOf(items: readonly Fields[], type: string, field: string): readonly unknown[] {
   return items.filter((item) => item.type === type).flatMap((item) => listOf(item, field));
 }

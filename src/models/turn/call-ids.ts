@@ -1,6 +1,5 @@
 import { quickKey } from "../../base/index.ts";
 
-/** Longest id that is used as the provider sent it, in UTF-16 code units. */
 const MAX_LENGTH = 128;
 
 /** Makes ids unique by a suffix. A provider chooses them, and how long they are. */

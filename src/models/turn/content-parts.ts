@@ -84,7 +84,6 @@ export function inOneLine(text: string, length: number): string {
   return line.length > length ? `${line.slice(0, length).toWellFormed()}…` : line;
 }
 
-/** How a provider writes what a message of the user holds. */
 export interface ContentForms {
   readonly text: (text: string) => Fields;
   readonly data: (part: DataPart) => Fields;
@@ -108,7 +107,6 @@ export function contentBlocks(
   });
 }
 
-/** Name of a file, which some providers demand. */
 export function fileName({ name, mediaType }: DataPart): string {
   const given = name === undefined ? "" : inOneLine(name, NAME_LENGTH).replaceAll(/[/\\]/g, "_");
   return given === "" ? `file.${mediaType.replace(/^.*\//, "")}` : given;

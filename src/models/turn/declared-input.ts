@@ -17,7 +17,6 @@ export interface InputForm {
   readonly notPattern?: RegExp;
 }
 
-/** The field that holds the input whose schema may not stand at the top. */
 const WRAPPER = "input";
 
 /** How inputs that a model wrote become those of the tool, and back: by the schema that was declared. */
@@ -54,7 +53,6 @@ function declaredInput(original: JsonSchema, { notAtTop = [], fieldNames, notPat
   return declared;
 }
 
-/** The names of fields in a schema. */
 function fieldsIn(schema: JsonSchema): ReadonlySet<string> {
   const fields = new Set<string>();
   mapSchema(schema, (part) => {
@@ -86,7 +84,6 @@ function withoutRefused(input: JsonSchema, notPattern: RegExp | undefined): Json
   return isSame ? input : written;
 }
 
-/** Names for fields, if the schema has a name that may not be one. */
 function namesFor(schema: JsonSchema, allowed: RegExp): ToolNames | undefined {
   const names = fieldsIn(schema);
   const [odd, plain] = [true, false].map((isOdd) => [...names].filter((name) => allowed.test(name) !== isOdd));

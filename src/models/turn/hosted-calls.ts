@@ -6,12 +6,10 @@ const TEXT_LENGTH = 2000;
 const TITLE_LENGTH = 300;
 const NAME_LENGTH = 128;
 const URL_LENGTH = 2048;
-/** Longest id of a call. */
 const ID_LENGTH = 256;
 /** What ends an address in a text, hides in it, or turns its direction. */
 const UNSAFE_IN_ADDRESS = /[\s<>"`\\\p{C}\p{Default_Ignorable_Code_Point}]/u;
 const MAX_CITATIONS = 100;
-/** Those that are looked at: of others none counts. */
 const CITATIONS_READ = 4 * MAX_CITATIONS;
 const MAX_FILES = 100;
 
@@ -22,7 +20,6 @@ export interface HostedCall {
   readonly input?: unknown;
 }
 
-/** A call that a provider begins to make itself. */
 export function hostedStart({ call, tool, input }: HostedCall): HostedCallNews {
   const text = typeof input === "string" ? input : (JSON.stringify(input) ?? "");
   return {
@@ -33,7 +30,6 @@ export function hostedStart({ call, tool, input }: HostedCall): HostedCallNews {
   };
 }
 
-/** The end of such a call: what it printed, or the addresses that it gave. */
 export function hostedEnd(
   { call, tool }: HostedCall,
   {

@@ -37,7 +37,6 @@ export function inputSentBack(text: string): string {
   return isTooLarge(written) || isFields(parsedJson(written)) ? written : JSON.stringify({ unreadable_input: text });
 }
 
-/** The same for protocols whose inputs are objects. */
 export function objectSentBack(input: unknown): Fields {
   if (isFields(input)) return input;
   const back = inputOf(inputSentBack(typeof input === "string" ? input : (JSON.stringify(input) ?? "")));

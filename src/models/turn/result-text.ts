@@ -1,11 +1,8 @@
 import { inOneLine } from "./content-parts.ts";
 import type { CallResult, Provenance } from "../model.ts";
 
-/** Longest foreign phrase in a label, in UTF-16 code units. */
 const PHRASE_LENGTH = 120;
-/** Longest name in a label, in UTF-16 code units. */
 const NAME_LENGTH = 256;
-/** Longest address or path in a label, in UTF-16 code units. */
 const FROM_LENGTH = 2048;
 /** Indent of text that is not the runtime's own, as in reports. */
 const INSET = "  ";
@@ -22,7 +19,6 @@ const PHRASES = {
 } as const;
 const BEGINS_LIKE_LABEL = new RegExp(`^\\[(?:${Object.values(PHRASES).join("|")})`);
 
-/** What stands beside a result in the provider's block. */
 export interface BlockFacts {
   /** Whether the block itself says that a call has failed. */
   readonly marksFailure: boolean;

@@ -15,7 +15,6 @@ export function endSaidBy(reason: string): "whole" | "refused" | "cut_off" {
 /** Characters of a provider's word that are told: a server may say anything. */
 const REASON_LENGTH = 100;
 
-/** How a turn ends by that word. `refusal` tells of one that was refused. */
 export function endBy(reason: string, refusal?: string): TurnEnd {
   const type = endSaidBy(reason);
   if (type === "whole") return { type: "answered" };

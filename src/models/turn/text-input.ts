@@ -2,7 +2,6 @@ import { textIn } from "../../tools/text-format.ts";
 import type { ModelCall, Opening, ToolCall } from "../model.ts";
 import { inputOf, writtenInput } from "./program-input.ts";
 
-/** Names of the tools whose input is one text. */
 export function textToolsOf({ tools, deferred = [] }: Pick<Opening, "tools" | "deferred">): ReadonlySet<string> {
   const texts = [...tools, ...deferred].filter(({ textFormat }) => textFormat !== undefined);
   return new Set(texts.map(({ name }) => name));
@@ -19,7 +18,6 @@ export function withToolInput(textTools: ReadonlySet<string>, call: ModelCall): 
   return text === undefined ? call : { ...call, inputText: JSON.stringify(text) };
 }
 
-/** What a model wrote as input, without the JSON around a text. */
 export function shownInput(textTools: ReadonlySet<string>, { tool, inputText }: ToolCall): string {
   const text = textTools.has(tool) ? textIn(inputOf(inputText)) : undefined;
   return text ?? inputText;

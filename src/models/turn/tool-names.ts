@@ -2,7 +2,6 @@ import { hash } from "node:crypto";
 import type { Opening, ToolDeclaration } from "../model.ts";
 import { SEARCH_TOOLS } from "../../tools/tool-name.ts";
 
-/** Characters of the digest in a changed name. */
 const DIGEST_LENGTH = 8;
 
 /**
@@ -28,7 +27,6 @@ export class ToolNames {
     }
   }
 
-  /** The name under which a tool is declared. */
   given(name: string): string {
     return this.#givenBy.get(name) ?? name;
   }

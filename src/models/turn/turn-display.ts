@@ -8,7 +8,6 @@ const REST = "… (the rest is not shown)";
 
 export interface StreamedNames {
   readonly program: string | undefined;
-  /** The tool that was declared under a name. */
   readonly own: (given: string) => string;
 }
 
@@ -27,9 +26,7 @@ interface ShownInput {
 export class TurnDisplay {
   readonly names: StreamedNames;
   readonly #request: Pick<TurnRequest, "onText" | "onReasoning" | "onArgument">;
-  /** Inputs by the key by which the provider tells them apart. */
   readonly #inputs = new Map<unknown, ShownInput>();
-  /** Whether it was said that further inputs are not shown. */
   #isFull = false;
   #left = MAX_SHOWN;
   /** Whether a piece of the reply was passed on: then asking for the reply again would show it twice. */
@@ -78,7 +75,6 @@ export class TurnDisplay {
     this.#show(text.slice(0, end), (shown) => onArgument({ index, tool, text: shown }));
   }
 
-  /** An input that came whole. */
   whole(key: unknown, tool: string, text: string): void {
     this.begin(key, tool, "plain");
     this.argument(key, text);
@@ -101,7 +97,6 @@ const ESCAPES: ReadonlyMap<string, string> = new Map(Object.entries({ n: "\n", t
 /** What the JSON of a program begins with, and its most characters. */
 const BEGIN = /^\s*\{\s*"code"\s*:\s*"/;
 const BEGIN_LENGTH = 200;
-/** Characters of the longest escape. */
 const ESCAPE_LENGTH = 6;
 
 /** Reads a program's source out of JSON like `{"code":"…"}` while it is written, piece by piece. For display only. */

@@ -33,7 +33,6 @@ export async function converseByOpenAiChat(parts: ConversationParts): Promise<Mo
 /** Fields of a reply's message that servers do not accept in the next request. */
 const REPLY_ONLY = ["refusal", "annotations", "audio", "function_call"];
 
-/** The reasons of replies that call tools. */
 const CALLED: ReadonlySet<string | undefined> = new Set(["tool_calls", "function_call"]);
 
 class ChatConversation extends DeclaringConversation<ChatReply, OpenAiClient> {

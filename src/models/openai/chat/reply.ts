@@ -79,7 +79,6 @@ function usageOf(usage: unknown): ModelUsage {
   };
 }
 
-/** Fields of a message that have the model's words. */
 const WORDS: ReadonlySet<string> = new Set(["content", "refusal", "reasoning", "reasoning_content"]);
 
 /** Fields of a fragment that are not joined like a vendor's own fields. */
@@ -87,7 +86,6 @@ const CALL_FIELDS = new Set(["index", "id", "type", "function"]);
 
 const NOT_APART = "Two calls of the reply cannot be told apart.";
 
-/** A call whose fragments are still arriving. */
 interface OpenCall {
   readonly index: number | undefined;
   /** Whether another call had the index before. */
@@ -96,7 +94,6 @@ interface OpenCall {
   name: string;
   unshown: string;
   input: string;
-  /** Its type, and a vendor's own fields. */
   readonly fields: Record<string, unknown>;
 }
 
@@ -106,7 +103,6 @@ interface OpenCall {
  */
 export class ChatStream extends ReplyStream<ChatReply> {
   readonly #calls: OpenCall[] = [];
-  /** By `quickKey`. */
   readonly #byIndex = new Map<unknown, OpenCall[]>();
   readonly #byId = new Map<unknown, OpenCall[]>();
   readonly #byBoth = new Map<unknown, OpenCall>();
@@ -271,7 +267,6 @@ function written({ id, name, fields, input }: OpenCall): Fields {
   };
 }
 
-/** The index of a call; undefined if the server sends none. */
 function indexOf(fragment: Fields): number | undefined {
   const written = fieldOf(fragment, "index") ?? undefined;
   const index = placeOf(written);
@@ -332,7 +327,6 @@ class ListParts {
   }
 }
 
-/** Appends texts, and replaces all other values. */
 function extend(target: Record<string, unknown>, name: string, value: unknown): void {
   if (value === null || value === undefined || name === "__proto__") return;
   const before = Object.hasOwn(target, name) ? target[name] : undefined;

@@ -39,7 +39,6 @@ class ResponsesConversation extends ProviderConversation<ResponsesReply, OpenAiC
   /** Input of the next request: the whole history, or what is new if OpenAI stores the rest. */
   #input: Fields[] = [];
   #previousId: string | undefined;
-  /** Declarations of deferred tools for the next request. */
   readonly #additional: Fields[] = [];
 
   protected loose(): readonly string[] {

@@ -11,7 +11,6 @@ export interface ResponsesReply extends ProviderReply {
   readonly items: readonly Fields[];
   readonly status: string | undefined;
   readonly incompleteReason: string | undefined;
-  /** The provider's words for a response that failed. */
   readonly error: unknown;
 }
 
@@ -47,7 +46,6 @@ function usageOf(usage: unknown): ModelUsage {
   };
 }
 
-/** The status of a response by its last event. */
 const LAST_EVENTS: ReadonlyMap<string, string> = new Map([
   ["response.completed", "completed"],
   ["response.incomplete", "incomplete"],
@@ -56,7 +54,6 @@ const LAST_EVENTS: ReadonlyMap<string, string> = new Map([
 
 /** Puts a streamed response together from the items that are done: an item may have less when it is added. */
 export class ResponsesStream extends ReplyStream<ResponsesReply> {
-  /** A place that several items have. */
   #shared: number | undefined;
   #last: unknown;
   #usage = NO_USAGE;
@@ -132,7 +129,6 @@ export class ResponsesStream extends ReplyStream<ResponsesReply> {
   }
 }
 
-/** Where an event has the place of its item. */
 const PLACE = "output_index";
 
 const INPUT_DELTAS: ReadonlySet<string> = new Set([
@@ -154,13 +150,11 @@ function withInput(item: unknown, input = ""): unknown {
   return saysNothing ? { ...item, [field]: input } : item;
 }
 
-/** The field that has the input of a call. */
 const INPUT_FIELDS: ReadonlyMap<string, string> = new Map([
   ["function_call", "arguments"],
   ["custom_tool_call", "input"],
 ]);
 
-/** Separates the parts of a summary. */
 const GAP = "\n\n";
 
 /** Statuses of a provider's own call that is not complete. */
