@@ -41,9 +41,9 @@ export async function beginConversation(
     ...about,
     shown: shownTo(opening),
     ...(scope.approvePrograms ? ({ approvePrograms: true } as const) : {}),
-    ...(instructions === undefined ? {} : { instructions }),
+    instructions,
     ...headerSettings(request),
-    ...(continues ? { continues } : {}),
+    continues,
   };
   const log = await begunIn(span, () =>
     ConversationLog.create(journal, header, { driver: randomUUID(), leaseMs }, historyShare(scope)),

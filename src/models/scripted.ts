@@ -266,7 +266,7 @@ class ScriptedConversation implements ModelConversation {
     const id = this.#ids.take(call.id);
     if ("type" in call) return { ...call, id };
     const { tool, caller = "direct", input = {}, inputText = JSON.stringify(input), answerBy } = call;
-    return { type: "tool_call", id, tool, caller, inputText, ...(answerBy === undefined ? {} : { answerBy }) };
+    return { type: "tool_call", id, tool, caller, inputText, answerBy };
   }
 }
 

@@ -56,19 +56,16 @@ async function wholeResult(call: ToolCall, answer: Answer, ways: ResultWays): Pr
   const { approvedBy, from, parts } = answer;
   // No handler has run for a call that was refused, and the model may not know of its tool.
   const source = isRefusal(answer) ? undefined : ways.source;
-  return { ...withHistory(result, { source, from, approvedBy }), ...(parts && { parts }) };
+  return { ...withHistory(result, { source, from, approvedBy }), parts };
 }
 
 function withHistory(result: CallResult, { source, from, approvedBy }: History): CallResult {
-  const history = {
-    ...(source === undefined ? {} : { source: cleanText(source) }),
-    ...(from === undefined ? {} : { from: cleanText(from) }),
-    ...(approvedBy === undefined ? {} : { approvedBy: cleanText(approvedBy) }),
-  };
+  const clean = (text: string | undefined) => text && cleanText(text);
+  const history = { source: clean(source), from: clean(from), approvedBy: clean(approvedBy) };
   return { ...result, provenance: { ...result.provenance, ...history } };
 }
 
-type History = { readonly [Name in "source" | "from" | "approvedBy"]?: Provenance[Name] | undefined };
+type History = Pick<Provenance, "source" | "from" | "approvedBy">;
 
 async function resultOfValue(
   call: ToolCall,
@@ -151,8 +148,8 @@ export function resultOfReport(
   const provenance = {
     tool: RUN_PROGRAM,
     bytes: Buffer.byteLength(text),
-    ...(left === "" ? {} : { cut: left }),
-    ...(redacted === 0 ? {} : { filtered: filteredText(redacted) }),
+    cut: left || undefined,
+    filtered: redacted === 0 ? undefined : filteredText(redacted),
     summary,
   };
   return withHistory({ callId: call.id, text, isJson: false, isError, provenance }, { approvedBy });
@@ -176,6 +173,6 @@ export function toolOf(call: ModelCall): string {
 }
 
 function valueResult(call: ToolCall, text: string, bytes: number, cut?: string): CallResult {
-  const provenance = { tool: call.tool, bytes, ...(cut === undefined ? {} : { cut }) };
+  const provenance = { tool: call.tool, bytes, cut };
   return { callId: call.id, text, isJson: true, isError: false, provenance };
 }

@@ -74,7 +74,7 @@ export class ModelAsker {
         signal,
         reader: readerOf(this.#session.share, signal),
         maxTokens: budget.tokensLeft,
-        ...(toolChoice === undefined ? {} : { toolChoice }),
+        toolChoice,
         onText: (text) => this.#scope.onEvent({ type: "text", execution, text }),
         onReasoning: (text) => {
           reasoning.push(text);
@@ -180,7 +180,7 @@ export class ModelAsker {
       onEvent({ type: "program_started", execution, callId: news.program, hosted: true, source: news.source });
     else if (news.type === "hosted_program_ended") {
       const { program: callId, isError, files } = news;
-      onEvent({ type: "program_ended", execution, callId, hosted: true, isError, ...(files && { files }) });
+      onEvent({ type: "program_ended", execution, callId, hosted: true, isError, files });
     } else {
       const { call: callId, ...told } = news;
       onEvent({ execution, callId, ...told });

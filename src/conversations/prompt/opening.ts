@@ -50,11 +50,11 @@ export function openingFor(
       boundaries: local ? "" : callBoundaries(limits, told),
       own: instructions,
     }),
-    ...(asked === undefined ? {} : { settings: asked }),
-    ...(compactAt === undefined ? {} : { compactAt }),
+    settings: asked,
+    compactAt,
     tools: [...shown, ...(searched ? [searched] : [])],
-    ...(deferred.length > 0 ? { deferred } : {}),
-    ...(local ? { runProgram: local.runProgram } : {}),
+    deferred: deferred.length > 0 ? deferred : undefined,
+    runProgram: local?.runProgram,
     hosted: programs === "hosted" && told.some((tool) => isVisible(tool, ["programmatic"])),
   };
 }
@@ -77,8 +77,8 @@ function declare(tool: Tool, programs: ProgramsOption): ToolDeclaration {
     name: tool.name,
     description: tool.description,
     inputSchema: without(inputSchemaOf(tool), "$schema"),
-    ...(tool.textFormat === undefined ? {} : { textFormat: tool.textFormat }),
-    ...(output && { outputSchema: without(output, "$schema") }),
+    textFormat: tool.textFormat,
+    outputSchema: output && without(output, "$schema"),
     callers: programs === "hosted" ? tool.allowedCallers : ["direct"],
   };
 }

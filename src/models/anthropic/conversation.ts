@@ -163,7 +163,7 @@ class AnthropicConversation extends ProviderConversation<AnthropicReply, Anthrop
     );
     const inputText = streamedInput ?? textOfInput(fieldOf(block, "input"));
     const program = textOf(fieldOf(block, "caller"), "tool_id");
-    const fromProgram = caller === "direct" ? {} : { caller, answerBy, ...(program === undefined ? {} : { program }) };
+    const fromProgram = caller === "direct" ? {} : { caller, answerBy, program };
     return [this.callNamed(id, textOf(block, "name") ?? "", inputText, fromProgram)];
   }
 
@@ -234,7 +234,7 @@ function hostedResultOf(block: Fields) {
     call,
     tool: type.slice(0, -"_tool_result".length),
     isError: fault !== undefined || fieldOf(block, "is_error") === true,
-    ...(output === undefined ? {} : { output }),
+    output,
     sources: parts.flatMap((part) => [part, ...listOf(part, "content")]).filter(isFields),
   };
 }

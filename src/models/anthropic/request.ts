@@ -54,12 +54,10 @@ export function declareTools(
 }
 
 function searchTools(settings: ModelSettings): readonly Fields[] {
-  const { allowedDomains, maxUses } = searchOf(settings) ?? {};
-  const bounds = {
-    ...(allowedDomains && { allowed_domains: allowedDomains }),
-    ...(maxUses === undefined ? {} : { max_uses: maxUses }),
-  };
-  return searchOf(settings) ? [{ type: "web_search_20250305", name: WEB_SEARCH_NAME, ...bounds }] : [];
+  const search = searchOf(settings);
+  if (!search) return [];
+  const bounds = { allowed_domains: search.allowedDomains, max_uses: search.maxUses };
+  return [{ type: "web_search_20250305", name: WEB_SEARCH_NAME, ...bounds }];
 }
 
 /** Maximum number of strict tools in a request, and of optional fields and alternatives in all of them. */

@@ -139,7 +139,7 @@ function newsOf(part: Fields, made: string): readonly HostedNews[] {
   if (ran === executableCode) return [hostedStart({ ...about, input: textOf(ran, "code") ?? "" })];
   const output = isCode ? textOf(ran, "output") : textOf(fieldOf(ran, "response"), "error");
   const isError = isCode ? textOf(ran, "outcome") !== "OUTCOME_OK" : output !== undefined;
-  return [hostedEnd(about, { isError, ...(output === undefined ? {} : { output }) })];
+  return [hostedEnd(about, { isError, output })];
 }
 
 function citationsIn(grounding: unknown): readonly unknown[] {

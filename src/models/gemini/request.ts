@@ -37,7 +37,7 @@ export function responsePart(functionCall: Fields, result: CallResult, parts: Re
   const id = textOf(functionCall, "id");
   return {
     functionResponse: {
-      ...(id === undefined ? {} : { id }),
+      id,
       name: textOf(functionCall, "name") ?? "",
       response: responseOf(result, parts),
       ...(parts.carried.length > 0 ? { parts: parts.carried.map(CONTENT.data) } : {}),
@@ -51,7 +51,7 @@ export function responseOf(result: CallResult, { told }: ResultParts): Fields {
   const value: unknown = isJson ? JSON.parse(text) : text;
   const output = isWithin(value, MAX_DEPTH) ? value : text;
   const about = labelOf(result, { marksFailure: true, told });
-  return { ...(about === undefined ? {} : { about }), ...(isError ? { error: text } : { output }) };
+  return { about, ...(isError ? { error: text } : { output }) };
 }
 
 function isWithin(value: unknown, levels: number): boolean {
@@ -89,7 +89,7 @@ export function toolFields(declarations: readonly Fields[], mode: Fields | undef
       ],
     }),
     ...((functionCallingConfig || searches) && {
-      toolConfig: { ...(functionCallingConfig && { functionCallingConfig }), ...own },
+      toolConfig: { functionCallingConfig, ...own },
     }),
   };
 }

@@ -1,14 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import {
-  given,
-  type Fields,
-  nextTurn,
-  parsedJson,
-  PortcullisError,
-  quickKey,
-  sizeFault,
-  textOf,
-} from "../../base/index.ts";
+import { type Fields, nextTurn, parsedJson, PortcullisError, quickKey, sizeFault, textOf } from "../../base/index.ts";
 import { allowedCalls } from "../turn/allowed-calls.ts";
 import { CallIds } from "../turn/call-ids.ts";
 import {
@@ -357,8 +348,8 @@ export abstract class ProviderConversation<Reply extends ProviderReply, Client> 
       text,
       calls,
       hosted: [...hosted],
-      ...(citations.length === 0 ? {} : { citations }),
-      ...(unreadParts.length === 0 ? {} : { unreadParts }),
+      citations: citations.length === 0 ? undefined : citations,
+      unreadParts: unreadParts.length === 0 ? undefined : unreadParts,
       end: calls.length > 0 ? { type: "called" } : shownEnd(last, this.#failed),
       usage: reply.usage,
       origin: this.#originOf(reply),
@@ -367,14 +358,11 @@ export abstract class ProviderConversation<Reply extends ProviderReply, Client> 
 
   #originOf({ messageId }: Reply): NonNullable<ModelTurn["origin"]> {
     const { requestId: request, sdk } = this.#requests;
-    const message = plainId(messageId);
-    return {
-      ...given({ message, request, sdk }),
-    };
+    return { message: plainId(messageId), request, sdk };
   }
 
   protected fail(code: ProviderFailureCode, detail: string, usage?: ModelUsage): FailedReply {
-    return { type: "failed", failure: failure(code, this.#failed, detail), ...(usage ? { usage } : {}) };
+    return { type: "failed", failure: failure(code, this.#failed, detail), usage };
   }
 
   #flushInput(): void {

@@ -26,7 +26,7 @@ export function failedReply(error: unknown, signal: AbortSignal, about: FailedPr
   const status = fieldOf(error, "status") ?? (error as { readonly status?: unknown } | null)?.status;
   const known = typeof status === "number" ? status : undefined;
   const code = codeOf(error, known);
-  return { type: "failed", failure: failure(code, about, detailOf(error), known), ...(usage ? { usage } : {}) };
+  return { type: "failed", failure: failure(code, about, detailOf(error), known), usage };
 }
 
 export function failure(
@@ -42,7 +42,7 @@ export function failure(
     ...(attempts > 1 ? [`It was asked ${attempts} times.`] : []),
     ...(shown === "" ? [] : [`It says: ${shown}`]),
   ].join(" ");
-  return { code, message, ...(status === undefined ? {} : { status }), ...(request === undefined ? {} : { request }) };
+  return { code, message, status, request };
 }
 
 /** How a turn ended, with the provider's words cut and without its key. */

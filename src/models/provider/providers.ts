@@ -166,7 +166,7 @@ export function makeModel(provider: Provider, options: ProviderOptions): Model {
     name,
     hostsPrograms,
     givesSummaries: provider.takes.summaries,
-    ...(compactsFrom === undefined ? {} : { compactsFrom }),
+    compactsFrom,
     async converse(opening) {
       checkSettings({ model: name, takes: provider.takes }, opening);
       const requests = new ProviderRequests(resolved, provider.sdk);

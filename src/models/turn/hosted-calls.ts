@@ -43,7 +43,7 @@ export function hostedEnd(
     call: call.slice(0, ID_LENGTH),
     tool: tool.slice(0, NAME_LENGTH),
     isError,
-    ...(output === undefined ? {} : { output: head(output, TEXT_LENGTH) }),
+    output: output && head(output, TEXT_LENGTH),
     sources: citationsOf(sources ?? []),
     ...filesOf(sources ?? []),
   };

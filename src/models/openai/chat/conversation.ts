@@ -87,10 +87,7 @@ class ChatConversation extends DeclaringConversation<ChatReply, OpenAiClient> {
     const toolCalls = calls.map(({ id, name, inputText }) => {
       return { id, type: "function", function: { name, arguments: inputText } };
     });
-    const message = {
-      content: text === "" ? null : text,
-      ...(toolCalls.length > 0 ? { tool_calls: toolCalls } : {}),
-    };
+    const message = { content: text === "" ? null : text, tool_calls: toolCalls.length > 0 ? toolCalls : undefined };
     return { choices: [{ message, finish_reason: "stop" }] };
   }
 
@@ -109,7 +106,7 @@ class ChatConversation extends DeclaringConversation<ChatReply, OpenAiClient> {
       ...without(message, ...REPLY_ONLY, "tool_calls"),
       role: "assistant",
       content: fieldOf(message, "content") ?? null,
-      ...(toolCalls.length > 0 ? { tool_calls: toolCalls.map(sentBack) } : {}),
+      tool_calls: toolCalls.length > 0 ? toolCalls.map(sentBack) : undefined,
     });
     return { end, unread, calls: () => toolCalls.map((call) => this.#callOf(call)) };
   }

@@ -149,7 +149,7 @@ class ResponsesConversation extends ProviderConversation<ResponsesReply, OpenAiC
         ? strictInput(this.opening, tool, text)
         : text;
     const program = textOf(item.caller, "caller_id");
-    return { type: "tool_call", id, tool, caller, inputText, ...(program === undefined ? {} : { program }) };
+    return { type: "tool_call", id, tool, caller, inputText, program };
   }
 
   #newsOf(item: Fields): HostedNews[] {

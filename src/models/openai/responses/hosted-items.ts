@@ -35,7 +35,7 @@ export function hostedCallOf(item: Fields) {
         : type.slice(0, -"_call".length),
     input: inputOf(type, item),
     isError: textOf(item, "status") === "failed" || (fault !== undefined && fault !== null),
-    ...(output === undefined ? {} : { output }),
+    output,
     sources: [...listOf(action, "sources"), action, ...listOf(item, "results")],
   };
 }
