@@ -189,7 +189,7 @@ function ownWaitMs(attempt: number): number {
  * The JSON text with U+FFFD for each lone surrogate. Some providers refuse a whole request for half of a character, and
  * UTF-8 cannot hold it. `JSON.stringify` writes pairs as they are, so every escaped surrogate is a lone one.
  */
-export function wellFormedJson(text: string): string {
+function wellFormedJson(text: string): string {
   if (!text.includes("\\ud")) return text;
   return text.replaceAll(/\\(?:ud[89a-f][0-9a-f]{2}|.)/g, (escape) => (escape.length === 6 ? "\ufffd" : escape));
 }

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { ConversationLog, recordOf } from "../../../src/conversations/drive/conversation-log.ts";
+import { recordOf } from "../../../src/conversations/drive/conversation-log.ts";
 import {
   applyRecord,
   type Content,
@@ -8,7 +8,7 @@ import {
   ConversationState,
 } from "../../../src/conversations/from-journal/conversation-state.ts";
 import { standingOfConversation } from "../../../src/conversations/from-journal/conversation-standing.ts";
-import { readBelow, readPastConversation } from "../../../src/conversations/from-journal/past-conversation.ts";
+import { readPastConversation } from "../../../src/conversations/from-journal/past-conversation.ts";
 import { shownText } from "../../../src/cli/commands/journal/show.ts";
 import { listExecutions } from "../../../src/runtime/executions/list-executions.ts";
 import { readFacts } from "../../../src/runtime/executions/read-facts.ts";
@@ -130,9 +130,6 @@ const STEPS: Readonly<Record<string, Step>> = {
   ],
 };
 
-/** What makes a driver's state another one than that of its records. */
-const DRIVINGS = ["a decision of others", "another driver"] as const;
-
 const journeys = fc.record({
   task: fc.constantFrom("", "Do it."),
   copied: fc.boolean(),
@@ -140,66 +137,13 @@ const journeys = fc.record({
     fc.tuple(
       fc.oneof(
         { weight: 2, arbitrary: fc.constantFrom("call", "call two", "result", "results", "say", "held", "decision") },
-        { weight: 3, arbitrary: fc.constantFrom(...Object.keys(STEPS), ...DRIVINGS) },
+        { weight: 3, arbitrary: fc.constantFrom(...Object.keys(STEPS)) },
       ),
       fc.nat({ max: 11 }),
     ),
     { maxLength: 24 },
   ),
   ends: fc.boolean(),
-});
-
-test("a conversation that lives is the same value as its journal cut after that record, whoever drives it", async () => {
-  const seen = new Set<string>();
-  const property = fc.asyncProperty(journeys, async ({ task, copied, drawn, ends }) => {
-    const journal = createMemoryJournal();
-    const driver = { driver: "d0", leaseMs: 60_000 };
-    const first = conversation({ task, ...(copied ? { continues: { turns: 1 } } : {}) });
-    let log = await ConversationLog.create(journal, first, driver);
-    if (copied) await log.append(...(STEPS["answer"] as Step)(log.state, 0)!);
-    const compare = async () => {
-      const past = await readPastConversation(journal, "one", "default");
-      expect(log.state).toEqual(past.state);
-      const lives = await readBelow(journal, log.state, { agents: false });
-      expect(lives).toEqual(past);
-      const standing = standingOfConversation(past);
-      expect(standingOfConversation(lives)).toEqual(standing);
-      seen.add(standing.state);
-    };
-    await compare();
-    for (const [index, [name, pick]] of drawn.entries()) {
-      if (name === "another driver") {
-        await log.end(false);
-        const { state } = await readPastConversation(journal, "one", "default");
-        log = await ConversationLog.claim(journal, state, { driver: `d${index}`, leaseMs: 60_000 }, []);
-      } else if (name === "a decision of others") {
-        const [given] = (STEPS["decision"] as Step)(log.state, pick) ?? [];
-        if (!given) continue;
-        await journal.append("one", (await journal.find("one")).records, [given]);
-        await log.catchUp();
-      } else {
-        const step = (STEPS[name] as Step)(log.state, pick);
-        if (!step) continue;
-        // What is deferred is written with what follows.
-        if (name === "results") log.defer(...step);
-        else await log.append(...step);
-        if (name === "results") continue;
-      }
-      seen.add(name);
-      await compare();
-    }
-    await log.append({ type: "rest", ending: '{"type":"cancelled"}', at: AT });
-    await compare();
-    if (ends) await log.append({ type: "outcome", outcome: '{"type":"cancelled"}', at: AT });
-    await log.end(true);
-    await compare();
-    expect(copiedTurns(log.state)).toBe(copied ? 1 : 0);
-  });
-  if (ALL_TESTS) await fc.assert(property, { numRuns: 300 });
-  // Few draws may leave out what is counted. Those of the seed do not.
-  await fc.assert(property, { numRuns: 60, seed: 1 });
-  const all = [...Object.keys(STEPS).filter((name) => name !== "results"), ...DRIVINGS, "ended", "running", "waiting"];
-  expect([...seen].toSorted()).toEqual(all.toSorted());
 });
 
 /** Compares what each part of the package says of a conversation that has these records, and no driver. */

@@ -1,5 +1,4 @@
 import { describe, expect, test } from "vitest";
-import { cacheMark, markedMessages, markedSystem, markedTools } from "../../../src/models/anthropic/cache.ts";
 import { anthropic } from "../../../src/index.ts";
 import type { AnthropicOptions } from "../../../src/models/index.ts";
 import { declared, driveAndRestore, HOSTED, OPENING, requested } from "../converse.ts";
@@ -114,17 +113,4 @@ describe("what Anthropic is asked to keep", () => {
       'anthropic({ cache }): expected "5m", "1h" or "off"',
     );
   });
-});
-
-test("marks change nothing that they are given, and none is set without a place", () => {
-  const mark = cacheMark("5m");
-  const messages = [{ role: "user", content: [{ type: "text", text: "a" }] }] as const;
-  const before = JSON.stringify(messages);
-  expect(markedMessages(messages, mark)[0]?.content).toEqual([{ type: "text", text: "a", cache_control: mark }]);
-  expect(JSON.stringify(messages)).toBe(before);
-  expect([markedTools([], mark), markedMessages([], mark)]).toEqual([[], []]);
-  const deferred = [{ name: "d", defer_loading: true }];
-  expect(markedTools(deferred, mark)).toEqual(deferred);
-  expect(markedSystem("", mark)).toBe("");
-  expect([markedSystem("s", cacheMark("off")), markedTools(deferred, undefined)]).toEqual(["s", deferred]);
 });

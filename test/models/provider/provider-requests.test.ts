@@ -1,8 +1,6 @@
-import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { boundedFetch } from "../../../src/models/provider/bounded-fetch.ts";
 import { ProviderRequests, retryWaitMs } from "../../../src/models/provider/provider-requests.ts";
-import { wellFormedJson } from "../../../src/models/provider/provider-requests.ts";
 import { manualClock } from "../../support/clock.ts";
 import { startLoopback } from "../loopback.ts";
 import { testOfAll } from "../../support/all-tests.ts";
@@ -82,21 +80,6 @@ test("a request that does not arrive is sent again, and one that times out is no
   expect(sent).toBe(2);
   await expect(failing(new DOMException("Late.", "TimeoutError")).fetch("http://x")).rejects.toThrow("Late.");
   expect(sent).toBe(3);
-});
-
-test("JSON without lone surrogates is unchanged, and in other JSON only these are replaced", () => {
-  const text = fc
-    .array(fc.constantFrom("\ud800", "\udfff", "😀", "\\", "\\ud800", '"', "u", "a", "\n"))
-    .map((parts) => parts.join(""));
-  fc.assert(
-    fc.property(fc.dictionary(text, fc.oneof(text, fc.array(text))), (value) => {
-      const sent = JSON.parse(wellFormedJson(JSON.stringify(value))) as unknown;
-      const wanted = (one: unknown): unknown =>
-        typeof one === "string" ? one.toWellFormed() : Array.isArray(one) ? one.map(wanted) : one;
-      const fields = Object.entries(value).map(([name, one]) => [name.toWellFormed(), wanted(one)] as const);
-      expect(sent).toEqual(JSON.parse(JSON.stringify(Object.fromEntries(fields))));
-    }),
-  );
 });
 
 testOfAll("an event of a stream has its limit however many lines it has", async () => {

@@ -23,17 +23,3 @@ test.each([...PROVIDERS.values()])(
     expect(read("test/models/README.md")).toContain(`\`${keyVariable}\``);
   },
 );
-
-test("the table has every optional SDK of a provider by the package that its folder loads", () => {
-  const folders = {
-    anthropic: "anthropic",
-    openai: "openai-responses",
-    "openai-chat": "openai-chat",
-    gemini: "gemini",
-  };
-  for (const [name, folder] of Object.entries(folders)) {
-    const client = folder.startsWith("openai-") ? "openai/openai-request.ts" : `${folder}/request.ts`;
-    expect(read(`src/models/${client}`)).toContain(`import("${PROVIDERS.get(name)?.sdk}")`);
-  }
-  expect(Object.keys(folders)).toEqual([...PROVIDERS.keys()]);
-});
