@@ -38,6 +38,8 @@ export const CONVERSATION_EVENTS = eventSchemas({
    * provider cannot express their schemas. The gate checks their inputs as ever.
    */
   tools_not_strict: { model: text, tools: z.array(text) },
+  /** The model's provider is told of the inputs of `tools` otherwise than their schemas say: it does not take all of them. */
+  inputs_changed: { model: text, tools: z.array(text) },
   /** A turn of the model: its text, and its calls before they are made. */
   turn_ended: {
     turn: count,

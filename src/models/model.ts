@@ -128,6 +128,8 @@ export interface ModelConversation {
    * not asked.
    */
   readonly notStrict?: readonly string[];
+  /** Names of tools of whose inputs the provider is told otherwise than their schemas say, because it does not take all of them. */
+  readonly toldOtherwise?: readonly string[];
   /**
    * Takes over a recorded turn with its `opaque`: the next request is the same as if the turn had been asked for here.
    * Throws `journal_invalid` if the two do not belong together. Without this method another process cannot take up a

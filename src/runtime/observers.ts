@@ -95,6 +95,7 @@ export class HostObservers {
     const tell = (event: AgentEvent) => {
       listener?.(event);
       if (event.type === "parts_unread") this.#tellUnread(event, unread);
+      if (event.type === "inputs_changed") this.#tellChanged(event);
       if (!isExecutionEvent(event)) return;
       this.#onEvent?.(event);
       if (event.type === "call_ended" || event.type === "call_undecided") failures.take(event);
@@ -126,6 +127,14 @@ export class HostObservers {
     this.#logger.warn?.(
       { tool: "", execution, callId: "", code: "parts_unread" },
       `A reply of ${model} has parts that are not read, and nothing was done with them: ${kinds.join(", ")}.`,
+    );
+  }
+
+  #tellChanged({ execution, model, tools }: AgentEvent & { readonly type: "inputs_changed" }): void {
+    const more = tools.length > MAX_TOLD ? ` and ${tools.length - MAX_TOLD} more` : "";
+    this.#logger.warn?.(
+      { tool: "", execution, callId: "", code: "inputs_changed" },
+      `${model} is told of the inputs of ${tools.slice(0, MAX_TOLD).join(", ")}${more} otherwise than their schemas say, by which calls are checked: portcullis tools --check says how.`,
     );
   }
 

@@ -332,6 +332,36 @@ test("tools --stubs prints what a model would read", async () => {
   expect(stdout.split("\n")[0]).toBe("tools.echo(input: Record<string, unknown>): Promise<unknown> // echo, for tests");
 });
 
+test("tools --check says of each input what providers are not told as its schema says", async () => {
+  const odd = ["--tools", `${fixtures}odd-inputs.ts`, "--check"];
+  const { code, stdout } = await portcullis(["tools", ...odd]);
+  expect(code).toBe(0);
+  expect(stdout).toContain(
+    "\n\nProviders are told of these inputs otherwise than their schemas say, by which calls are checked:\n\n",
+  );
+  expect(
+    stdout
+      .split("\n")
+      .map((line) => line.trim().split(/ {2,}/))
+      .slice(4)
+      .filter(([first = ""]) => /^\w/.test(first)),
+  ).toEqual([
+    ["tool", "provider", "told"],
+    ["either", "anthropic, openai, openai-chat", "as { input: … }"],
+    ["either", "gemini", "without anyOf"],
+    ["odd.names", "anthropic", "other names for $filter, ids[]"],
+    ["odd.words", "openai, openai-chat", "without pattern"],
+    ["odd.words", "gemini", "without not"],
+  ]);
+  const json = await portcullis(["tools", ...odd, "--json"]);
+  expect((JSON.parse(json.stdout) as { readonly inputs: readonly unknown[] }).inputs).toContainEqual({
+    tool: "odd.words",
+    providers: ["gemini"],
+    told: "without not",
+  });
+  expect((await portcullis(["tools", ...TOOLS, "--check"])).stdout).not.toContain("Providers");
+});
+
 test("doctor shows what this machine has", async () => {
   const environment = { DOCKER_HOST: "unix:///nowhere" };
   const { code, stdout } = await portcullis(["doctor", "--json"], "", { environment });

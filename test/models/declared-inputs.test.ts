@@ -241,3 +241,50 @@ test.each([
 ])("Gemini is told of fields that there are, and of values that have a name: %j", async (schema, declared) => {
   expect((await declare("gemini", schema)).schema).toEqual({ type: "object", ...declared });
 });
+
+test("the log says once of which tools' inputs a provider is told otherwise, in one line, and the model nothing", async () => {
+  const odd = jsonSchema({ type: "object", properties: { $filter: { not: { type: "string" } } } });
+  const plain = jsonSchema({ type: "object", properties: { a: { type: "string", minLength: 1 } } });
+  const tools = [
+    makeTool({ name: "plain", inputSchema: plain, allowedCallers: ["direct"] }),
+    ...Array.from({ length: 30 }, (_, n) =>
+      makeTool({ name: `odd${n}`, inputSchema: odd, allowedCallers: ["direct"] }),
+    ),
+  ];
+  const toldBy = async (name: keyof typeof PROVIDERS) => {
+    const wire = PROVIDERS[name];
+    const told: unknown[] = [];
+    const events: unknown[] = [];
+    const requests: string[] = [];
+    const model = wire.model({
+      baseUrl: "http://127.0.0.1:9",
+      apiKey: wire.key,
+      stream: false,
+      fetch: async (_, init) => {
+        requests.push(init?.body as string);
+        return Response.json(wire.json({ text: "Done." }, 1));
+      },
+    });
+    const warn = ({ code }: { readonly code: string }, message: string) => void told.push(`${code}: ${message}`);
+    const options = { tools, sandbox: createMemorySandbox(), logger: { error: () => {}, warn } };
+    await using runtime = await createRuntime(options);
+    await using talk = await runtime.conversation({
+      model,
+      programs: "none",
+      onEvent: (event) => event.type === "inputs_changed" && events.push(event.tools.length),
+    });
+    await talk.send("Do it.");
+    await talk.send("Do it again.");
+    expect(requests.join("\n")).not.toContain("otherwise");
+    return { told, events };
+  };
+  for (const name of ["anthropic", "gemini"] as const) {
+    const names = Array.from({ length: 20 }, (_, n) => `odd${n}`).join(", ");
+    const line = `is told of the inputs of ${names} and 10 more otherwise than their schemas say, by which calls are checked: portcullis tools --check says how.`;
+    expect(await toldBy(name)).toEqual({
+      told: [expect.stringMatching(new RegExp(`^inputs_changed: \\S+ ${line.replaceAll(".", "\\.")}$`))],
+      events: [30],
+    });
+  }
+  expect(await toldBy("openai")).toEqual({ told: [], events: [] });
+});

@@ -164,11 +164,13 @@ export class LiveConversation {
     this.tellTools();
   }
 
-  /** Tells which tools the model's provider does not hold to their schemas, though it was asked to. */
+  /** Tells which tools the model's provider does not hold to their schemas, though it was asked to, or is told of otherwise. */
   tellTools(): void {
-    const { execution, model } = this;
-    const tools = [...(this.#conversation?.notStrict ?? [])];
-    if (tools.length > 0) this.scope.onEvent({ type: "tools_not_strict", execution, model: model.name, tools });
+    const { notStrict = [], toldOtherwise = [] } = this.#conversation ?? {};
+    const about = { execution: this.execution, model: this.model.name };
+    const { onEvent } = this.scope;
+    if (notStrict.length > 0) onEvent({ type: "tools_not_strict", ...about, tools: [...notStrict] });
+    if (toldOtherwise.length > 0) onEvent({ type: "inputs_changed", ...about, tools: [...toldOtherwise] });
   }
 
   /** The model's side is opened anew before the next turn. */

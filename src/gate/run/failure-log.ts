@@ -11,7 +11,7 @@ export interface FailureEntry {
    * Code of the failure or refusal, as the program has it. `"value"` or `"aborted"` if the call ended so, though
    * something beside it went wrong; `"waiting"` if its approver failed and it waits for a decision. `"not_enabled"` for a tool that does not exist because its `enabled` failed;
    * `"tools_conflict"` for a new tool that is left out because of its name;
-   * `"parts_unread"` for a reply of a model with parts of kinds that are not read.
+   * `"parts_unread"` for a reply of a model with parts of kinds that are not read; `"inputs_changed"` where a model is told of inputs otherwise.
    */
   readonly code: string;
   /** What the handler threw, or what was wrong with its result. pino writes it with its stack. */

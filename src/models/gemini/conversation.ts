@@ -5,6 +5,7 @@ import type { ConversationParts, TurnAsked } from "../provider/provider-conversa
 import { searchOf } from "../hosted-tools.ts";
 import { objectSentBack, textOfInput } from "../turn/program-input.ts";
 import { DeclaringConversation, type NamedTool } from "../provider/declaring-conversation.ts";
+import { toldOtherwise } from "../turn/declared-input.ts";
 import { flatSchema } from "./flat-schema.ts";
 import { endOf, type GeminiReply, GeminiStream, isCallFragment, isReadable, readBody } from "./reply.ts";
 import {
@@ -31,6 +32,10 @@ class GeminiConversation extends DeclaringConversation<GeminiReply, GeminiClient
 
   protected declareTool({ name, description, inputSchema: input }: NamedTool): Fields {
     return { name, description, parametersJsonSchema: flatSchema(input) };
+  }
+
+  override get toldOtherwise(): readonly string[] {
+    return toldOtherwise(this.opening.tools, flatSchema);
   }
 
   /** The mode `VALIDATED` holds all calls. */

@@ -38,7 +38,7 @@ import type { ReplyStream } from "./reply-stream.ts";
 import { RUN_PROGRAM } from "../../tools/tool-name.ts";
 import { checkToolChoice, type SettingsPlace } from "../settings.ts";
 import { citationsOf } from "../turn/hosted-calls.ts";
-import { rewrittenCall } from "../turn/declared-input.ts";
+import { rewrittenCall, toldOtherwise } from "../turn/declared-input.ts";
 import { sourceOf } from "../turn/program-input.ts";
 import { shownInput, textToolsOf, withToolInput } from "../turn/text-input.ts";
 import { type ToolNames, toolNamesOf } from "../turn/tool-names.ts";
@@ -163,6 +163,11 @@ export abstract class ProviderConversation<Reply extends ProviderReply, Client> 
 
   get notStrict(): readonly string[] {
     return this.isStrict ? this.loose() : [];
+  }
+
+  get toldOtherwise(): readonly string[] {
+    const { tools, deferred = [] } = this.opening;
+    return toldOtherwise([...tools, ...deferred]);
   }
 
   get holdsMessages(): boolean {

@@ -1,8 +1,10 @@
+import { oneLine } from "../../tools/declarations/one-line.ts";
 import { fieldSchema } from "../../tools/array-schema.ts";
 import { TYPES } from "../../tools/json-schema/compile-schema.ts";
-import { type JsonSchema, mapSchema, pointerKey } from "../../tools/json-schema/json-schema.ts";
+import { BOUNDS, type JsonSchema, mapSchema, pointerKey } from "../../tools/json-schema/json-schema.ts";
 import { mapValue } from "../../tools/json-schema/map-value.ts";
 import { type Fields, isFields, lostData, without } from "../../base/index.ts";
+import { SEARCH_TOOLS } from "../../tools/tool-name.ts";
 import type { ModelCall, Opening, ToolDeclaration } from "../model.ts";
 import { inputOf } from "./program-input.ts";
 import { ToolNames } from "./tool-names.ts";
@@ -22,17 +24,27 @@ const WRAPPER = "input";
 /** How inputs that a model wrote become those of the tool, and back: by the schema that was declared. */
 const rewritings = new WeakMap<JsonSchema, Rewriting>();
 
-type Rewriting = Readonly<Record<"own" | "declared", (input: unknown) => unknown>>;
+interface Rewriting extends Record<"own" | "declared", (input: unknown) => unknown> {
+  readonly isWrapped: boolean;
+  readonly names: ToolNames | undefined;
+}
+
+/** Schemas of tools, by those that are declared in their place. */
+const originals = new WeakMap<JsonSchema, JsonSchema>();
 
 /** Tools whose inputs are declared as a provider takes them. The gate checks inputs by the original schemas. */
 export function declaredFor<Tools extends Pick<Opening, "tools" | "deferred">>(tools: Tools, form: InputForm): Tools {
-  const declare = (tool: ToolDeclaration) => ({ ...tool, inputSchema: declaredInput(tool.inputSchema, form) });
+  const declare = (tool: ToolDeclaration) => {
+    const inputSchema = declaredInput(tool.inputSchema, form);
+    if (inputSchema !== tool.inputSchema) originals.set(inputSchema, tool.inputSchema);
+    return { ...tool, inputSchema };
+  };
   const { deferred } = tools;
   return { ...tools, tools: tools.tools.map(declare), ...(deferred && { deferred: deferred.map(declare) }) };
 }
 
 /** The schema that is declared for an input: it wraps what may not stand at the top, and gives other names to fields. */
-function declaredInput(original: JsonSchema, { notAtTop = [], fieldNames, notPattern }: InputForm): JsonSchema {
+export function declaredInput(original: JsonSchema, { notAtTop = [], fieldNames, notPattern }: InputForm): JsonSchema {
   const input = withoutRefused(original, notPattern);
   const isWrapped = notAtTop.some((word) => word in input);
   const names = fieldNames && namesFor(input, fieldNames);
@@ -40,6 +52,8 @@ function declaredInput(original: JsonSchema, { notAtTop = [], fieldNames, notPat
   const given = names ? (mapSchema(input, (part) => renamed(part, names)) as JsonSchema) : input;
   const declared = isWrapped ? fieldSchema(WRAPPER, given) : given;
   rewritings.set(declared, {
+    isWrapped,
+    names,
     own(written) {
       const isWritten = isWrapped && isFields(written) && Object.keys(written).join() === WRAPPER;
       const value = isWritten ? written[WRAPPER] : written;
@@ -53,13 +67,66 @@ function declaredInput(original: JsonSchema, { notAtTop = [], fieldNames, notPat
   return declared;
 }
 
-function fieldsIn(schema: JsonSchema): ReadonlySet<string> {
+/** Names that are told. */
+const NAMED = 5;
+
+/** How a provider is told of an input otherwise than the schema says by which the gate checks it; empty if it is not. */
+export function inputChange(own: JsonSchema, declared: JsonSchema): string {
+  if (own === declared) return "";
+  const { isWrapped = false, names } = rewritings.get(declared) ?? {};
+  const { fields, words } = saidIn(own);
+  const left = saidIn(declared).words;
+  const renamed = [...fields].filter((name) => names && names.given(name) !== name).map((name) => oneLine(name, 64));
+  const more = renamed.length > NAMED ? ` and ${renamed.length - NAMED} more` : "";
+  const leftOut = [...words].flatMap(([word, times]) => (times > (left.get(word) ?? 0) ? word : []));
+  return [
+    ...(isWrapped ? [`as { ${WRAPPER}: … }`] : []),
+    ...(names ? [`other names for ${renamed.slice(0, NAMED).join(", ")}${more}`] : []),
+    ...(leftOut.length > 0 ? [`without ${leftOut.join(", ")}`] : []),
+  ].join("; ");
+}
+
+/** The tools of whose inputs a provider is told otherwise. `write` is what it makes of their schemas beside that. */
+export function toldOtherwise(
+  tools: readonly ToolDeclaration[],
+  write = (schema: JsonSchema) => schema,
+): readonly string[] {
+  return tools.flatMap(({ name, inputSchema }) => {
+    const own = originals.get(inputSchema) ?? inputSchema;
+    return name !== SEARCH_TOOLS && inputChange(own, write(inputSchema)) !== "" ? name : [];
+  });
+}
+
+/** Words by which the gate refuses inputs, but for types and what names or joins parts. */
+const CHECKED: ReadonlySet<string> = new Set([
+  ...BOUNDS,
+  ..."enum anyOf pattern patternProperties additionalProperties propertyNames prefixItems contains uniqueItems not if dependentRequired dependentSchemas".split(
+    " ",
+  ),
+]);
+
+/** Words that are said by others. */
+const SAME: ReadonlyMap<string, string> = new Map(Object.entries({ const: "enum", oneOf: "anyOf" }));
+
+/** The names of fields in a schema, and how often it says each of the words that are checked. */
+function saidIn(schema: JsonSchema) {
   const fields = new Set<string>();
+  const words = new Map<string, number>();
   mapSchema(schema, (part) => {
     for (const name of Object.keys(isFields(part.properties) ? part.properties : {})) fields.add(name);
+    for (const [word, value] of Object.entries(part)) {
+      const said = SAME.get(word) ?? word;
+      if (CHECKED.has(said) ? refuses(value) : word === "type" && !isType(value))
+        words.set(said, (words.get(said) ?? 0) + 1);
+    }
     return part;
   });
-  return fields;
+  return { fields, words };
+}
+
+/** `{}` and true take any value. That other fields are refused, models need not be told. */
+function refuses(value: unknown): boolean {
+  return typeof value !== "boolean" && !(isFields(value) && Object.keys(value).length === 0);
 }
 
 function isType(type: unknown): boolean {
@@ -85,7 +152,7 @@ function withoutRefused(input: JsonSchema, notPattern: RegExp | undefined): Json
 }
 
 function namesFor(schema: JsonSchema, allowed: RegExp): ToolNames | undefined {
-  const names = fieldsIn(schema);
+  const names = saidIn(schema).fields;
   const [odd, plain] = [true, false].map((isOdd) => [...names].filter((name) => allowed.test(name) !== isOdd));
   return odd && odd.length > 0 ? new ToolNames(odd, plain) : undefined;
 }

@@ -251,7 +251,7 @@ test("list, status, view, show, events, recover and the report say alike how a c
   });
   if (ALL_TESTS) await fc.assert(property, { numRuns: 200 });
   // Few draws may leave out what is counted. Those of the seed do not.
-  await fc.assert(property, { numRuns: 40, seed: 1 });
+  await fc.assert(property, { numRuns: 40, seed: 2 });
   expect([...seen]).toEqual(expect.arrayContaining(["waits for its host", "waits for others"]));
 });
 

@@ -1,3 +1,4 @@
+import { inputChanges } from "../../../models/input-changes.ts";
 import { cleanText, count, counted } from "../../../base/index.ts";
 import { countTokens } from "../../../tools/count-tokens.ts";
 import { declareTools } from "../../../tools/declarations/declarations.ts";
@@ -74,15 +75,17 @@ function printTools(tools: readonly Tool[], { json }: CommandOptions<typeof LIST
 }
 
 /**
- * `portcullis tools --check`: lists the MCP servers, and the tools of servers that no caller may call, each with the line to add, and
- * what could not be taken over.
+ * `portcullis tools --check`: lists the MCP servers, and the tools of servers that no caller may call, each with the line to add, what could
+ * not be taken over, and of which inputs models are told otherwise.
  */
 function checkTools(open: OpenTools, json: boolean): void {
   const { tools, problems } = open;
   const servers = serversOf(open);
   const documents = documentsOf(open);
   const unassigned = open.unassigned.map(unassignedLine);
-  if (json) return printJson({ tools: tools.map(({ name }) => name), servers, documents, unassigned, problems });
+  const inputs = inputsOf(tools);
+  if (json)
+    return printJson({ tools: tools.map(({ name }) => name), servers, documents, unassigned, problems, inputs });
   printServers(servers);
   printDocuments(documents);
   writeStdout(`${counted(tools.length, "tool")} may be called.\n`);
@@ -93,6 +96,19 @@ function checkTools(open: OpenTools, json: boolean): void {
     );
   if (problems.length > 0)
     writeStdout(`\nLeft out, or not checked:\n${problems.map((problem) => `  ${oneLine(problem)}`).join("\n")}\n`);
+  const rows = inputs.map(({ tool, providers, told }) => [tool, providers.join(", "), told]);
+  if (rows.length > 0)
+    writeStdout(
+      `\nProviders are told of these inputs otherwise than their schemas say, by which calls are checked:\n\n${table(["tool", "provider", "told"], rows, [])}\n`,
+    );
+}
+
+/** The inputs of which a provider cannot be told as their schemas say. */
+function inputsOf(tools: readonly Tool[]) {
+  return tools.flatMap((tool) => {
+    const { $schema: _, ...schema } = inputSchemaOf(tool);
+    return inputChanges(schema).map((change) => ({ tool: tool.name, ...change }));
+  });
 }
 
 /** The MCP servers, each with the version of the protocol and with what it calls itself. */
