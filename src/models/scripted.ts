@@ -119,7 +119,6 @@ const TAKES_ALL: SettingsTaken = {
   oneCall: true,
   summaries: true,
   whileReasoning: true,
-  forcesFound: true,
   forcesHosted: true,
   searches: ["allowedDomains", "maxUses"],
 };

@@ -14,8 +14,6 @@ export interface SettingsTaken {
   readonly summaries: boolean;
   /** Whether a call can be forced, and a temperature set, while the model is asked to reason. */
   readonly whileReasoning: boolean;
-  /** Whether a call of a deferred tool that a search has found can be forced. */
-  readonly forcesFound: boolean;
   readonly forcesHosted: boolean;
   /** What its own search of the web can be told; missing if it has none. */
   readonly searches?: SearchBounds;
@@ -60,12 +58,11 @@ export function checkSettings({ model, takes }: SettingsPlace, opening: Opening)
   if (settings.toolChoice !== undefined) checkToolChoice({ model, takes }, opening, settings.toolChoice);
 }
 
-/** Throws `option_invalid` for a choice that cannot be met. `shown` are names of deferred tools that the model knows by now. */
+/** Throws `option_invalid` for a choice that cannot be met. */
 export function checkToolChoice(
   { model, takes }: SettingsPlace,
   { tools, runProgram, hosted, settings = {} }: Opening,
   choice: ToolChoice,
-  shown: ReadonlySet<string> = new Set(),
 ): void {
   if (choice === "auto" || choice === "none") return;
   if (!takes.whileReasoning && isReasoned(settings))
@@ -75,10 +72,6 @@ export function checkToolChoice(
     throw refused("toolChoice", model, "the conversation has no tool that could be called");
   }
   if (choice.tool === runProgram?.name) return;
-  if (shown.has(choice.tool)) {
-    if (takes.forcesFound) return;
-    throw refused("toolChoice", model, "it forces no tool that a search has found");
-  }
   if (hosted && choice.tool === RUN_PROGRAM) {
     if (takes.forcesHosted) return;
     throw refused("toolChoice", model, "it forces no hosted program");

@@ -177,7 +177,7 @@ export abstract class ProviderConversation<Reply extends ProviderReply, Client> 
   async turn(request: TurnRequest): Promise<TurnReply> {
     this.#flushInput();
     const { toolChoice = this.settings.toolChoice ?? "auto" } = request;
-    checkToolChoice(this.#place, this.opening, toolChoice, this.#found);
+    checkToolChoice(this.#place, this.opening, toolChoice);
     this.#toolChoice = toolChoice;
     this.opaque = undefined;
     this.#requests.begin(request.onRetry, request.signal, request.reader);

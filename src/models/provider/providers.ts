@@ -21,7 +21,6 @@ const TAKES = {
   oneCall: true,
   summaries: true,
   whileReasoning: true,
-  forcesFound: true,
   forcesHosted: false,
 };
 
@@ -82,7 +81,6 @@ const OPENAI = {
     ...TAKES,
     minOutputTokens: 16,
     stops: 0,
-    forcesFound: false,
     forcesHosted: true,
     searches: ["allowedDomains", "maxUses"],
   },

@@ -79,18 +79,6 @@ describe("direct calls", () => {
     expect(stream.reply?.inputTexts[0]).toBe('{"k":1}');
   });
 
-  test("a block that has not stopped is in no reply, whatever follows", () => {
-    const stream = new AnthropicStream(UNSHOWN);
-    for (const event of [start(use("toolu_1", "f", {})), part('{"k":1}'), ...end]) stream.take(event);
-    expect(stream.reply).toBeUndefined();
-  });
-
-  test("a reply with two blocks at one index is invalid", async () => {
-    const stream = new AnthropicStream(UNSHOWN);
-    for (const event of [start(use("toolu_1", "f", {})), part('{"k":1}'), stop]) stream.take(event);
-    expect(() => stream.take(start(use("toolu_2", "g", {})))).toThrow("place 0");
-  });
-
   test("the usage of a stream that ended too soon is counted", async () => {
     const { ending, usage } = await run([{ text: "I", sent: "short" }]);
     expect([ending.type, usage.inputTokens]).toEqual(["provider_failed", 110]);
@@ -459,20 +447,4 @@ test("a hundred thousand citations of one text are read in linear time", () => {
   stream.take({ type: "content_block_stop", index: 0 });
   stream.take({ type: "message_stop" });
   expect(stream.reply?.content[0]?.citations).toHaveLength(100_000);
-});
-
-test.each<[string, object]>([
-  ["without a place", { type: "content_block_delta", delta: { type: "input_json_delta", partial_json: "{}" } }],
-  [
-    "of a block that never began",
-    { type: "content_block_delta", index: 1, delta: { type: "input_json_delta", partial_json: "{}" } },
-  ],
-])("a part of an input %s is no reply", (_, event) => {
-  const stream = new AnthropicStream(UNSHOWN);
-  stream.take({
-    type: "content_block_start",
-    index: 0,
-    content_block: { type: "tool_use", id: "a", name: "f", input: {} },
-  });
-  expect(() => stream.take(event)).toThrow(SyntaxError);
 });
