@@ -188,16 +188,6 @@ test("what the host told the model before the user went on says nothing of the t
   expect(calls.map(({ started }) => started)).toEqual([true, true]);
 });
 
-test("a turn that makes too many calls is no part of what the model is sent when the user goes on", async () => {
-  const asked: string[] = [];
-  const calls = Array.from({ length: 1001 }, () => ({ tool: "look", input: { at: 1 } }));
-  const model = noting(scriptedModel([({ said }) => (said.at(-1) === "Two." ? { text: "B." } : { calls })]), asked);
-  await using talk = await (await runtimeOf(createMemoryJournal())).conversation({ model });
-  expect((await talk.send("One.")).ending.type).toBe("provider_failed");
-  expect((await talk.send("Two.")).answer).toBe("B.");
-  expect(asked.at(-1)).not.toContain('"turn"');
-});
-
 test("a turn that tells very often of what its provider ran itself is not used, and tells nothing", async () => {
   const hosted = Array.from({ length: 2001 }, (_, index) => ({
     type: "hosted_call_started" as const,
@@ -231,39 +221,6 @@ test.each<[string, ScriptedTurn]>([
   await using talk = await (await runtimeOf(createMemoryJournal())).conversation({ model });
   const { transcript } = await talk.send("One.");
   expect(transcript.turns[0]?.turn).toMatchObject({ calls: [], hosted: [], end: { type: "invalid" } });
-});
-
-describe("a shortened history", () => {
-  const script = [looks(2000, { usage }), { text: "A." }];
-  test.each<[string, (one: Transcript["turns"][number]) => Transcript["turns"][number]]>([
-    ["a message without a sender", (one) => ({ ...one, said: [{ message: "x" } as never] })],
-    [
-      "a result without its provenance",
-      (one) => ({
-        ...one,
-        results: one.results.map(({ callId }) => ({ callId, text: "x" }) as never),
-      }),
-    ],
-  ])("with %s is refused before it is in the journal", async (_, change) => {
-    const journal = createMemoryJournal();
-    const compact = (history: Transcript["turns"]) => history.map(change);
-    await using talk = await (
-      await runtimeOf(journal)
-    ).conversation({ model: scriptedModel(script), loop: { contextTokens: 1000, compact } });
-    await expect(talk.send("One.")).rejects.toMatchObject({ code: "option_invalid" });
-    expect(counted(await Array.fromAsync(journal.read(talk.id)), "compact")).toBe(0);
-  });
-
-  test("may say the same in other words", async () => {
-    const model = scriptedModel(script);
-    const compact = (history: Transcript["turns"]) =>
-      history.map((one) => ({ ...one, said: [{ by: "user", message: "Less." }] as const }));
-    await using talk = await (
-      await runtimeOf(createMemoryJournal())
-    ).conversation({ model, loop: { contextTokens: 1000, compact } });
-    expect((await talk.send("One.")).answer).toBe("A.");
-    expect(model.conversations.at(-1)?.at(-1)?.said).toEqual(["Less."]);
-  });
 });
 
 test("a conversation whose host ended it with open calls is continued with what the user said before them", async () => {

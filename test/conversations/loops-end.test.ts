@@ -369,6 +369,12 @@ describe("a context that is nearly full", () => {
     ["a foreign turn", (history) => history.map((one) => ({ ...one, turn: { ...one.turn } }))],
     ["another order", (history) => history.toReversed()],
     ["no results", (history) => history.map((one) => ({ ...one, results: [] }))],
+    ["a message without a sender", (history) => history.map((one) => ({ ...one, said: [{ message: "x" } as never] }))],
+    [
+      "a result without its provenance",
+      (history) =>
+        history.map((one) => ({ ...one, results: one.results.map(({ callId }) => ({ callId, text: "x" }) as never) })),
+    ],
   ])("%s is refused with a sentence", async (_, compact) => {
     await expect(run(script, { loop: { contextTokens: 1000, compact } })).rejects.toMatchObject({
       code: "option_invalid",

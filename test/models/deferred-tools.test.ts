@@ -7,7 +7,6 @@ import { makeTool } from "../gate/open-session.ts";
 import { catalogueTools } from "../tools/search/catalogue-tools.ts";
 import { anthropicWire } from "./anthropic/wire.ts";
 import { responsesWire } from "./openai/responses/wire.ts";
-import { ask } from "./provider.suite.ts";
 import { serve, type WireStep } from "./wire.ts";
 import { WIRES } from "./wires.ts";
 
@@ -57,13 +56,6 @@ describe.each(WIRES)("with %s", (name, wire) => {
     expect(report.transcript.turns[0]?.results).toMatchObject([{ found: ["billing.refund"] }]);
     const [header] = await runtime.execution(report.execution).records();
     expect(JSON.stringify(header)).not.toContain('"shown":[{"name":"billing.refund"');
-  });
-
-  test("a conversation that is taken up after a search sends the same requests", async () => {
-    await using served = await serve(wire, [SEARCH, CALL, { text: "done" }]);
-    // `ask` compares the requests of a conversation that is taken up with those that were sent.
-    const { ending } = await ask(served, { tools: TOOLS });
-    expect(ending).toEqual({ type: "answered", answer: "done" });
   });
 
   test("a search that finds nothing, and one that is refused, are answered", async () => {
