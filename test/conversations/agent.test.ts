@@ -2,12 +2,11 @@ import { expect, test, vi } from "vitest";
 import { z } from "zod";
 import { agentAsTool, createRuntime } from "../../src/index.ts";
 import { createMemoryJournal } from "../../src/journal/index.ts";
-import type { Model } from "../../src/models/index.ts";
 import type { Sandbox } from "../../src/sandboxes/index.ts";
 import { createMemorySandbox, scriptedModel, type ScriptedTurn } from "../../src/runtime/testing.ts";
 import { holdCalls, idle, makeTool } from "../gate/open-session.ts";
 import { signal } from "../support/tools.ts";
-import { checkTranscript, resultsBefore, talk } from "./talk.ts";
+import { changed, checkTranscript, resultsBefore, talk } from "./talk.ts";
 
 const both = ["direct", "programmatic"] as const;
 const direct = (changes: Parameters<typeof makeTool>[0] = {}) => makeTool({ allowedCallers: ["direct"], ...changes });
@@ -142,20 +141,12 @@ test("idempotent calls and programs keep their order, and calls of hosted progra
 test("a turn is given the number of remaining tokens", async () => {
   const asked: number[] = [];
   const script = scriptedModel([{ calls: [call("t")], usage: { inputTokens: 30, outputTokens: 10 } }, { text: "4" }]);
-  const model: Model = {
-    ...script,
-    async converse(opening) {
-      const conversation = await script.converse(opening);
-      return {
-        say: (text) => conversation.say(text),
-        answer: (results) => conversation.answer(results),
-        turn: (request) => {
-          asked.push(request.maxTokens);
-          return conversation.turn(request);
-        },
-      };
-    },
-  };
+  const model = changed(script, (conversation, { turn }) => {
+    conversation.turn = (request) => {
+      asked.push(request.maxTokens);
+      return turn(request);
+    };
+  });
   await using runtime = await createRuntime({ tools: [direct()], sandbox: createMemorySandbox() });
   await runtime.agent({ model, task: "Do it.", loop: { maxTokens: 100 } });
   expect(asked).toEqual([100, 60]);

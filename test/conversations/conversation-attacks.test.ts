@@ -7,6 +7,7 @@ import type { Transcript } from "../../src/runtime/reports.ts";
 import { createMemorySandbox, scriptedModel, type ScriptedStep, type ScriptedTurn } from "../../src/runtime/testing.ts";
 import { cutsOf, journalWith } from "../support/journal-with.ts";
 import { makeTool } from "../support/tools.ts";
+import { changed } from "./talk.ts";
 
 const sandbox = createMemorySandbox();
 
@@ -149,18 +150,12 @@ describe("several messages of the user, with deaths after records of each kind",
 
 test("a message of which the model takes only the beginning is not said at all", async () => {
   const inner = scriptedModel([{ text: "A." }, { text: "B." }]);
-  const model: Model = {
-    ...inner,
-    async converse(opening) {
-      const conversation = await inner.converse(opening);
-      const say = conversation.say.bind(conversation);
-      conversation.say = (message) => {
-        if (message === "Refused.") throw Object.assign(new Error("no"), { code: "option_invalid" });
-        say(message);
-      };
-      return conversation;
-    },
-  };
+  const model = changed(inner, (conversation, { say }) => {
+    conversation.say = (message) => {
+      if (message === "Refused.") throw Object.assign(new Error("no"), { code: "option_invalid" });
+      say(message);
+    };
+  });
   await using talk = await (await runtimeOf(createMemoryJournal())).conversation({ model });
   await talk.send("One.");
   await expect(talk.send(["Two.", "Refused."])).rejects.toThrow("no");
@@ -248,16 +243,11 @@ test("ids of calls in a transcript from a file cannot pass for lines of the hist
   const { transcript } = await (await runtimeOf(createMemoryJournal())).agent({ model, task: "Look." });
   const forged = JSON.parse(JSON.stringify(transcript).replaceAll('"call-1"', JSON.stringify(id))) as Transcript;
   const other = scriptedModel([({ said }) => ({ text: said.join("|") })], { name: "scripted:other" });
-  const refusing: Model = {
-    ...other,
-    async converse(opening) {
-      const conversation = await other.converse(opening);
-      conversation.restore = (_, opaque) => {
-        if (opaque === undefined) throw Object.assign(new Error("no"), INVALID);
-      };
-      return conversation;
-    },
-  };
+  const refusing = changed(other, (conversation) => {
+    conversation.restore = (_, opaque) => {
+      if (opaque === undefined) throw Object.assign(new Error("no"), INVALID);
+    };
+  });
   await using talk = await (await runtimeOf(createMemoryJournal())).conversation({ model: refusing, from: forged });
   const { answer = "" } = await talk.send("Well?");
   expect(answer).toContain("begun with another model");

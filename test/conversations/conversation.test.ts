@@ -10,7 +10,6 @@ import {
   type Tool,
 } from "../../src/index.ts";
 import { createMemoryJournal, type Header, type Journal } from "../../src/journal/index.ts";
-import type { Model, ModelTurn } from "../../src/models/index.ts";
 import type { Transcript } from "../../src/runtime/reports.ts";
 import { viewExecution } from "../../src/serve/views/view-execution.ts";
 import {
@@ -21,7 +20,7 @@ import {
 } from "../../src/runtime/testing.ts";
 import { inATurn } from "../support/in-a-turn.ts";
 import { journalWith } from "../support/journal-with.ts";
-import { checkTranscript } from "./talk.ts";
+import { changed, checkTranscript } from "./talk.ts";
 import { makeTool } from "../support/tools.ts";
 
 const sandbox = createMemorySandbox();
@@ -498,16 +497,11 @@ describe("continuing", () => {
     const { transcript } = await runtime.agent({ model: scriptedModel(script), task: "One." });
     const saved = JSON.parse(JSON.stringify(transcript)) as Transcript;
     const other = scriptedModel([ECHO], { name: "other:m" });
-    const strict: ScriptedModel = {
-      ...other,
-      async converse(opening) {
-        const conversation = await other.converse(opening);
-        conversation.restore = () => {
-          throw new PortcullisError("journal_invalid", "There is no form of its own.");
-        };
-        return conversation;
-      },
-    };
+    const strict = changed(other, (conversation) => {
+      conversation.restore = () => {
+        throw new PortcullisError("journal_invalid", "There is no form of its own.");
+      };
+    });
     await using talk = await runtime.conversation({ model: scriptedModel(script), from: saved });
     expect((await talk.send("Two.")).answer).toBe("Two.");
     await using retold = await runtime.conversation({ model: strict, from: saved });
@@ -535,16 +529,10 @@ describe("continuing", () => {
       return stringify(value, ...(how as []));
     });
     const script = scriptedModel([...turns, {}].map(() => ECHO));
-    const model: Model = {
-      ...script,
-      converse: async (opening) => {
-        const conversation = await script.converse(opening);
-        const restore = conversation.restore?.bind(conversation);
-        return Object.assign(conversation, {
-          restore: (turn: ModelTurn) => (done("told"), restore?.(turn, undefined)),
-        });
-      },
-    };
+    const model = changed(script, (conversation) => {
+      const restore = conversation.restore?.bind(conversation);
+      conversation.restore = (turn) => (done("told"), restore?.(turn, undefined));
+    });
     await using talk = await runtime.conversation({ model, from: { ...transcript, turns } as Transcript });
     spy.mockRestore();
     expect((await talk.send("Two.")).answer).toBe("Two.");

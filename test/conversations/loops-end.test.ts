@@ -12,7 +12,7 @@ import {
 } from "../../src/runtime/testing.ts";
 import { someOf } from "../support/all-tests.ts";
 import { cutsOf, journalWith } from "../support/journal-with.ts";
-import { checkTranscript } from "./talk.ts";
+import { changed, checkTranscript } from "./talk.ts";
 import { makeTool } from "../support/tools.ts";
 
 const sandbox = createMemorySandbox();
@@ -76,19 +76,12 @@ const isHost = (record: JournalRecord | undefined) => record?.type === "message"
 
 /** A model that notes how each of its turns may call tools. */
 function choosing(script: readonly ScriptedStep[], choices: (ToolChoice | undefined)[]): ScriptedModel {
-  const model = scriptedModel(script);
-  return {
-    ...model,
-    async converse(opening) {
-      const conversation = await model.converse(opening);
-      const turn = conversation.turn.bind(conversation);
-      conversation.turn = (request) => {
-        choices.push(request.toolChoice);
-        return turn(request);
-      };
-      return conversation;
-    },
-  };
+  return changed(scriptedModel(script), (conversation, { turn }) => {
+    conversation.turn = (request) => {
+      choices.push(request.toolChoice);
+      return turn(request);
+    };
+  });
 }
 
 const saidIn = ({
@@ -383,21 +376,14 @@ describe("a context that is nearly full", () => {
 });
 
 test("retries of the provider are journalled, and reasoning and arguments are events", async () => {
-  const inner = scriptedModel([{ text: "Yes." }]);
-  const model: Model = {
-    ...inner,
-    async converse(opening) {
-      const conversation = await inner.converse(opening);
-      const turn = conversation.turn.bind(conversation);
-      conversation.turn = async (request) => {
-        await request.onRetry?.({ attempt: 1, reason: "overloaded\u001b[31m", delayMs: 5 });
-        request.onReasoning?.("hm");
-        request.onArgument?.({ index: 0, tool: "run_program", text: "ret" });
-        return turn(request);
-      };
-      return conversation;
-    },
-  };
+  const model = changed(scriptedModel([{ text: "Yes." }]), (conversation, { turn }) => {
+    conversation.turn = async (request) => {
+      await request.onRetry?.({ attempt: 1, reason: "overloaded\u001b[31m", delayMs: 5 });
+      request.onReasoning?.("hm");
+      request.onArgument?.({ index: 0, tool: "run_program", text: "ret" });
+      return turn(request);
+    };
+  });
   const events: object[] = [];
   const { records } = await run([], { model, onEvent: (event) => events.push(event) }, () => model);
   expect(records).toContainEqual(expect.objectContaining({ type: "retry", attempt: 1, delayMs: 5 }));

@@ -8,6 +8,7 @@ import {
 import type { Transcript } from "../../src/runtime/reports.ts";
 import { readTranscript } from "../../src/conversations/from-journal/read-transcript.ts";
 import { createMemoryJournal, type JournalRecord } from "../../src/journal/index.ts";
+import type { Model, ModelConversation } from "../../src/models/index.ts";
 import {
   createMemorySandbox,
   type ScriptedModel,
@@ -39,6 +40,21 @@ export async function talk(
   const events: AgentEvent[] = [];
   const report = await runtime.agent({ model, task: "Do it.", onEvent: (event) => events.push(event), ...options });
   return { ...report, model, events, records: await Array.fromAsync(journal.read(report.execution)) };
+}
+
+/** A model whose conversations are changed before they are used. */
+export function changed<Changed extends Model>(
+  model: Changed,
+  change: (conversation: ModelConversation, said: Pick<ModelConversation, "say" | "turn">) => void,
+): Changed {
+  return {
+    ...model,
+    async converse(opening: Parameters<Model["converse"]>[0]) {
+      const conversation = await model.converse(opening);
+      change(conversation, { say: conversation.say.bind(conversation), turn: conversation.turn.bind(conversation) });
+      return conversation;
+    },
+  };
 }
 
 /** Throws for a transcript that cannot be gone on from. */

@@ -1,4 +1,3 @@
-import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { checkedMessage, ContentBudget } from "../../src/models/turn/content-parts.ts";
 import type { CallResult, ContentPart, MessagePart, Opening, UserMessage } from "../../src/models/model.ts";
@@ -9,7 +8,7 @@ import { chatWire } from "./openai/chat/wire.ts";
 import { responsesWire } from "./openai/responses/wire.ts";
 import { serve, type Wire } from "./wire.ts";
 import { geminiWire } from "./gemini/wire.ts";
-import { WIRES } from "./wires.ts";
+import { rowsOf, WIRES } from "./wires.ts";
 import { testOfAll } from "../support/all-tests.ts";
 
 const base64 = (text: string) => Buffer.from(text).toString("base64");
@@ -84,14 +83,7 @@ test("S10: the table of content in docs/models.md is what each adapter sends", a
       cells.push(await cellOf(wire, part, isResult));
     lines.push([label, ...cells]);
   }
-  const document = readFileSync(new URL("../../docs/models.md", import.meta.url), "utf8");
-  const [, table = ""] = /^(\| +content[^]*?)\n\n/m.exec(document) ?? [];
-  const rows = table.split("\n").map((line) =>
-    line
-      .split("|")
-      .slice(1, -1)
-      .map((cell) => cell.trim()),
-  );
+  const rows = rowsOf("content");
   expect(rows[0]?.slice(1)).toEqual(["`anthropic`", "`openai`", "`openai-chat`", "`gemini`"]);
   expect(rows.slice(2)).toEqual(lines);
 });

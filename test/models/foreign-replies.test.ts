@@ -9,7 +9,7 @@ import { geminiWire } from "./gemini/wire.ts";
 import { chatWire } from "./openai/chat/wire.ts";
 import { responsesWire } from "./openai/responses/wire.ts";
 import { eventText, type ServerEvent } from "./loopback.ts";
-import type { Fields, Wire, WireTurn } from "./wire.ts";
+import { type Fields, modelOfBodies, type Wire, type WireTurn } from "./wire.ts";
 import { WIRES } from "./wires.ts";
 
 /*
@@ -46,18 +46,7 @@ async function converse(wire: Wire, stream: boolean, bodies: readonly Body[]) {
       execute: (input) => made.push([name, input]),
     }),
   );
-  const model = wire.model({
-    stream,
-    retries: 0,
-    baseUrl: "http://127.0.0.1:9",
-    apiKey: wire.key,
-    fetch: async (input, init) => {
-      asked.push((await new Request(input, init).json()) as Fields);
-      const body = bodies[Math.min(asked.length, bodies.length) - 1] ?? "";
-      if (typeof body !== "string") return body.clone();
-      return new Response(body, { headers: { "content-type": stream ? "text/event-stream" : "application/json" } });
-    },
-  });
+  const model = modelOfBodies(wire, stream, bodies, (body) => asked.push(body));
   const logger = { error: () => {}, warn: (_: unknown, message: string) => void warnings.push(message) };
   await using runtime = await createRuntime({ tools, sandbox: createMemorySandbox(), logger });
   const { ending, answer, transcript, usage } = await runtime.agent({

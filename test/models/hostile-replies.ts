@@ -5,7 +5,7 @@ import type { Transcript } from "../../src/runtime/reports.ts";
 import { createMemorySandbox, scriptedModel } from "../../src/runtime/testing.ts";
 import { makeTool } from "../gate/open-session.ts";
 import { eventText as oneText, type ServerEvent } from "./loopback.ts";
-import type { Wire, WireTurn } from "./wire.ts";
+import { modelOfBodies, type Wire, type WireTurn } from "./wire.ts";
 import { runs, someOf, testOfAll } from "../support/all-tests.ts";
 
 const sandbox = createMemorySandbox();
@@ -18,21 +18,10 @@ async function askHostile(
   tools: readonly Tool[],
   before?: Transcript,
 ): Promise<Pick<AgentReport, "ending">> {
-  let at = 0;
   const answer = stream
     ? eventText(wire.events({ text: "Done." }, 99))
     : JSON.stringify(wire.json({ text: "Done." }, 99));
-  const model = wire.model({
-    stream,
-    retries: 0,
-    baseUrl: "http://127.0.0.1:9",
-    apiKey: wire.key,
-    fetch: async () => {
-      const body = replies[at] ?? answer;
-      at += 1;
-      return new Response(body, { headers: { "content-type": stream ? "text/event-stream" : "application/json" } });
-    },
-  });
+  const model = modelOfBodies(wire, stream, [...replies, answer]);
   await using runtime = await createRuntime({ tools, sandbox });
   if (!before) return await runtime.agent({ model, task: "Do it.", loop: { maxTurns: 3 } });
   await using talk = await runtime.conversation({ model, from: before });

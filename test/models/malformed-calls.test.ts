@@ -7,7 +7,7 @@ import { anthropicWire } from "./anthropic/wire.ts";
 import { geminiWire } from "./gemini/wire.ts";
 import { chatWire } from "./openai/chat/wire.ts";
 import { responsesWire } from "./openai/responses/wire.ts";
-import type { Wire } from "./wire.ts";
+import { modelOfBodies, type Wire } from "./wire.ts";
 import { WIRES } from "./wires.ts";
 
 /*
@@ -59,14 +59,7 @@ function watched() {
 
 async function askWith(wire: Wire, body: string, stream: boolean) {
   const { tools, made } = watched();
-  const model = wire.model({
-    stream,
-    retries: 0,
-    baseUrl: "http://127.0.0.1:9",
-    apiKey: wire.key,
-    fetch: async () =>
-      new Response(body, { headers: { "content-type": stream ? "text/event-stream" : "application/json" } }),
-  });
+  const model = modelOfBodies(wire, stream, [body]);
   await using runtime = await createRuntime({ tools, sandbox: createMemorySandbox() });
   const { ending, transcript } = await runtime.agent({
     model,

@@ -1,4 +1,3 @@
-import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import type { Model, ModelSettings, Opening, TurnRequest } from "../../src/models/model.ts";
 import { anthropicWire } from "./anthropic/wire.ts";
@@ -7,7 +6,7 @@ import { geminiWire } from "./gemini/wire.ts";
 import { chatWire } from "./openai/chat/wire.ts";
 import { responsesWire } from "./openai/responses/wire.ts";
 import { serve, type Wire } from "./wire.ts";
-import { WIRES } from "./wires.ts";
+import { rowsOf, WIRES } from "./wires.ts";
 
 const ANSWER = {
   type: "object",
@@ -104,14 +103,7 @@ test("S1: the table in docs/models.md is what each adapter sends", async () => {
     for (const [, wire, hosted] of COLUMNS) cells.push(await cellOf(wire, hosted, settings, bare));
     lines.push([label, ...cells]);
   }
-  const document = readFileSync(new URL("../../docs/models.md", import.meta.url), "utf8");
-  const [, table = ""] = /^(\| +setting[^]*?)\n\n/m.exec(document) ?? [];
-  const rows = table.split("\n").map((line) =>
-    line
-      .split("|")
-      .slice(1, -1)
-      .map((cell) => cell.trim()),
-  );
+  const rows = rowsOf("setting");
   expect(rows[0]?.slice(1)).toEqual(COLUMNS.map(([name]) => name));
   expect(rows.slice(2)).toEqual(lines);
 });

@@ -165,6 +165,29 @@ function faulty(wire: Wire, { fault, status = 500, headers }: WireFault, asked: 
   }
 }
 
+/** A model behind replies that are sent as they are, the last one again and again. */
+export function modelOfBodies(
+  wire: Wire,
+  stream: boolean,
+  bodies: readonly (string | Response)[],
+  onAsked: (body: Fields) => void = () => {},
+): Model {
+  let at = 0;
+  return wire.model({
+    stream,
+    retries: 0,
+    baseUrl: "http://127.0.0.1:9",
+    apiKey: wire.key,
+    fetch: async (input, init) => {
+      onAsked((await new Request(input, init).json()) as Fields);
+      const body = bodies[Math.min(at, bodies.length - 1)] ?? "";
+      at += 1;
+      if (typeof body !== "string") return body.clone();
+      return new Response(body, { headers: { "content-type": stream ? "text/event-stream" : "application/json" } });
+    },
+  });
+}
+
 export type Fields = Readonly<Record<string, unknown>>;
 
 export function without(fields: Fields, ...names: readonly string[]): Fields {

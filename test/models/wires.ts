@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { anthropicWire } from "./anthropic/wire.ts";
 import { geminiWire } from "./gemini/wire.ts";
 import { chatWire } from "./openai/chat/wire.ts";
@@ -11,3 +12,13 @@ export const WIRES: readonly (readonly [name: string, wire: Wire])[] = [
   ["OpenAI Chat Completions", chatWire],
   ["Gemini", geminiWire],
 ];
+
+/** The rows of the table of docs/models.md that begins with this word. */
+export function rowsOf(word: string): readonly string[][] {
+  const document = readFileSync(new URL("../../docs/models.md", import.meta.url), "utf8");
+  const [, table = ""] = new RegExp(`^(\\| +${word}[^]*?)\\n\\n`, "m").exec(document) ?? [];
+  return table
+    .split("\n")
+    .map((line) => line.split("|").slice(1, -1))
+    .map((cells) => cells.map((cell) => cell.trim()));
+}

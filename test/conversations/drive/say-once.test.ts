@@ -4,6 +4,7 @@ import { createMemorySandbox, scriptedModel } from "portcullis/testing";
 import { expect, test } from "vitest";
 import { interrupted } from "../../../src/conversations/drive/interruption.ts";
 import { payTool, makeTool } from "../../support/tools.ts";
+import { changed } from "../talk.ts";
 
 const echo = scriptedModel(
   Array.from({ length: 20 }, () => ({ said }) => ({ text: `heard ${said.at(-1)}` })),
@@ -150,18 +151,12 @@ test("a host that dies before the answer has said the message: `onSaid` tells so
 });
 
 test("a message that the model does not take is not said, and the conversation goes on with another one", async () => {
-  const refusing = {
-    ...echo,
-    converse: async (opening: Parameters<typeof echo.converse>[0]) => {
-      const conversation = await echo.converse(opening);
-      const say = conversation.say.bind(conversation);
-      conversation.say = (message) => {
-        if (message === "bad") throw Object.assign(new Error("no"), { code: "option_invalid" });
-        say(message);
-      };
-      return conversation;
-    },
-  };
+  const refusing = changed(echo, (conversation, { say }) => {
+    conversation.say = (message) => {
+      if (message === "bad") throw Object.assign(new Error("no"), { code: "option_invalid" });
+      say(message);
+    };
+  });
   await using runtime = await open();
   await runtime.execution("chat").send("one", { model: refusing });
   for (const id of ["chat", "new"]) {
