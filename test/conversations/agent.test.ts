@@ -80,6 +80,22 @@ test("a program that is not text gets a result that says so, and nothing runs", 
   ]);
 });
 
+test("calls that their turn did not allow get the reason as their result, and are journalled as refused", async () => {
+  let ran = 0;
+  const tool = makeTool({ allowedCallers: both, execute: () => (ran += 1) });
+  const forbidden = "This turn allowed no calls.";
+  const calls = [
+    { type: "tool_call", id: "c1", tool: "t", caller: "direct", inputText: "{}", forbidden },
+    { type: "program_call", id: "c2", source: "return tools.t({});", forbidden },
+  ] as const;
+  const talked = await talk([{ calls }, { text: "No." }], { tools: [tool], programs: "local" });
+  expect(resultsBefore(talked, 1).map(({ text, isError }) => [text, isError])).toEqual(
+    Array(2).fill([forbidden, true]),
+  );
+  const records = talked.records.filter(({ type }) => type === "call");
+  expect([ran, records]).toMatchObject([0, [{ call: "c1", decision: "refused" }]]);
+});
+
 test("calls whose effect depends on their input are in order only where they change something", async () => {
   const order: string[] = [];
   const http = makeTool({

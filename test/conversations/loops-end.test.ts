@@ -265,6 +265,17 @@ describe("an answer with a schema", () => {
     },
   );
 
+  test("whose schema never ends is left when the conversation is cancelled", async () => {
+    const controller = new AbortController();
+    const answer = z.number().refine(() => {
+      queueMicrotask(() => controller.abort());
+      return new Promise<boolean>(() => {});
+    });
+    await using runtime = await createRuntime({ tools: [], sandbox });
+    const options = { model: scriptedModel([{ text: "1" }]), task: "t", signal: controller.signal, answer };
+    expect((await runtime.agent(options)).ending).toMatchObject({ type: "cancelled" });
+  });
+
   test("that does not fit twice ends the conversation", async () => {
     const { report } = await run([{ text: "2" }, { text: '{"total":[]}' }, { text: "No." }], { answer: schema });
     expect(report.ending).toMatchObject({ type: "answer_invalid", answer: '{"total":[]}' });
