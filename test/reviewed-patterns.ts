@@ -43,8 +43,6 @@ export const REVIEWED_PATTERNS: Readonly<Record<string, readonly string[]>> = {
     String.raw`/^(?:\s*-(?:\s|$)|\s*(?:#|$))/`,
     String.raw`/^\s*(?:#|$)/`,
     String.raw`/^([A-Za-z][\w-]{0,63}):(?=\s|$)(.*)$/s`,
-    String.raw`/^\s*\{\s*"code"\s*:\s*"/`,
-    String.raw`/[^"\\]+|\\(?:u[\da-f]{4}|[^u])/giy`,
     String.raw`/^[|>][+-]?$/`,
     String.raw`/(?:(?:\s|\\[nr])*[A-Z][A-Za-z-]{1,30}: [^\n\\]{0,200}){0,8}(?:(?:\s|\\[nr])*[A-Za-z0-9+/=]{20,})*(?:(?:\s|\\[nr])*[A-Za-z0-9+/=]{1,76}(?=[\s\\]*$))?/y`,
     String.raw`/(?:[*+?]|\{(\d+)(,(\d*))?\})\??/uy`,
