@@ -14,6 +14,8 @@ export interface Shape {
   readonly seen: number;
   /** How many of them were of each kind, of those that were looked at. */
   readonly kinds: ReadonlyMap<Kind, number>;
+  /** Whether there were more than `MAX_KINDS` kinds. Nothing else is known then. */
+  readonly isAny?: boolean;
   /** Of all items of the lists. */
   readonly items?: Shape | undefined;
   readonly fields?: ReadonlyMap<string, Shape> | undefined;
@@ -27,6 +29,8 @@ export interface Shape {
 export const MAX_FIELDS = 200;
 /** Objects within each other, the outermost included. */
 export const MAX_LEVELS = 4;
+/** Kinds of the values at one place; whole numbers and others are one. */
+const MAX_KINDS = 4;
 /** Names of one object. With more of them, they are data. */
 const MAX_NAMES = 64;
 /** Lists directly within each other. */
@@ -128,9 +132,13 @@ function mapped(
 
 function join(a: Shape | undefined, b: Shape | undefined): Shape | undefined {
   if (!a || !b) return a ?? b;
+  const seen = a.seen + b.seen;
+  const kinds = sums(a.kinds, b.kinds);
+  const number = kinds.size - (kinds.has("integer") && kinds.has("number") ? 1 : 0);
+  if (a.isAny || b.isAny || number > MAX_KINDS) return { seen, kinds: new Map(), isAny: true };
   return {
-    seen: a.seen + b.seen,
-    kinds: sums(a.kinds, b.kinds),
+    seen,
+    kinds,
     items: join(a.items, b.items),
     ...mapped(joinFields(a.fields, b.fields), join(a.others, b.others), (a.isMap ?? false) || (b.isMap ?? false)),
   };
@@ -167,11 +175,11 @@ export function fieldsIn({ items, fields, others }: Shape): number {
 }
 
 function upTo(shape: Shape, levels: number): Shape {
-  const { seen, kinds, isMap, ...inner } = shape;
+  const { seen, kinds, isMap, isAny, ...inner } = shape;
   const items = inner.items && upTo(inner.items, levels);
-  if (levels === 0) return { seen, kinds, items };
+  if (levels === 0) return { seen, kinds, isAny, items };
   const fields = inner.fields && new Map([...inner.fields].map(([name, of]) => [name, upTo(of, levels - 1)]));
-  return { seen, kinds, isMap, items, fields, others: inner.others && upTo(inner.others, levels - 1) };
+  return { seen, kinds, isMap, isAny, items, fields, others: inner.others && upTo(inner.others, levels - 1) };
 }
 
 export function namesIn(shape: Shape): readonly string[] {

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { createRuntime } from "../../../src/runtime/create-runtime.ts";
 import { createMemorySandbox } from "../../../src/sandboxes/memory-sandbox.ts";
 import { countTokens } from "../../../src/tools/count-tokens.ts";
-import { type DeclarationOptions, declareTools } from "../../../src/tools/declarations/declarations.ts";
+import { type DeclarationOptions, declareTools, toolStub } from "../../../src/tools/declarations/declarations.ts";
 import { defineTool } from "../../../src/tools/define-tool.ts";
 import type { JsonSchema } from "../../../src/tools/json-schema/json-schema.ts";
 import { jsonSchema } from "../../../src/tools/schema.ts";
@@ -34,21 +34,13 @@ function listTool(name: string, parts: Parts = {}): Tool {
 const words = (count: number) => Array.from({ length: count }, (_, index) => `word${index}`).join(" ");
 
 test("a tool is one line: how it is called, what it takes, what it returns, what it is for", () => {
+  expect(declareTools([])).toBe("");
+  expect(declareTools([listTool("crm.list")], { language: "python" })).toBe(
+    'await tools.crm.list(*, owner: str /* Whose */, filter: {"year": float} = ...) -> list[{"id": str, "parts": list[{"sum": float}]}] # Lists crm.list',
+  );
   expect(declareTools([listTool("crm.list")])).toBe(
     "tools.crm.list(input: { owner: string /* Whose */, filter?: { year: number } }): Promise<{ id: string, parts: { sum: number }[] }[]> // Lists crm.list",
   );
-});
-
-test("a tool without an output schema returns unknown", () => {
-  const tool = defineTool({
-    name: "a",
-    description: "Does it",
-    inputSchema: z.object({}),
-    allowedCallers: ["programmatic"],
-    effect: "write",
-    execute: () => null,
-  });
-  expect(declareTools([tool])).toBe("tools.a(input: {}): Promise<unknown> // Does it");
 });
 
 test("a tool that streams is declared by the type of an item", () => {
@@ -68,6 +60,7 @@ test("a name in another script is written as a path, in Python where every versi
   const [bmp, newer] = ["m.查询天气", "m.\u{32e8e}"].map((name) => listTool(name)) as [Tool, Tool];
   expect(declareTools([bmp])).toMatch(/^tools\.m\.查询天气\(/);
   expect(declareTools([bmp], { language: "python" })).toMatch(/^await tools\.m\.查询天气\(/);
+  expect(declareTools([listTool("mail.from")], { language: "python" })).toMatch(/^await tools\["mail\.from"\]\(/);
   expect(declareTools([newer], { language: "python" })).toMatch(/^await tools\["m\.\u{32e8e}"\]\(/u);
 });
 
@@ -119,12 +112,6 @@ test.each<[Tool["inputSchema"], string, string]>([
   expect(declareTools([takes(input)], { language: "python" })).toContain(`(*, ${python}`);
 });
 
-test("no tools are no lines, and many are one line each, in their order", () => {
-  expect(declareTools([])).toBe("");
-  const lines = declareTools(["a", "b.c", "b.d"].map((name) => listTool(name))).split("\n");
-  expect(lines.map((line) => line.slice(0, line.indexOf("(")))).toEqual(["tools.a", "tools.b.c", "tools.b.d"]);
-});
-
 test.each([
   "two\nlines",
   "a comment's end */ process.exit()",
@@ -159,12 +146,6 @@ function firstLineAt(budgetTokens: number): string {
   return declareTools(many, { budgetTokens }).split("\n")[0] ?? "";
 }
 
-test("for Python a tool is one line too: how it is awaited, its named fields, what it returns", () => {
-  expect(declareTools([listTool("crm.list")], { language: "python" })).toBe(
-    'await tools.crm.list(*, owner: str /* Whose */, filter: {"year": float} = ...) -> list[{"id": str, "parts": list[{"sum": float}]}] # Lists crm.list',
-  );
-});
-
 test.each<[string, JsonSchema, string]>([
   ["nothing", { type: "object", properties: {} }, "await tools.a()"],
   ["nothing known", { type: "object" }, "await tools.a(input: dict[str, Any])"],
@@ -198,10 +179,6 @@ test.each<[string, JsonSchema, string]>([
   expect(declareTools([tool], { language: "python" })).toBe(`${declared} -> Any # Does it`);
 });
 
-test("a tool whose name Python cannot write is reached by brackets", () => {
-  expect(declareTools([listTool("mail.from")], { language: "python" })).toMatch(/^await tools\["mail\.from"\]\(/);
-});
-
 test("for Python the same is left out for want of room, and said in a comment of its own", () => {
   const said = [8000, 2500, 1500, 900, 600, 300, 100, 60].map((budgetTokens) => {
     const text = declareTools(many, { language: "python", budgetTokens });
@@ -223,21 +200,11 @@ test("the less room there is, the more is left out, and the first line says in w
   expect(said.map((line) => line.startsWith("// "))).toEqual(said.map((_, index) => index > 0));
 });
 
-test.each([4000, 2500, 1500, 900, 600, 300, 100, 60])(
-  "what fits into %i tokens is not more than that",
-  (budgetTokens) => {
-    expect(countTokens(declareTools(many, { budgetTokens }))).toBeLessThanOrEqual(budgetTokens);
-  },
-);
-
 test("where not even all names fit, some do, and the others are counted", () => {
   const [first = "", ...lines] = declareTools(many, { budgetTokens: 100 }).split("\n");
   expect(lines.length).toBeGreaterThan(5);
   expect(lines).toEqual(many.slice(0, lines.length).map(({ name }) => `tools.${name}(input)`));
   expect(first).toContain(`${20 - lines.length} of 20 tools`);
-});
-
-test("a budget that holds no tool at all still says that they are missing", () => {
   expect(declareTools(many, { budgetTokens: 1 })).toContain("20 of 20 tools");
 });
 
@@ -374,4 +341,13 @@ test("the names that each of 900 fields requires are read for some of them, and 
   const declared = declareTools([toolOfMany(definition)], { budgetTokens: 10_000_000 });
   expect(declared.split("{ n1: string, n2: string }").length).toBeLessThan(5);
   expect(declared).toContain("p899?: unknown");
+});
+
+test.each(["javascript", "python"] as const)("the stub of a tool in %s is short, however much it takes", (language) => {
+  const stub = toolStub(listTool("crm.list", { fieldDescription: words(40) }), language);
+  expect(stub).toContain("word20");
+  expect(stub).not.toContain("Lists");
+  const wide = toolStub(toolOfMany({ type: "object", properties: { a: { type: "string" } } }), language);
+  expect(wide.length).toBeLessThanOrEqual(1200);
+  expect(wide).toMatch(/tools\.wide\(/);
 });

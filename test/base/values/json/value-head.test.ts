@@ -127,37 +127,10 @@ test("fields whose names are cut still count each", async () => {
 
 test("what is no plain JSON is no value", async () => {
   const deep = `${"[".repeat(102)}${"]".repeat(102)}`;
-  for (const text of [
-    "",
-    " ",
-    "[",
-    "{",
-    "]",
-    "[1",
-    "[1,",
-    "[1}",
-    "[,]",
-    "[1,]",
-    "1 2",
-    "[]]",
-    "{1:2}",
-    '{"a"}',
-    '{"a":}',
-    '{"a" "b"}',
-    '"a',
-    '"a\\"',
-    '"a\\',
-    '"\\q"',
-    `"\\q${"x".repeat(10_000)}"`,
-    `"${"x".repeat(10_000)}`,
-    `"${"x".repeat(10_000)}\\"`,
-    "undefined",
-    "[01]",
-    '{"__proto__":1}',
-    '{"\\u005f_proto__":1}',
-    deep,
-    `[1,${deep}]`,
-  ])
+  const short = String.raw`[ { ] [1 [1, [1} [,] [1,] [1,2 [01] []] {1:2} {"a"} {"a":} "a "a\" "a\ "\q" undefined {"__proto__":1} {"\u005f_proto__":1}`;
+  const x = "x".repeat(10_000);
+  const long = [`"\\q${x}"`, `"${x}`, `"${x}\\"`, `"${x.repeat(5)}\\q${x.repeat(5)}"`, deep, `[1,${deep}]`];
+  for (const text of ["", " ", "1 2", '{"a" "b"}', ...short.split(" "), ...long])
     expect(await readHead(text, 1000), text).toBeUndefined();
   for (const text of ["[1,[", "[1,{", "[1,[[]", '[1,"a', "[1,[}", "[1,2}", '{"a":1,"b":[}]'])
     expect(await readHead(text, 0), text).toBeUndefined();
@@ -203,10 +176,6 @@ test("of a long text the beginning, the end and the length are read, wherever it
   const alone = await readHead(JSON.stringify(long), 100);
   expect(alone?.texts?.get(undefined)?.get("")).toMatchObject({ length: long.length });
   expect((await readHead(JSON.stringify("x".repeat(1000)), 100))?.texts).toBeUndefined();
-});
-
-test("a long text whose middle is no JSON is not read", async () => {
-  expect(await readHead(`"${"x".repeat(50_000)}\\q${"x".repeat(50_000)}"`, 100)).toBeUndefined();
 });
 
 test("the JSON of a schema's value is made once, however often it is shown, and of a long text only its beginning", () => {
