@@ -11,7 +11,7 @@ import type { CallLine } from "./call-line.ts";
 import type { EarlierCall } from "./reuse/earlier-calls.ts";
 import type { ParentCall, WorkScope } from "./work-scope.ts";
 import type { CallIdentity, OpenCall } from "./open-call.ts";
-import type { Streamed } from "./streams/stream-news.ts";
+import type { Streamed } from "./streams/stream-reader.ts";
 import type { CallSpans } from "./telemetry/telemetry.ts";
 
 /** Stands for the name of an unknown tool if texts are redacted. */

@@ -11,9 +11,7 @@ import { earlierOf, type GateLog, isOfSurface } from "./call-ledger.ts";
 import { type EarlierCall, isAnswered } from "./reuse/earlier-calls.ts";
 import { StandIns } from "./reuse/stand-ins.ts";
 import { askApproval, detailsOf, toolAbout } from "./approve/approval.ts";
-import { askQuestion } from "./approve/ask-question.ts";
-import { mayBeHeld, ruleOn, type Rules } from "./approve/rule-on.ts";
-import { GrantedCalls } from "./approve/grants.ts";
+import { askQuestion, mayBeHeld, ruleOn, type Rules } from "./approve/rule-on.ts";
 import type { CallRunner, RunnerParts } from "./run/call-runner.ts";
 import type { Arrival, OutsideRecord } from "./approve/call-waits.ts";
 import type { WorkScope } from "./work-scope.ts";
@@ -51,13 +49,11 @@ export interface StepsParts extends Omit<RunnerParts, "contextOf">, Rules {
  */
 export class CallSteps {
   readonly #parts: StepsParts;
-  readonly #granted: GrantedCalls;
   readonly #standIns: StandIns | undefined;
 
   constructor(parts: StepsParts) {
     this.#parts = parts;
-    const { earlier, ledger, remembered } = parts;
-    this.#granted = new GrantedCalls(remembered.grants, ledger);
+    const { earlier } = parts;
     this.#standIns = earlier && new StandIns({ ...parts, earlier });
   }
 
@@ -221,11 +217,7 @@ export class CallSteps {
     const { tenant, context, approve } = scope;
     const grants = remembered.grants.leftFor(call.tool);
     const grantsLeft = remembered.grants.left;
-    const about = {
-      ...toolAbout(call, call.decided.effect),
-      policy: call.decided.policy,
-      ...(grants.length === 0 ? {} : { grants }),
-    };
+    const about = { ...toolAbout(call), policy: call.decided.policy, grants: grants.length > 0 ? grants : undefined };
     const shown = { ...call.shownInput(), inputDigest };
     const request = { execution, ...identity, ...about, ...shown, grantsLeft, tenant, context, signal };
     const onGrant = (callId: string) => remembered.grants.takePlace(callId);
@@ -275,10 +267,9 @@ export class CallSteps {
     const first = calls.waits.arrived(identity.callId);
     if (first) return this.#follow(call, first);
     const known = remembered.of(tool, inputDigest);
-    if (!known) return this.#granted.take(call)?.then((record) => this.#unlessFirst(call, record));
+    if (!known) return remembered.grants.take(call, ledger)?.then((record) => this.#unlessFirst(call, record));
     const { by, note } = detailsOf(known);
-    const words = { ...(by === undefined ? {} : { by }), ...(note === undefined ? {} : { note }) };
-    const approval = { type: known.allow ? "approved" : "denied", ...words } as const;
+    const approval = { type: known.allow ? "approved" : "denied", by, note } as const;
     const { record, done } = ledger.approved(identity, approval, { remembered: known.call });
     return done.then(() => this.#unlessFirst(call, record));
   }
@@ -304,13 +295,13 @@ export class CallSteps {
   }
 
   *#letThrough(tool: string, decided: string): SlicedWork<void> {
-    const { calls } = this.#parts;
+    const { calls, ledger, remembered } = this.#parts;
     for (const held of calls.waits.heldOf(tool)) {
       const { callId } = held.identity;
       const isHeld = held.decided.approval?.type === "held" && !held.decided.isUnknown && !calls.isGone(held);
       if (callId === decided || !isHeld || calls.waits.arrived(callId)) continue;
       // If the journal fails here, it also refuses the records that follow, and the call rejects with that.
-      this.#granted.take(held)?.then(
+      remembered.grants.take(held, ledger)?.then(
         (record) => calls.waits.take(record),
         () => {},
       );

@@ -117,10 +117,7 @@ async function answerAfter(items: HostItems, answer: Answer | undefined): Promis
 async function answerOf(answer: Answer | undefined, { share }: GateSession): Promise<CallAnswer> {
   const text = answer?.ok ? answer.text : answer?.value;
   const value = text === undefined ? undefined : await share.lane.run(() => JSON.parse(text) as unknown);
-  const beside = {
-    ...(answer?.parts && { parts: answer.parts }),
-    ...(answer?.from !== undefined && { from: answer.from }),
-  };
+  const beside = { parts: answer?.parts, from: answer?.from };
   if (answer?.ok) return { ok: true, value, ...beside };
   return { ...failureOf(answer), ...(value === undefined ? {} : { value }), ...beside };
 }

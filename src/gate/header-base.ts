@@ -31,13 +31,13 @@ export function headerBase(
     format: JOURNAL_FORMAT,
     execution,
     tenant,
-    ...(owner ? { owner } : {}),
+    owner,
     startedAt: now(),
     tools: tools.map(recordedTool),
     limits,
-    ...(named.length > 0 ? { policies: named } : {}),
+    policies: named.length > 0 ? named : undefined,
     versions: { node: process.versions.node, ...versions, ...answering(tools) },
-    ...(above ? { parent: { execution: above.execution, call: above.callId } } : {}),
+    parent: above && { execution: above.execution, call: above.callId },
     ...(trace === undefined ? {} : { trace }),
   };
 }

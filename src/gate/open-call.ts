@@ -17,8 +17,7 @@ import { CallEnd } from "./call-end.ts";
 import { digestOfShown, type ShownInput } from "./admit/read-input.ts";
 import type { EarlierCall } from "./reuse/earlier-calls.ts";
 import type { StreamPast } from "./streams/past-items.ts";
-import type { Streamed } from "./streams/stream-news.ts";
-import type { OpenStream, StreamReader } from "./streams/stream-reader.ts";
+import type { OpenStream, Streamed, StreamReader } from "./streams/stream-reader.ts";
 
 export interface CallRequest {
   /** Unique in the session. */
@@ -133,8 +132,9 @@ export class OpenCall {
   /** For the operator: what went wrong beside the call, like the tool's `approval` function, or a question of its handler that had no answer. The call went on. */
   noticed: unknown;
   /** Set if the call was dropped. Resolves once the journal holds that record. */
-  #dropped: Promise<unknown> | undefined;
-  #approvalWait: WaitedTime | undefined;
+  dropped: Promise<unknown> | undefined;
+  /** How long the work that its handler started waited for approvals alone. The handler's own time does not count it. */
+  readonly approvalWait = new WaitedTime();
   #inputText: string;
   #shown: ShownInput | undefined;
   /** Whether a record says what was made of the input. */
@@ -225,19 +225,6 @@ export class OpenCall {
     return this.handling.started || this.over.hasSignal;
   }
 
-  get dropped(): Promise<unknown> | undefined {
-    return this.#dropped;
-  }
-
-  /** How long the work that its handler started waited for approvals alone. The handler's own time does not count it. */
-  get approvalWait(): WaitedTime {
-    return (this.#approvalWait ??= new WaitedTime());
-  }
-
-  get approvalMs(): number {
-    return this.#approvalWait?.ms ?? 0;
-  }
-
   /** Of a stream: what has left to its reader so far, also by earlier drivers. */
   get given(): Streamed | undefined {
     const { stream, streamed } = this.handling;
@@ -270,7 +257,7 @@ export class OpenCall {
    */
   end(reason: string | Error, dropped?: Promise<unknown>): void {
     if (this.isOver) return;
-    this.#dropped = dropped;
+    this.dropped = dropped;
     // A running handler may still read its idempotency key, which needs the digest.
     if (this.handling.started) void this.sentDigest;
     this.#inputText = "";

@@ -3,7 +3,7 @@ import { FAILURE_CODES, type FailureCode, REFUSAL_CODES, type RefusalCode } from
 import { dueAt } from "../../gate/approve/call-waits.ts";
 import type { CallLine, CallOutcome } from "../../gate/call-line.ts";
 import type { StandIn } from "../../gate/reuse/earlier-calls.ts";
-import type { Streamed } from "../../gate/streams/stream-news.ts";
+import { shapeOfStream, type Streamed } from "../../gate/streams/stream-reader.ts";
 import type {
   AnsweredRecord,
   CallRecord,
@@ -15,7 +15,6 @@ import type {
   RetryRecord,
 } from "../../journal/record.ts";
 import type { Caller, Effect } from "../../tools/tool.ts";
-import { shapeOfStream } from "../../gate/streams/stream-reader.ts";
 
 /**
  * What records mean for a call. Drivers, reports, lists, views, events and the command line all read a call by the

@@ -130,13 +130,13 @@ function ownOf(answer: object, name: string): unknown {
 export function detailsOf(decision: object): DecisionDetails {
   const [by, note] = [ownOf(decision, "by"), ownOf(decision, "note")];
   return {
-    ...(typeof by === "string" ? { by: by.slice(0, BY_LENGTH) } : {}),
-    ...(typeof note === "string" ? { note: note.slice(0, NOTE_LENGTH) } : {}),
-    ...(ownOf(decision, "remember") === "execution" ? { remember: "execution" } : {}),
+    by: typeof by === "string" ? by.slice(0, BY_LENGTH) : undefined,
+    note: typeof note === "string" ? note.slice(0, NOTE_LENGTH) : undefined,
+    remember: ownOf(decision, "remember") === "execution" ? "execution" : undefined,
   };
 }
 
 /** What an approver is told of the tool of a call. */
-export function toolAbout({ tool: { source, description } }: { readonly tool: Tool }, effect: Effect) {
-  return { effect, source, description };
+export function toolAbout({ tool, decided }: { readonly tool: Tool; readonly decided: { readonly effect: Effect } }) {
+  return { effect: decided.effect, source: tool.source, description: tool.description };
 }

@@ -74,11 +74,7 @@ export function readGrant(place: string, given: unknown, input: unknown): Grant 
   const missing = Object.keys(sums ?? {}).find((pointer) => !isSummable(valueAt(input, keysOf(pointer))));
   if (missing !== undefined)
     throw optionError(`${place}.sums`, "pointers to numbers in the input of the call that is decided", missing);
-  return {
-    ...(calls === undefined ? {} : { calls }),
-    ...(sums === undefined ? {} : { sums: { ...sums } }),
-    ...(untilMs === undefined ? {} : { untilMs }),
-  };
+  return { calls, sums: sums && { ...sums }, untilMs };
 }
 
 /** The error about one grant more than an execution may have. */

@@ -19,6 +19,11 @@ export interface RememberedDecision {
   readonly decision: DecisionRecord;
 }
 
+interface Taken {
+  readonly granted: Granted;
+  readonly by: string | undefined;
+}
+
 interface OpenGrant {
   readonly origin: RememberedDecision;
   readonly terms: Grant;
@@ -37,7 +42,9 @@ export class Grants {
   /** Ids of the calls whose decisions have a grant, or are about to be written with one. */
   readonly #givers = new Set<string>();
   /** What calls have taken, by their ids. */
-  readonly #taken = new Map<string, { readonly granted: Granted; readonly by: string | undefined }>();
+  readonly #taken = new Map<string, Taken>();
+  /** By the call's id, until the journal holds the decision. */
+  readonly #granting = new Map<string, Promise<DecisionRecord>>();
   readonly #entries: RememberedDecision[] = [];
 
   /** Grants and uses, in their order. */
@@ -83,28 +90,35 @@ export class Grants {
     return this.#taken.has(callId) || this.#find(tool, inputText) !== undefined;
   }
 
-  /** Takes a call's part of a grant that it fits; undefined if there is none. The same call takes once. */
-  take(
-    tool: Tool,
-    callId: string,
-    inputText: string,
-  ): { readonly granted: Granted; readonly by: string | undefined } | undefined {
-    const before = this.#taken.get(callId);
+  /**
+   * Takes a call's part of a grant, and writes that to the journal; undefined if the call fits none. The same call takes and
+   * writes once. Resolves with the decision once the journal holds it, and rejects if the journal does.
+   */
+  take({ identity, tool, shownText }: OpenCall, ledger: CallLedger): Promise<DecisionRecord> | undefined {
+    const { callId } = identity;
+    const before = this.#granting.get(callId);
     if (before) return before;
+    const taken = this.#taken.get(callId) ?? this.#takeFirst(tool, callId, shownText);
+    if (!taken) return undefined;
+    const { by, granted } = taken;
+    const { record, done } = ledger.approved(identity, { type: "approved", by }, { granted });
+    const { name, execute: handler } = tool;
+    this.#entries.push({ tool: name, definition: toolDigest(tool), handler, inputDigest: "", decision: record });
+    const granting = done.then(() => record);
+    this.#granting.set(callId, granting);
+    void granting.catch(() => {}).then(() => this.#granting.delete(callId));
+    return granting;
+  }
+
+  #takeFirst(tool: Tool, callId: string, inputText: string): Taken | undefined {
     const found = this.#find(tool, inputText);
     if (!found) return undefined;
     const { call, by } = found.grant.origin.decision;
     const sums = found.amounts.size > 0 ? { sums: Object.fromEntries(found.amounts) } : {};
     use(found.grant, sums);
-    const granted: Granted = { call, ...sums, left: leftOf(found.grant) };
-    this.#taken.set(callId, { granted, by });
-    return { granted, by };
-  }
-
-  /** Keeps the decision by which a call has taken its part, for `all`. */
-  keep(tool: Tool, decision: DecisionRecord): void {
-    const { name, execute: handler } = tool;
-    this.#entries.push({ tool: name, definition: toolDigest(tool), handler, inputDigest: "", decision });
+    const taken: Taken = { granted: { call, ...sums, left: leftOf(found.grant) }, by };
+    this.#taken.set(callId, taken);
+    return taken;
   }
 
   /** What is left of the grants for calls of a tool. */
@@ -167,9 +181,9 @@ function use(grant: OpenGrant, { sums = {} }: Pick<Granted, "sums">): void {
 function leftOf({ terms, sums, calls }: OpenGrant): Granted["left"] {
   const left = [...sums].map(([pointer, sum]) => [pointer, sum > 0n ? Number(`${sum}e-${PLACES}`) : 0] as const);
   return {
-    ...(terms.calls !== undefined && { calls: Math.max(0, calls) }),
-    ...(terms.sums && { sums: Object.fromEntries(left) }),
-    ...(terms.untilMs !== undefined && { untilMs: terms.untilMs }),
+    calls: terms.calls && Math.max(0, calls),
+    sums: terms.sums && Object.fromEntries(left),
+    untilMs: terms.untilMs,
   };
 }
 
@@ -181,37 +195,4 @@ function exact(amount: number): bigint {
   const [, digits = "0", fraction = "", exponent = "0"] =
     /^(-?\d+)(?:\.(\d+))?(?:e([+-]\d+))?$/.exec(String(amount)) ?? [];
   return BigInt(digits + fraction) * 10n ** BigInt(PLACES + Number(exponent) - fraction.length);
-}
-
-/** Lets calls take their part of a grant, and writes that to the journal. */
-export class GrantedCalls {
-  readonly #grants: Grants;
-  readonly #ledger: CallLedger;
-  /** By the call's id, until the journal holds the decision. */
-  readonly #granting = new Map<string, Promise<DecisionRecord>>();
-
-  constructor(grants: Grants, ledger: CallLedger) {
-    this.#grants = grants;
-    this.#ledger = ledger;
-  }
-
-  /**
-   * Takes a call's part of a grant; undefined if it fits none. The same call takes and writes once. Resolves with the decision
-   * once the journal holds it, and rejects if the journal does.
-   */
-  take({ identity, tool, shownText }: OpenCall): Promise<DecisionRecord> | undefined {
-    const { callId } = identity;
-    const before = this.#granting.get(callId);
-    if (before) return before;
-    const taken = this.#grants.take(tool, callId, shownText);
-    if (!taken) return undefined;
-    const { by, granted } = taken;
-    const approval = { type: "approved", ...(by === undefined ? {} : { by }) } as const;
-    const { record, done } = this.#ledger.approved(identity, approval, { granted });
-    this.#grants.keep(tool, record);
-    const granting = done.then(() => record);
-    this.#granting.set(callId, granting);
-    void granting.catch(() => {}).then(() => this.#granting.delete(callId));
-    return granting;
-  }
 }

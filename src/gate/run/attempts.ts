@@ -29,9 +29,9 @@ export async function runAttempts(
   let own = input;
   let leftMs = call.tool.timeoutMs;
   for (;;) {
-    const begunAt = monotonic() - call.approvalMs;
+    const begunAt = monotonic() - call.approvalWait.ms;
     const handled = await runHandler(call, own, context, leftMs);
-    leftMs -= monotonic() - call.approvalMs - begunAt;
+    leftMs -= monotonic() - call.approvalWait.ms - begunAt;
     if (handled instanceof Returned || !isRepeated(call, handled, retry)) return handled;
     // A random part spreads the attempts of calls that failed together.
     const delayMs = retry.delayMs * 2 ** (call.handling.attempt - 1) * (1 - Math.random() / 4);

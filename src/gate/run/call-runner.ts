@@ -114,7 +114,7 @@ export class CallRunner {
     ledger.reused(call, earlier);
     const display = await reader.display(earlier);
     const { partsLeftOut, named } = answer;
-    handling.beside = { partsLeftOut, ...(named && { named }), ...(display === undefined ? {} : { display }) };
+    handling.beside = { partsLeftOut, named, display };
     if (!answer.isStream) return this.#answerWith(call, new StoredText(answer, () => reader.value(earlier)));
     if (calls.isGone(call)) return undefined;
     const handled = await inContext(() => this.#give(call, reader.items(earlier), true));
@@ -239,9 +239,9 @@ export class CallRunner {
     const { handling, identity, tool } = call;
     const known = keptNames(names);
     const said = {
-      ...(known.length > 0 && { named: known.map((address) => nameDigest(tool, address)) }),
-      ...(display === undefined ? {} : { display: displayText(display) }),
-      ...(source === undefined ? {} : { from: keptSource(source) }),
+      named: known.length > 0 ? known.map((address) => nameDigest(tool, address)) : undefined,
+      display: display === undefined ? undefined : displayText(display),
+      from: source === undefined ? undefined : keptSource(source),
     };
     const isDirect = identity.caller === "direct";
     handling.beside = isDirect ? said : { ...said, partsLeftOut: parts.length };
@@ -309,12 +309,12 @@ async function redactBeside(
 ): Promise<void> {
   const { display, named, ...beside } = handling.beside;
   const about = { tool: identity.tool, callId: identity.callId };
-  const shown = display === undefined ? {} : { display: (await redactor.json(display, { to: "log", ...about })).text };
+  const shown = display === undefined ? undefined : (await redactor.json(display, { to: "log", ...about })).text;
   const names = named && Content.is(result) ? keptNames(result.names) : undefined;
   const left: unknown = names && (await redactor.value<unknown>(names, { to: "journal", ...about }));
   const plain = names?.filter((name, index) => Array.isArray(left) && left[index] === name);
   const known = plain ? plain.map((name) => nameDigest(tool, name)) : named;
-  handling.beside = { ...beside, ...shown, ...(known && { named: known }) };
+  handling.beside = { ...beside, display: shown, named: known };
 }
 
 /** Stored texts of this many bytes or more are read one at a time. */

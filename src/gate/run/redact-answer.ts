@@ -12,20 +12,18 @@ export async function redactAnswer(
   about: About,
 ): Promise<{ readonly redacted: Answer; readonly taken: number }> {
   const { approvedBy, from, parts } = answer;
-  const approver = approvedBy === undefined ? {} : { approvedBy: (await redactor.text(approvedBy, about)).text };
   const redaction = redactor.for(about);
   const message = answer.ok ? undefined : await redaction.text(answer.message);
   const text = answer.ok ? await redaction.json(answer.text) : answer.value && (await redaction.json(answer.value));
   const beside = {
-    ...(parts && { parts: await Array.fromAsync(parts, (part) => redactPart(part, redaction)) }),
-    ...(from !== undefined && { from: await redaction.text(from) }),
-    ...approver,
+    approvedBy: approvedBy === undefined ? undefined : (await redactor.text(approvedBy, about)).text,
+    parts: parts && (await Array.fromAsync(parts, (part) => redactPart(part, redaction))),
+    from: from === undefined ? undefined : await redaction.text(from),
   };
   const taken = redaction.taken + (answer.redacted ?? 0);
   if (!answer.ok) {
     const { text: tool } = await redactor.text(answer.tool, about);
-    const value = text === undefined ? {} : { value: text };
-    return { redacted: { ...answer, message: message ?? "", tool, ...value, ...beside }, taken };
+    return { redacted: { ...answer, message: message ?? "", tool, value: text, ...beside }, taken };
   }
   const bytes = taken === 0 ? answer.bytes : Buffer.byteLength(text ?? "");
   return { redacted: { ok: true, text: text ?? "", bytes, ...beside }, taken };

@@ -67,10 +67,10 @@ function withinTime(
     promised.catch(() => {});
     return timedOut(call);
   }
-  let countedMs = call.approvalMs;
+  let countedMs = call.approvalWait.ms;
   const onTime = () => {
     // The time in which an agent waited for approvals alone is no part of the tool's time.
-    const moreMs = call.approvalMs - countedMs;
+    const moreMs = call.approvalWait.ms - countedMs;
     countedMs += moreMs;
     if (moreMs >= 1) timer = after(moreMs, onTime);
     else call.over.setLate(`The call took longer than ${call.tool.timeoutMs} ms.`);

@@ -2,8 +2,7 @@ import { type ResultLimits, setImmediate, type Share } from "../../base/index.ts
 import type { OpenCall } from "../open-call.ts";
 import type { Handled } from "../answer.ts";
 import * as sentences from "../sentences.ts";
-import type { Batch, OpenStream, StreamReader } from "./stream-reader.ts";
-import type { Streamed } from "./stream-news.ts";
+import type { Batch, OpenStream, Streamed, StreamReader } from "./stream-reader.ts";
 import type { StreamRun } from "./stream-run.ts";
 
 /** Reads a stream for a caller that gets its items as one array, within the limits of one result. */

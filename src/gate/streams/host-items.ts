@@ -1,8 +1,7 @@
 import { after, cancel, nextTurn, pause, PortcullisError, type Share, type Timer } from "../../base/index.ts";
 import type { ContentPart } from "../../tools/content.ts";
 import type { FailureCode, RefusalCode } from "../answer.ts";
-import type { Streamed } from "./stream-news.ts";
-import type { Batch, StreamReader } from "./stream-reader.ts";
+import type { Batch, Streamed, StreamReader } from "./stream-reader.ts";
 import { BATCH_BYTES } from "./next-batch.ts";
 
 /** Why a call has no value, or its stream no further items. `message` is for the caller: a model may read it. */

@@ -1,5 +1,5 @@
 import { createHash, type Hash } from "node:crypto";
-import type { Streamed } from "./stream-news.ts";
+import type { Streamed } from "./stream-reader.ts";
 
 /** What the journal holds of a stream that another driver has left open. */
 export interface StreamPast extends Streamed {

@@ -12,9 +12,15 @@ import * as sentences from "../sentences.ts";
 import { isThenable, settled } from "../run/foreign-promise.ts";
 import { type ItemParts, itemText } from "./item-text.ts";
 import { BATCH_ITEMS, type ItemText, NextBatch } from "./next-batch.ts";
-import { type OpenStream, streamEnded, type StreamReader } from "./stream-reader.ts";
+import {
+  NEWS_MS,
+  type OpenStream,
+  type Streamed,
+  streamEnded,
+  StreamNews,
+  type StreamReader,
+} from "./stream-reader.ts";
 import { PastItems, type StreamPast } from "./past-items.ts";
-import { NEWS_MS, type Streamed, StreamNews } from "./stream-news.ts";
 
 /** Batches that wait for the reader once it has begun to read: while it reads one the next is made. */
 const BATCHES_AHEAD = 2;
@@ -148,14 +154,14 @@ export class StreamRun implements OpenStream {
   /** Measures how long the handler gives no item. The time in which an agent waited for approvals alone is no silence of the tool. */
   #listen(): void {
     const { call } = this.#parts;
-    this.#approvalMs = call.approvalMs;
+    this.#approvalMs = call.approvalWait.ms;
     if (this.#listening) this.#listening.refresh();
     else this.#listening = after(call.tool.timeoutMs, () => this.#onTime());
   }
 
   #onTime(): void {
-    const { approvalMs, tool } = this.#parts.call;
-    if (approvalMs - this.#approvalMs >= 1) return this.#listen();
+    const { approvalWait, tool } = this.#parts.call;
+    if (approvalWait.ms - this.#approvalMs >= 1) return this.#listen();
     if (this.#state !== "pulling") return;
     this.#end({ answer: sentences.streamSilent(tool.name, tool.timeoutMs, this.#index) });
     this.#goOn();

@@ -1,5 +1,5 @@
 import type { CallLine } from "../../gate/call-line.ts";
-import { type Streamed, StreamNews } from "../../gate/streams/stream-news.ts";
+import { type Streamed, StreamNews } from "../../gate/streams/stream-reader.ts";
 import type { BARE_WAITING } from "../../executions/outcome.ts";
 import {
   cutMiddle,

@@ -1,7 +1,6 @@
 import { z } from "zod";
 import type { Answer } from "../../../src/gate/answer.ts";
-import type { Batch, StreamReader } from "../../../src/gate/streams/stream-reader.ts";
-import type { Streamed } from "../../../src/gate/streams/stream-news.ts";
+import type { Batch, Streamed, StreamReader } from "../../../src/gate/streams/stream-reader.ts";
 import { defineTool } from "../../../src/tools/define-tool.ts";
 import type { CallContext, Tool } from "../../../src/tools/tool.ts";
 import { openSession, type SessionParts } from "../open-session.ts";
