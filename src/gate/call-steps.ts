@@ -155,7 +155,7 @@ export class CallSteps {
       runner.withInput(call, async (input) => {
         const ruled = await ruleOn(call, input, this.#parts);
         if (ruled.type === "deny") return this.#refuseByPolicy(call, ruled.reason);
-        if (ruled.type === "none") return calls.refuse(call, sentences.policyUnavailable(call.tool.name), ruled.error);
+        if (ruled.type === "none") return calls.refuse(call, sentences.policyUnavailable(call), ruled.error);
         // The tool's own rule may have changed what it was given.
         if (ruled.type === "allow") return this.#run(call, call.tool.approvable ? undefined : { input });
         call.decided.policy = ruled.reason;
@@ -190,7 +190,7 @@ export class CallSteps {
 
   #refuseByPolicy(call: OpenCall, reason: string): Promise<Answer | undefined> {
     call.decided.policy = reason;
-    return this.#parts.calls.refuse(call, sentences.policyDenied(call.tool.name, reason));
+    return this.#parts.calls.refuse(call, sentences.policyDenied(call, reason));
   }
 
   /** Asks the approver a question of a call's handler. False without an approver, and for a decision that would come later. */
@@ -228,11 +228,10 @@ export class CallSteps {
     if ("type" in decided) return this.#follow(call, decided);
     const { approval } = decided;
     if (approval === "none" && canWait && log.isDurable) ledger.undecided(identity, decided.error);
-    else if (approval === "none")
-      return calls.refuse(call, sentences.approvalUnavailable(call.tool.name), decided.error);
+    else if (approval === "none") return calls.refuse(call, sentences.approvalUnavailable(call), decided.error);
     if (approval === "later" || approval === "none") {
       if (canWait) return LATER;
-      return calls.refuse(call, sentences.approvalUnavailable(call.tool.name), sentences.cannotWait(call.tool.name));
+      return calls.refuse(call, sentences.approvalUnavailable(call), sentences.cannotWait(call.tool.name));
     }
     calls.waits.release(identity.callId);
     const { record, done } = ledger.approved(identity, approval);
@@ -255,9 +254,7 @@ export class CallSteps {
   ): Promise<Answer | undefined> {
     const { allow, note } = decision;
     call.decided.approval = { type: allow ? "approved" : "denied", ...detailsOf(decision) };
-    return allow
-      ? this.#run(call, read)
-      : this.#parts.calls.refuse(call, sentences.approvalDenied(call.tool.name, note), error);
+    return allow ? this.#run(call, read) : this.#parts.calls.refuse(call, sentences.approvalDenied(call, note), error);
   }
 
   /** Decides a held call as a remembered decision says; undefined without one. */
@@ -354,7 +351,7 @@ export class CallSteps {
     calls.waits.release(call.identity.callId);
     if (record.type === "result") {
       return record.value === undefined
-        ? calls.fail(call, sentences.handlerFailed(call.tool.name, "", record.error ?? ""))
+        ? calls.fail(call, sentences.handlerFailed(call, "", record.error ?? ""))
         : runner.deliver(call, record.value, record.redacted);
     }
     if (record.allow) call.decided.approval = { type: "approved", ...detailsOf(record) };

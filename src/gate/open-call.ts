@@ -127,6 +127,8 @@ export class OpenCall {
   readonly since = monotonic();
   readonly decided: Decided;
   readonly handling: Handling = { attempt: 1, started: false, beside: NOTHING };
+  /** Memory that its share holds for its input, and for what its schema made of that. */
+  readonly held = { input: 0, shown: 0 };
   /** When and why its answer is no longer needed. */
   readonly over = new CallEnd();
   /** For the operator: what went wrong beside the call, like the tool's `approval` function, or a question of its handler that had no answer. The call went on. */

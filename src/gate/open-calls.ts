@@ -59,10 +59,10 @@ export class OpenCalls {
   }
 
   /** The answer of a call whose handler has run, or whose result came from outside; undefined if it has ended. */
-  finish(call: OpenCall, handled: Handled): Answer | undefined {
+  finish(call: OpenCall, handled: Handled | undefined): Answer | undefined {
     const { admission, ledger, unread } = this.#parts;
     const { tool, identity } = call;
-    if (!this.#remove(identity.callId)) return undefined;
+    if (!handled || !this.#remove(identity.callId)) return undefined;
     if (!("shape" in handled)) {
       admission.noteOverdraft(handled.overdraft);
       return this.#failed(call, handled.answer, handled.error);

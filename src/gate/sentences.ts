@@ -18,10 +18,11 @@ const REASON_BYTES = 2048;
 /** Maximum characters of a quoted name. Names of tools are shorter. */
 const NAME_LENGTH = 256;
 
-/** Makes the function of a message with this code. Its first argument is the tool's name. */
+/** Makes the function of a message with this code. Its first argument is the call or the name of its tool. */
 function says<Code extends RefusalCode | FailureCode>(code: Code) {
   return <Rest extends readonly unknown[]>(sentence: (tool: string, ...rest: Rest) => string) =>
-    (tool: string, ...rest: Rest) => {
+    (about: string | { readonly tool: Pick<Tool, "name"> }, ...rest: Rest) => {
+      const tool = typeof about === "string" ? about : about.tool.name;
       const message = sentence(tool, ...rest);
       const shown = cutMiddle(message, MESSAGE_BYTES);
       const cut = shown === message ? {} : { wholeBytes: Buffer.byteLength(message) };

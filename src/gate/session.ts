@@ -143,23 +143,14 @@ export class GateSession implements ParentSession, WorkBelow {
     return this.#parts.admission.budget;
   }
 
-  get lines(): readonly CallLine[] {
-    return this.#parts.ledger.lines;
-  }
-
-  /** Inputs of calls that may have taken effect and gave no value, by their ids, as far as they are kept. */
-  get inputs(): ReadonlyMap<string, string> {
-    return this.#parts.ledger.inputs;
+  /** What has become known of its calls. */
+  get ledger(): Pick<CallLedger, "lines" | "inputs" | "streamedBytes"> {
+    return this.#parts.ledger;
   }
 
   get usage(): Readonly<Record<"calls" | "open" | "resultBytes", number>> {
     const { calls, resultBytes } = this.budget;
     return { calls, open: this.#parts.calls.size, resultBytes };
-  }
-
-  /** UTF-8 bytes of the items of its calls' streams, which `totalBytes` does not bound. */
-  get streamedBytes(): number {
-    return this.#parts.ledger.streamedBytes;
   }
 
   isNamed(digest: string): boolean {
@@ -169,7 +160,7 @@ export class GateSession implements ParentSession, WorkBelow {
   /** The used budget, from which another session of the same execution continues. */
   get pastUse(): PastUse {
     const { calls, inputBytes, resultBytes } = this.budget;
-    const lines = [...this.lines];
+    const lines = [...this.ledger.lines];
     return { calls, openCalls: 0, inputBytes, resultBytes, lines, remembered: this.#parts.remembered.all };
   }
 

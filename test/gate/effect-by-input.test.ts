@@ -45,7 +45,7 @@ test("the handler, the journal and the report have the effect of each call", asy
   for (const method of ["GET", "PUT", "POST"]) await call({ method });
   const all = ["read", "idempotent", "write"];
   expect(seen).toEqual(all);
-  expect(session.lines.map((line) => line.effect)).toEqual(all);
+  expect(session.ledger.lines.map((line) => line.effect)).toEqual(all);
   expect(records.flatMap((record) => (record.type === "call" ? [record.effect] : []))).toEqual(all);
 });
 

@@ -169,7 +169,7 @@ test("what a late handler returns or throws changes no answer and causes no even
   expect(await call()).toMatchObject({ code: "handler_timed_out" });
   held.release();
   await idle();
-  expect(session.lines).toMatchObject([{ outcome: { type: "failed", code: "handler_timed_out" } }]);
+  expect(session.ledger.lines).toMatchObject([{ outcome: { type: "failed", code: "handler_timed_out" } }]);
   expect(events.map(({ type }) => type)).toEqual(["call_started", "call_ended"]);
 });
 
@@ -215,7 +215,7 @@ test("a call whose result exceeds totalBytes has run, and its line says so", asy
   });
   expect(await call()).toMatchObject({ code: "result_over_budget" });
   const outcome = { type: "failed", code: "result_over_budget" };
-  expect(session.lines).toMatchObject([{ bytes: 0, outcome, started: true }]);
+  expect(session.ledger.lines).toMatchObject([{ bytes: 0, outcome, started: true }]);
   expect(session.usage).toEqual({ calls: 1, open: 0, resultBytes: 0 });
 });
 
@@ -262,7 +262,7 @@ test("a call that is given up is aborted, journalled as dropped and has no answe
     ["late", "dropped"],
     ["good", "answered"],
   ]);
-  expect(session.lines).toMatchObject([
+  expect(session.ledger.lines).toMatchObject([
     { callId: "late", outcome: { type: "aborted" }, started: true },
     { callId: "good", outcome: { type: "value" } },
   ]);
@@ -321,8 +321,8 @@ test.each([
     limits: { totalBytes: 13_000 },
   });
   for (let n = 0; n < 3; n += 1) await call();
-  expect(session.lines.at(-1)).toMatchObject({ outcome: { type: "failed", code: "result_over_budget" } });
-  expect(JSON.stringify([session.lines.at(-1), records.at(-1)]).length).toBeLessThan(1000);
+  expect(session.ledger.lines.at(-1)).toMatchObject({ outcome: { type: "failed", code: "result_over_budget" } });
+  expect(JSON.stringify([session.ledger.lines.at(-1), records.at(-1)]).length).toBeLessThan(1000);
 });
 
 const dead = () => {

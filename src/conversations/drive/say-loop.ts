@@ -236,7 +236,7 @@ export class SayLoop {
     const { state, usage, artifacts } = this.#live;
     return agentReport<Answer>(state, {
       ending,
-      lines: [...this.#session.lines],
+      lines: [...this.#session.ledger.lines],
       value: this.#value,
       usage,
       artifacts,

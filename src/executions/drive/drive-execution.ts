@@ -45,8 +45,8 @@ export async function driveExecution(scope: Scope, log: TrackedLog, work: Work):
   return {
     execution,
     limits,
-    calls: [...session.lines],
-    resultBytes: session.usage.resultBytes + session.streamedBytes,
+    calls: [...session.ledger.lines],
+    resultBytes: session.usage.resultBytes + session.ledger.streamedBytes,
     approvedBy: approverOfProgram(log.state),
     kept: { place, ...kept },
     ...driven,

@@ -383,7 +383,7 @@ export class Driver {
     if (this.#end.stopping) return;
     const { limits, gate } = this.#scope;
     const { map, result } = this.#work;
-    const { overdraft, lines, inputs, share, usage } = this.#session;
+    const { overdraft, ledger, share, usage } = this.#session;
     const calls = usage.calls + turn.filter(({ kind }) => kind === "call").length;
     const settling = settle(frame, {
       limits,
@@ -392,8 +392,8 @@ export class Driver {
       calls,
       overdraft,
       openCalls: this.#calls.left,
-      lines: [...lines],
-      inputs,
+      lines: [...ledger.lines],
+      inputs: ledger.inputs,
       lane: share.lane,
       result,
     });

@@ -37,9 +37,6 @@ export type TakenInput = { readonly ok: true; readonly value: unknown } | Refusa
 export class Admission {
   readonly budget: Budget;
   readonly #parts: AdmissionParts;
-  readonly #inputBytes = new Map<OpenCall, number>();
-  /** Memory of the texts of converted inputs. */
-  readonly #shownBytes = new Map<OpenCall, number>();
   #overdraft: Overdraft | undefined;
   #hints = MOST_HINTS;
 
@@ -120,24 +117,21 @@ export class Admission {
     const bytes = converted === undefined ? 0 : memoryOf(converted);
     const overdraft = this.#parts.share.hold(bytes);
     if (overdraft) return this.#overdrawn(call.tool.name, overdraft);
-    if (bytes > 0) this.#shownBytes.set(call, bytes);
+    call.held.shown = bytes;
     call.show(shown, isTold);
     return undefined;
   }
 
-  giveBackInput(call: OpenCall): void {
-    this.#giveBack(this.#inputBytes, call);
+  giveBackInput({ held }: OpenCall): void {
+    this.#parts.share.giveBack(held.input);
+    held.input = 0;
   }
 
   /** Gives back all that a call has held. */
   end(call: OpenCall): void {
-    this.#giveBack(this.#inputBytes, call);
-    this.#giveBack(this.#shownBytes, call);
-  }
-
-  #giveBack(held: Map<OpenCall, number>, call: OpenCall): void {
-    this.#parts.share.giveBack(held.get(call) ?? 0);
-    held.delete(call);
+    this.giveBackInput(call);
+    this.#parts.share.giveBack(call.held.shown);
+    call.held.shown = 0;
   }
 
   /**
@@ -218,7 +212,7 @@ export class Admission {
     const { inputText, inputBytes, tool } = call;
     const takeRoom = (bytes: number) => {
       const overdraft = this.#parts.share.hold(bytes);
-      if (!overdraft) this.#inputBytes.set(call, bytes);
+      if (!overdraft) call.held.input = bytes;
       return overdraft;
     };
     const textBytes = memoryOf(inputText, inputBytes);

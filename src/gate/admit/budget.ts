@@ -55,9 +55,9 @@ export class Budget {
   readonly #above: Budget | undefined;
   readonly #tokensAllowed: number;
   #tokenUsage: TokenUsage = { inputTokens: 0, outputTokens: 0, cachedInputTokens: 0 };
-  #calls = 0;
-  #inputBytes = 0;
-  #resultBytes = 0;
+  calls = 0;
+  inputBytes = 0;
+  resultBytes = 0;
   #failureBytes = 0;
   /** Memory that texts take beyond their UTF-8 bytes. */
   #wideBytes = 0;
@@ -87,33 +87,21 @@ export class Budget {
     this.#above?.takeTokens(used);
   }
 
-  get calls(): number {
-    return this.#calls;
-  }
-
-  get inputBytes(): number {
-    return this.#inputBytes;
-  }
-
-  get resultBytes(): number {
-    return this.#resultBytes;
-  }
-
   restore({ calls, openCalls, inputBytes, resultBytes }: PastBudget): void {
-    this.#calls += calls - openCalls;
-    this.#inputBytes += inputBytes;
-    this.#resultBytes += resultBytes;
+    this.calls += calls - openCalls;
+    this.inputBytes += inputBytes;
+    this.resultBytes += resultBytes;
   }
 
   /** Counts a call on arrival, before its outcome is known. */
   arrive(): void {
-    this.#calls += 1;
+    this.calls += 1;
     this.#above?.arrive();
   }
 
   /** Takes back calls that are left open for another driver, with which they arrive again. */
   giveBackCalls(calls: number): void {
-    this.#calls -= calls;
+    this.calls -= calls;
     this.#above?.giveBackCalls(calls);
   }
 
@@ -128,14 +116,14 @@ export class Budget {
     if (spent) return spent;
     if (bytes > allowed) return { limit, allowed, seen: bytes };
     const overdraft = this.#takeText(bytes, heldBytes);
-    if (!overdraft) this.#inputBytes += bytes;
+    if (!overdraft) this.inputBytes += bytes;
     return overdraft;
   }
 
   /** Reserves the bytes of a result, or returns the limit that it would exceed. */
   takeResult(bytes: number, heldBytes = bytes): Overdraft | undefined {
     const overdraft = this.#takeText(bytes, heldBytes);
-    if (!overdraft) this.#resultBytes += bytes;
+    if (!overdraft) this.resultBytes += bytes;
     return overdraft;
   }
 
@@ -151,15 +139,14 @@ export class Budget {
 
   /** The limit of calls that the last counted call exceeds, here or above. */
   overCalls(): Overdraft | undefined {
-    const { calls } = this.#limits;
-    if (this.#calls > calls) return { limit: "calls", allowed: calls, seen: this.#calls };
-    return this.#above === undefined ? undefined : this.#above.overCalls();
+    const { calls: allowed } = this.#limits;
+    return this.calls > allowed ? { limit: "calls", allowed, seen: this.calls } : this.#above?.overCalls();
   }
 
   #takeText(bytes: number, heldBytes: number): Overdraft | undefined {
     const { totalBytes } = this.#limits;
     const wide = Math.max(0, heldBytes - bytes);
-    const seen = this.#inputBytes + this.#resultBytes + this.#failureBytes + this.#wideBytes + bytes + wide;
+    const seen = this.inputBytes + this.resultBytes + this.#failureBytes + this.#wideBytes + bytes + wide;
     if (seen > totalBytes) return { limit: "totalBytes", allowed: totalBytes, seen };
     this.#wideBytes += wide;
     return undefined;

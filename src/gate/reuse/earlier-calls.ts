@@ -84,36 +84,21 @@ export interface UsedBelow {
   readonly used?: Map<string, string>;
 }
 
-/** Calls in the order in which they were made. Those before the first one are used, or too old for ever. */
-class Line {
-  readonly #calls: EarlierCall[] = [];
-  #next = 0;
-
-  add(call: EarlierCall): void {
-    this.#calls.push(call);
-  }
-
-  first(isLeft: (call: EarlierCall) => boolean): EarlierCall | undefined {
-    for (; this.#next < this.#calls.length; this.#next += 1) {
-      const call = this.#calls[this.#next] as EarlierCall;
-      if (isLeft(call)) return call;
-    }
-    return undefined;
-  }
-}
-
-class Lines extends Map<string, Line> {
+/** Calls in the order in which they were made, by a key of theirs. */
+class Lines extends Map<string, EarlierCall[]> {
   add(key: string, call: EarlierCall): void {
-    const line = this.get(key) ?? new Line();
-    this.set(key, line);
-    line.add(call);
+    const line = this.get(key);
+    if (line) line.push(call);
+    else this.set(key, [call]);
+  }
+
+  /** Those before the first one are used, or too old for ever. */
+  first(key: string, isLeft: (call: EarlierCall) => boolean): EarlierCall | undefined {
+    const line = this.get(key) ?? [];
+    while (line[0] && !isLeft(line[0])) line.shift();
+    return line[0];
   }
 }
-
-type Kind = "answered" | "unknown";
-
-/** An answer goes before an unknown outcome. */
-const KINDS: readonly Kind[] = ["answered", "unknown"];
 
 /**
  * Which call of the execution before stands for a call of this one. Each stands for one call at most. What was changed is
@@ -123,10 +108,8 @@ const KINDS: readonly Kind[] = ["answered", "unknown"];
 export class EarlierCalls {
   readonly reader: EarlierReader;
   readonly #maxAgeMs: number;
-  readonly #equal: Readonly<Record<Kind, Lines>> = {
-    answered: new Lines(),
-    unknown: new Lines(),
-  };
+  /** An answer goes before an unknown outcome. */
+  readonly #equal = { answered: new Lines(), unknown: new Lines() };
   /** What calls with a key have changed at most. */
   readonly #effects = new Map<string, Effect>();
   readonly #byRef = new Map<string, EarlierCall>();
@@ -160,7 +143,7 @@ export class EarlierCalls {
         continue;
       }
       this.#effects.set(key, graverEffect(effect, this.#effects.get(key) ?? "read"));
-      this.#equal[kindOf(call)].add(key, call);
+      this.#equal[call.answer ? "answered" : "unknown"].add(key, call);
     }
   }
 
@@ -190,22 +173,20 @@ export class EarlierCalls {
   /** The call that stands for one with this key and effect, which none other can stand for then. */
   take(key: string, effect: Effect): EarlierCall | undefined {
     const isLeft = (call: EarlierCall) => this.isLeft(call) && (effect !== "read" || this.#isCurrent(call));
-    for (const kind of KINDS) {
-      const call = this.#equal[kind].get(key)?.first(isLeft);
-      if (call) return this.#use(call, kind === "answered");
-    }
-    return undefined;
+    const { answered, unknown } = this.#equal;
+    const call = answered.first(key, isLeft) ?? unknown.first(key, isLeft);
+    return call && this.#use(call, call.answer !== undefined);
   }
 
   hides({ name }: Tool): boolean {
-    return this.#hidden.ofTool.get(name)?.first((call) => this.isLeft(call)) !== undefined;
+    return this.#hidden.ofTool.first(name, (call) => this.isLeft(call)) !== undefined;
   }
 
   /** Like `take`, among calls whose inputs were redacted. Without a key any of the tool stands for the call: it may be equal. */
   takeHidden({ name }: Tool, key: string | undefined): EarlierCall | undefined {
     const { ofTool, equal } = this.#hidden;
-    const line = key === undefined ? ofTool.get(name) : equal.get(key);
-    const found = line?.first((call) => this.isLeft(call));
+    const isLeft = (call: EarlierCall) => this.isLeft(call);
+    const found = key === undefined ? ofTool.first(name, isLeft) : equal.first(key, isLeft);
     return found && this.#use(found, false);
   }
 
@@ -231,8 +212,6 @@ export class EarlierCalls {
     return call;
   }
 }
-
-const kindOf = ({ answer }: EarlierCall): Kind => (answer ? "answered" : "unknown");
 
 /** What stands for a call in maps and sets. */
 export function refText({ execution, call }: ParentRef): string {

@@ -47,7 +47,7 @@ export class StandIns {
     if (!known || "ok" in known) return known;
     const { ruled } = known;
     if (calls.isGone(call) || ruled.type === "deny") return undefined;
-    if (ruled.type === "none") return calls.refuse(call, policyUnavailable(call.tool.name), ruled.error);
+    if (ruled.type === "none") return calls.refuse(call, policyUnavailable(call), ruled.error);
     return this.#equal(key, known) ?? this.#hidden(call);
   }
 

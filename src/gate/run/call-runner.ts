@@ -92,16 +92,11 @@ export class CallRunner {
     if (calls.isGone(call)) return undefined;
     if (items instanceof Returned && Array.isArray(items.value)) {
       const all = items.value as unknown[];
-      const handled = await inContext(() => this.#give(call, all));
-      return handled && calls.finish(call, handled);
+      return calls.finish(call, await inContext(() => this.#give(call, all)));
     }
-    const { name } = call.tool;
-    return calls.finish(
-      call,
-      items instanceof Returned
-        ? { answer: sentences.outputInvalid(name), error: sentences.outputFaults(call.tool, "it is no list of items") }
-        : items,
-    );
+    if (!(items instanceof Returned)) return calls.finish(call, items);
+    const error = sentences.outputFaults(call.tool, "it is no list of items");
+    return calls.fail(call, sentences.outputInvalid(call), error);
   }
 
   /** Answers a call as an earlier call was answered, whose value has passed all checks of a result. */
@@ -117,8 +112,7 @@ export class CallRunner {
     handling.beside = { partsLeftOut, named, display };
     if (!answer.isStream) return this.#answerWith(call, new StoredText(answer, () => reader.value(earlier)));
     if (calls.isGone(call)) return undefined;
-    const handled = await inContext(() => this.#give(call, reader.items(earlier), true));
-    return handled && calls.finish(call, handled);
+    return calls.finish(call, await inContext(() => this.#give(call, reader.items(earlier), true)));
   }
 
   /** Journals `allowed`, then runs the handler: from then on the tool may take effect. */
@@ -156,7 +150,7 @@ export class CallRunner {
     const stream = async () => {
       const ran = await handle();
       if (!(ran instanceof Returned)) return ran;
-      const failed = (error: unknown) => ({ answer: sentences.resultNotJson(tool.name, identity.callId), error });
+      const failed = (error: unknown) => ({ answer: sentences.resultNotJson(call, identity.callId), error });
       let items: ReturnType<typeof itemsOf>;
       try {
         items = itemsOf(ran.value);
@@ -203,7 +197,7 @@ export class CallRunner {
       if (refused) return calls.fail(call, refused);
     } catch (error) {
       // A revoked proxy, or a `display` that has no JSON form any more.
-      return calls.fail(call, sentences.resultNotJson(call.tool.name, call.identity.callId), error);
+      return calls.fail(call, sentences.resultNotJson(call, call.identity.callId), error);
     }
     const make = () => {
       if (calls.isGone(call)) return undefined;

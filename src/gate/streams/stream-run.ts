@@ -143,7 +143,7 @@ export class StreamRun implements OpenStream {
     try {
       this.#iterator = Symbol.asyncIterator in items ? items[Symbol.asyncIterator]() : items[Symbol.iterator]();
     } catch (error) {
-      const answer = sentences.handlerFailed(call.tool.name, call.identity.callId);
+      const answer = sentences.handlerFailed(call, call.identity.callId);
       this.#end({ answer, error: reasonOf(error) });
     }
     // What the handler does there may end the call.
@@ -272,7 +272,7 @@ export class StreamRun implements OpenStream {
     const overdraft = isOver
       ? ({ limit: "streamBytes", allowed: streamBytes, seen } as const)
       : share.hold(read.heldBytes);
-    if (overdraft) return this.#end({ answer: sentences.resultOverBudget(call.tool.name, overdraft), overdraft });
+    if (overdraft) return this.#end({ answer: sentences.resultOverBudget(call, overdraft), overdraft });
     if (!areRecorded && this.#index < LOOKED_AT) observe(read.text);
     this.#batch.add(read);
   }

@@ -51,7 +51,7 @@ test("a call whose handler throws is made again under the same key, and each fai
     { callId: "1", tool: "t", attempt: 1, error: { message: "503" } },
     { callId: "1", tool: "t", attempt: 2, error: { message: "503" } },
   ]);
-  expect(session.lines).toMatchObject([{ outcome: { type: "value" }, attempts: 3 }]);
+  expect(session.ledger.lines).toMatchObject([{ outcome: { type: "value" }, attempts: 3 }]);
 });
 
 test("the last attempt's failure is the answer, and attempts count the first", async () => {
@@ -125,7 +125,7 @@ test("a session that closes between two attempts ends the call, and leaves no ti
   session.close();
   expect(await calling).toBeUndefined();
   await session.ended;
-  expect(session.lines).toMatchObject([{ outcome: { type: "aborted" }, started: true }]);
+  expect(session.ledger.lines).toMatchObject([{ outcome: { type: "aborted" }, started: true }]);
   expect(clock.timers).toBe(0);
 });
 

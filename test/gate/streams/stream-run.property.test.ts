@@ -209,7 +209,7 @@ async function play(clock: ManualClock, steps: readonly Step[], played: readonly
   // Those that a closed session does not give out are among them.
   for (let number = 1; number <= calls; number += 1) readAnswer(`c${number}`);
   const items = taken.flatMap(({ body }) => JSON.parse(body) as unknown[]);
-  const lines = session.lines.filter(({ callId }) => callId === "1");
+  const lines = session.ledger.lines.filter(({ callId }) => callId === "1");
   const timers = clock.timers;
   session.close();
   return { answer, faults, given, items, lines, records, share, taken, told, timers, unread };

@@ -269,8 +269,8 @@ test("a stream that fails or is given up has the items that were given in its li
   await open.untilBatch();
   open.session.close();
   await open.session.ended;
-  expect(open.session.lines).toMatchObject([{ outcome: { type: "aborted" }, items: 3, bytes: 6 }]);
-  expect([open.session.usage.resultBytes, open.session.streamedBytes]).toEqual([0, 6]);
+  expect(open.session.ledger.lines).toMatchObject([{ outcome: { type: "aborted" }, items: 3, bytes: 6 }]);
+  expect([open.session.usage.resultBytes, open.session.ledger.streamedBytes]).toEqual([0, 6]);
   expect(told(open.events).slice(-2)).toEqual([
     ["call_streamed", 3, 6],
     ["call_ended", 3, 6],
