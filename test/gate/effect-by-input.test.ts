@@ -4,7 +4,7 @@ import { createRuntime, type Effect } from "../../src/index.ts";
 import type { Policy } from "../../src/gate/index.ts";
 import { createMemoryJournal, type Journal } from "../../src/journal/index.ts";
 import { createMemorySandbox } from "../../src/runtime/testing.ts";
-import { effectOfCall, graverEffect } from "../../src/tools/effect.ts";
+import { effectOfCall } from "../../src/tools/effect.ts";
 import { recovered } from "../executions/recovered.ts";
 import { makeTool, openSession } from "./open-session.ts";
 
@@ -31,12 +31,6 @@ test.each([
 function explode(): never {
   throw new Error("the lookup failed");
 }
-
-test("of two effects the graver one counts", () => {
-  const all = ["read", "idempotent", "write"] as const;
-  const found = all.flatMap((one) => all.map((other) => graverEffect(one, other)));
-  expect(found.join()).toBe("read,idempotent,write,idempotent,idempotent,write,write,write,write");
-});
 
 test("the handler, the journal and the report have the effect of each call", async () => {
   const seen: Effect[] = [];

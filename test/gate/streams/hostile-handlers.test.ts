@@ -36,15 +36,14 @@ const revoked = () => {
   return proxy;
 };
 const iteratorOf = (next: () => unknown) => ({ [Symbol.asyncIterator]: () => ({ next }) });
+/** An object whose field is a getter, which throws by default. */
+const getting = (name: PropertyKey, get: () => unknown = explode, more: object = {}) =>
+  Object.defineProperty({ ...more }, name, { get, enumerable: true });
 
 /** What a handler returns that fails its call before the first item. */
 const NO_STREAMS: Readonly<Record<string, () => unknown>> = {
   "a revoked proxy": revoked,
-  "an iterable whose Symbol.asyncIterator throws when it is read": () => ({
-    get [Symbol.asyncIterator]() {
-      return explode();
-    },
-  }),
+  "an iterable whose Symbol.asyncIterator throws when it is read": () => getting(Symbol.asyncIterator),
   "an iterable whose Symbol.asyncIterator throws": () => ({ [Symbol.asyncIterator]: explode }),
   "an iterable that returns a number for an iterator": () => ({ [Symbol.asyncIterator]: () => 5 }),
   "an iterable that returns nothing for an iterator": () => ({ [Symbol.iterator]: () => undefined }),
@@ -54,18 +53,8 @@ const NO_STREAMS: Readonly<Record<string, () => unknown>> = {
   "an iterator whose next gives nothing": () => iteratorOf(() => undefined),
   "an iterator whose next gives a promise of a text": () => iteratorOf(async () => "done"),
   "an iterator whose next gives a thenable that throws": () => iteratorOf(() => ({ then: explode })),
-  "an iterator whose next gives what throws when its then is read": () =>
-    iteratorOf(() => ({
-      get then() {
-        return explode();
-      },
-    })),
-  "an iterator whose step throws when it is read": () =>
-    iteratorOf(() => ({
-      get done() {
-        return explode();
-      },
-    })),
+  "an iterator whose next gives what throws when its then is read": () => iteratorOf(() => getting("then")),
+  "an iterator whose step throws when it is read": () => iteratorOf(() => getting("done")),
   "a promise of a text": async () => "abc",
 };
 
@@ -78,16 +67,8 @@ test.each(Object.entries(NO_STREAMS))("%s fails the call, and nothing else", asy
 /** Items that end a stream; the two before them arrive. */
 const BAD_ITEMS: Readonly<Record<string, () => unknown>> = {
   "a revoked proxy": revoked,
-  "a getter that throws": () => ({
-    get row() {
-      return explode();
-    },
-  }),
-  "a `then` that throws when it is read": () => ({
-    get then() {
-      return explode();
-    },
-  }),
+  "a getter that throws": () => getting("row"),
+  "a `then` that throws when it is read": () => getting("then"),
   "a thenable that throws": () => ({ then: explode }),
   "a promise that rejects": () => Promise.reject(new Error(SECRET)),
   "a promise that never settles": () => new Promise(() => {}),
@@ -218,53 +199,21 @@ test.each([...Object.entries(BAD_ENDS), ["has no return", undefined] as const])(
 );
 
 test("a `return` that throws when it is read is left like any other", async () => {
-  const iterator = {
-    next: () => ({ done: false, value: explode }),
-    get return() {
-      return explode();
-    },
-  };
+  const iterator = getting("return", explode, { next: () => ({ done: false, value: explode }) });
   const { answer } = await readOf(() => ({ [Symbol.iterator]: () => iterator }));
   expect(answer).toMatchObject({ ok: false, code: "output_invalid" });
 });
 
 /** Where the code of a handler runs, and may end its own call: by its host's signal, or by closing what it runs in. */
 const OWN_END: Readonly<Record<string, (end: () => void) => unknown>> = {
-  "it makes its iterator": (end) => ({
-    [Symbol.iterator]: () => {
-      end();
-      return [1, 2, 3].values();
-    },
-  }),
-  "it gives an item": (end) => ({
-    [Symbol.iterator]: () => ({
-      next: () => {
-        end();
-        return { done: false, value: 1 };
-      },
-    }),
-  }),
+  "it makes its iterator": (end) => ({ [Symbol.iterator]: () => (end(), [1, 2, 3].values()) }),
+  "it gives an item": (end) => ({ [Symbol.iterator]: () => ({ next: () => (end(), { done: false, value: 1 }) }) }),
   "its step is read": (end) => ({
-    [Symbol.iterator]: () => ({
-      next: () => ({
-        get done() {
-          end();
-          return false;
-        },
-        value: 1,
-      }),
-    }),
+    [Symbol.iterator]: () => ({ next: () => getting("done", () => (end(), false), { value: 1 }) }),
   }),
   "it gives the promise of an item": (end) => iteratorOf(() => (end(), Promise.resolve({ done: false, value: 1 }))),
   "it gives the promise of an error": (end) => iteratorOf(() => (end(), Promise.reject(new Error(SECRET)))),
-  "its item is read": (end) => [
-    {
-      get row() {
-        end();
-        return 1;
-      },
-    },
-  ],
+  "its item is read": (end) => [getting("row", () => (end(), 1))],
   "it is done": (end) => iteratorOf(() => (end(), { done: true, value: undefined })),
 };
 
