@@ -8,33 +8,6 @@ import { Content } from "../../src/tools/content.ts";
 import { ToolSet } from "../../src/tools/tool-set.ts";
 import { holdCalls, idle, makeTool, openSession, stepsOf } from "./open-session.ts";
 
-test("a tool's fields are read from its schema once, however many calls are refused", async () => {
-  const schema = z.strictObject({ a: z.number() });
-  const standard = schema["~standard"];
-  let read = 0;
-  const input = {
-    "~standard": {
-      ...standard,
-      jsonSchema: {
-        ...standard.jsonSchema,
-        input: (options: Parameters<typeof standard.jsonSchema.input>[0]) => {
-          read += 1;
-          return standard.jsonSchema.input(options);
-        },
-      },
-    },
-  };
-  const { call } = openSession({ tools: [makeTool({ inputSchema: input })] });
-  const before = read;
-  const answers = await Promise.all(Array.from({ length: 50 }, () => call({ b: 1 })));
-  for (const answer of answers)
-    expect(answer).toMatchObject({
-      code: "input_invalid",
-      message: expect.stringContaining("{ a: number }") as string,
-    });
-  expect(read - before).toBe(1);
-});
-
 test("of a thousand unknown names that come at once, the first ten get a hint", async () => {
   const { call } = openSession({ tools: [makeTool({ name: "billing.list" })] });
   const answers = await Promise.all(Array.from({ length: 1000 }, () => call({}, { tool: "billing.lst" })));
@@ -101,14 +74,6 @@ test("a call that waits for its tool's concurrency counts against concurrentCall
   expect(await Promise.all(answers)).toMatchObject([{ ok: true }, { ok: true }, { ok: true }]);
 });
 
-test("calls start in the order in which they arrive", async () => {
-  const order: unknown[] = [];
-  const tool = makeTool({ concurrency: 1, execute: (input) => order.push(input) });
-  const { call } = openSession({ tools: [tool] });
-  await Promise.all([1, 2, 3, 4].map((n) => call({ n })));
-  expect(order).toEqual([{ n: 1 }, { n: 2 }, { n: 3 }, { n: 4 }]);
-});
-
 // ---- what a handler is told --------------------------------------------------------------------------------------
 
 /** Calls once and hands out the context that the handler got. */
@@ -130,12 +95,6 @@ test("the idempotency key is made of execution, call id and the digest of the in
     await contextOf("e1", { a: "u" }, "7"),
   ];
   expect(new Set(others.map((other) => other.idempotencyKey).concat(idempotencyKey)).size).toBe(4);
-});
-
-test("a handler's signal is one object, and success does not abort it", async () => {
-  const context = await contextOf("e1", {}, "1");
-  expect(context.signal).toBe(context.signal);
-  expect(context.signal.aborted).toBe(false);
 });
 
 // ---- lateness and closing ----------------------------------------------------------------------------------------

@@ -52,6 +52,10 @@ const circular: unknown[] = [];
 circular.push(circular);
 export const never = () => new Promise<string>(() => {});
 
+const failing = (...given: ConstructorParameters<typeof PortcullisError>): Way => {
+  return { tool: { execute: () => Promise.reject(new PortcullisError(...given)) } };
+};
+
 /** Calls that are refused before their handler runs: the code, and the way. */
 export const REFUSED: readonly [string, Way][] = [
   ["tool_unknown", { request: { tool: "xyzzy" } }],
@@ -87,39 +91,11 @@ export const REFUSED: readonly [string, Way][] = [
 /** Calls whose handler runs without success. */
 export const FAILED: readonly [string, Way][] = [
   ["handler_failed", { tool: { execute: explode } }],
-  ["handler_failed", { tool: { execute: async () => explode() } }],
   ["output_invalid", { tool: { execute: () => Symbol("5") } }],
   ["output_invalid", { tool: { execute: () => circular } }],
-  [
-    "handler_failed",
-    {
-      tool: {
-        execute: () => {
-          throw new PortcullisError("tool_failed", "No customer has this id.");
-        },
-      },
-    },
-  ],
-  [
-    "handler_failed",
-    {
-      tool: {
-        execute: () => {
-          throw new PortcullisError("head_moved", "a secret of the host");
-        },
-      },
-    },
-  ],
-  [
-    "source_unavailable",
-    {
-      tool: {
-        execute: () => {
-          throw new PortcullisError("source_unavailable", "The server of t has gone. Call it again.");
-        },
-      },
-    },
-  ],
+  ["handler_failed", failing("tool_failed", "No customer has this id.")],
+  ["handler_failed", failing("head_moved", "a secret of the host")],
+  ["source_unavailable", failing("source_unavailable", "The server of t has gone. Call it again.")],
   [
     "result_too_large",
     {

@@ -1,4 +1,3 @@
-import { setImmediate as nextTurn } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import {
@@ -103,15 +102,6 @@ test("a host reads the items as they come, and the journal tells their number an
   expect(host.runtime.queue).toMatchObject({ running: 0 });
 });
 
-test("a stream without items is a loop without turns, and keeps nothing open if it is not read", async () => {
-  await using host = await open(rows({ count: 0 }));
-  const items = await host.items();
-  await nextTurn();
-  expect(host.runtime.queue).toMatchObject({ running: 0 });
-  expect(await Array.fromAsync(items)).toEqual([]);
-  expect(await outcomeOf(host)).toEqual({ type: "completed", items: 0, bytes: 0 });
-});
-
 test("a call that gathers has one array as its value", async () => {
   await using host = await open(rows());
   expect(await host.call({ gather: true })).toEqual({ ok: true, value: [{ id: 0 }, { id: 1 }, { id: 2 }] });
@@ -139,16 +129,6 @@ describe("a loop that is left ends the handler, and the call is journalled as co
     const outcome = await outcomeOf(host);
     expect(outcome).toMatchObject({ type: "completed" });
     expect((outcome as { readonly items: number }).items).toBeLessThan(5000);
-  });
-
-  test("by an error in the loop, which is the loop's", async () => {
-    const { tool, seen } = rows({ count: 5000 });
-    await using host = await open({ tool });
-    const reading = (async () => {
-      for await (const _ of await host.items()) throw new Error("enough");
-    })();
-    await expect(reading).rejects.toThrow("enough");
-    expect(seen).toMatchObject({ ended: true, aborted: true });
   });
 
   test("while the next item is waited for", async () => {
@@ -275,17 +255,6 @@ test("a second loop is refused, and the first goes on", async () => {
   await expect(Array.fromAsync(items)).rejects.toMatchObject({ code: "stream_misused" });
   expect(await iterator.next()).toEqual({ done: false, value: { id: 1 } });
   await iterator.return?.();
-});
-
-test("items are redacted before the host has them", async () => {
-  const redact: RuntimeOptions["redact"] = ({ text }) =>
-    [...text.matchAll(/hunter2/g)].map(({ index }) => ({ start: index, end: index + 7, what: "password" }));
-  await using host = await open(rows({ count: 2, text: "hunter2" }), { redact });
-  const text = "[redacted 7 characters: password]";
-  expect(await Array.fromAsync(await host.items())).toEqual([
-    { id: 0, text },
-    { id: 1, text },
-  ]);
 });
 
 describe("what begins in one batch and ends in another is redacted", () => {
