@@ -192,9 +192,10 @@ function surround(text: string, statement: ExpressionStatement | Expression, bef
 
 // ---- Python -----------------------------------------------------------------------------------------------------
 
-/** Python's strings and comments. */
+/** Python's strings and comments. A triple-quoted string that does not end goes on to the end of the text. */
 const STRING_OR_COMMENT =
-  /"""(?:[^"\\]|\\[^]|"(?!""))*"""|'''(?:[^'\\]|\\[^]|'(?!''))*'''|(["'])(?:(?!\1)[^\\\n]|\\[^])*\1?|#[^\n\r\u2028\u2029]*/g;
+  /"""(?:[^"\\]|\\[^]?|"(?!""))*(?:"""|$)|'''(?:[^'\\]|\\[^]?|'(?!''))*(?:'''|$)|(["'])(?:(?!\1)[^\\\n]|\\[^])*\1?|#[^\n\r\u2028\u2029]*/g;
+const STRING_OR_COMMENT_IN_LINE = /(["'])(?:(?!\1)[^\\\n]|\\[^])*\1?|#[^\n\r\u2028\u2029]*/g;
 
 /** Line terminators in JavaScript that do not end a line in Python. They are replaced in the text that fault positions refer to. */
 const OTHER_LINE_BREAKS = /[\u2028\u2029]/g;
@@ -215,15 +216,25 @@ export function preparePython(written: string): Read {
  * line of prose starts a string too, but that string ends with its line: only triple-quoted strings span lines, if they end.
  */
 function withoutStrings(source: string): string {
-  return source.replaceAll(STRING_OR_COMMENT, (found) => found.replaceAll(/[^\n]/g, "x"));
+  const masked = (found: string) => found.replaceAll(/[^\n]/g, "x");
+  return source.replaceAll(STRING_OR_COMMENT, (found) => {
+    const [marks] = /^(?:"""|''')/.exec(found) ?? [];
+    const isOpen = marks !== undefined && !(found.length >= 6 && found.endsWith(marks));
+    // Each further one would be looked for to the end of the text.
+    return isOpen ? found.replaceAll(STRING_OR_COMMENT_IN_LINE, masked) : masked(found);
+  });
 }
 
-/** What is kept as it is: strings, templates and comments. A comment of the last line ends where its line was to end. */
+/** What is kept as it is: strings, templates and comments. A comment of a text in one line ends where its line was to end. */
 const KEPT: Readonly<Record<Language, RegExp>> = {
   javascript:
-    /"(?:[^"\\]|\\.?)*(?:"|$)|'(?:[^'\\]|\\.?)*(?:'|$)|`(?:[^`\\]|\\.?)*(?:`|$)|\/\*[^]*?\*\/|\/\/(?:.*(?=\n)|(?:(?!\\n).)*)|(?:\\r)?\\n|\\t/g,
+    /"(?:[^"\\]|\\.?)*(?:"|$)|'(?:[^'\\]|\\.?)*(?:'|$)|`(?:[^`\\]|\\.?)*(?:`|$)|\/\*[^]*?\*\/|\/\/(?:(?!\\n).)*|(?:\\r)?\\n|\\t/g,
   python: /"""[^]*?"""|'''[^]*?'''|"(?:[^"\\]|\\.?)*(?:"|$)|'(?:[^'\\]|\\.?)*(?:'|$)|#(?:(?!\\n).)*|(?:\\r)?\\n|\\t/g,
 };
+
+/** The same for JavaScript in several lines. */
+const KEPT_IN_LINES =
+  /"(?:[^"\\]|\\.?)*(?:"|$)|'(?:[^'\\]|\\.?)*(?:'|$)|`(?:[^`\\]|\\.?)*(?:`|$)|\/\*[^]*?\*\/|\/\/.*|(?:\\r)?\\n|\\t/g;
 
 /**
  * A program with line breaks where its model wrote `\n` between the lines: no program has a backslash there. Undefined for a
@@ -231,8 +242,9 @@ const KEPT: Readonly<Record<Language, RegExp>> = {
  */
 function withLineBreaks(source: string, language: Language): string | undefined {
   const text = source.trim();
-  if (!text.includes("\\n") || (language === "python" && /[\r\n]/.test(text))) return undefined;
-  const broken = text.replaceAll(KEPT[language], (found) => {
+  const isOneLine = !/[\r\n]/.test(text);
+  if (!text.includes("\\n") || (language === "python" && !isOneLine)) return undefined;
+  const broken = text.replaceAll(isOneLine ? KEPT[language] : KEPT_IN_LINES, (found) => {
     if (found === "\\t") return "\t";
     return found === "\\n" || found === "\\r\\n" ? "\n" : found;
   });
