@@ -28,7 +28,6 @@ export function eventSchemas<Fields extends Readonly<Record<string, z.core.$ZodL
   return Object.fromEntries(schemas) as EventSchemas<Fields>;
 }
 
-/** Any event of a record of schemas. */
 export type EventOf<Schemas extends Readonly<Record<string, z.ZodType>>> = SchemaType<Schemas[keyof Schemas]>;
 
 export type Untimed<Event> = Event extends unknown ? Omit<Event, "at"> : never;

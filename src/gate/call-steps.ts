@@ -143,8 +143,6 @@ export class CallSteps {
       : runner.runAtItsTurn(call, read);
   }
 
-  // ---- approval ------------------------------------------------------------------------------------------------
-
   /**
    * Runs a call that may need approval. Its input is parsed for that check, and parsed again when its approval is
    * requested, so that waiting calls hold only their text. Calls that need no approval do not wait for calls that do.
@@ -193,7 +191,6 @@ export class CallSteps {
     return this.#parts.calls.refuse(call, sentences.policyDenied(call, reason));
   }
 
-  /** Asks the approver a question of a call's handler. False without an approver, and for a decision that would come later. */
   ask(call: OpenCall, question: unknown): Promise<AllowedQuestion | false> {
     return askQuestion(call, question, this.#parts);
   }
@@ -306,8 +303,6 @@ export class CallSteps {
     }
   }
 
-  // ---- waiting for the outside ---------------------------------------------------------------------------------
-
   /** Asks a client for a call's result. The client answers from outside this process. */
   async #askClient(call: OpenCall): Promise<Answer | undefined> {
     const { calls, canWait, earlier, ledger, scope } = this.#parts;
@@ -377,8 +372,6 @@ export class CallSteps {
       : calls.fail(call, sentences.resultExpired(tool.name, call.decided.effect, waitMs));
   }
 
-  // ---- the driver died while the handler may have run ----------------------------------------------------------
-
   /** Answers a call whose stream has ended and was given as a whole: only its end is left to tell. Undefined else. */
   #completeStream(call: OpenCall, { answered, streamed }: PastCall): Promise<Answer | undefined> | undefined {
     const given = call.given;
@@ -388,7 +381,6 @@ export class CallSteps {
     return Promise.resolve(this.#parts.calls.finish(call, streamEnded(given, true)));
   }
 
-  /** Continues a call whose handler an earlier driver may have run. */
   async #repeat(call: OpenCall): Promise<Answer | undefined> {
     const { tool } = call;
     if (tool.effectOf) {
@@ -399,7 +391,6 @@ export class CallSteps {
     return this.#decideUnknown(call);
   }
 
-  /** Has a call decided that may have taken effect already. */
   async #decideUnknown(call: OpenCall): Promise<Answer | undefined> {
     const { calls, canWait, ledger } = this.#parts;
     const { decided, identity, tool } = call;

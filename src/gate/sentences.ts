@@ -54,7 +54,6 @@ export const streamsAtOnce = says("budget_spent")(
     `${tool} may have ${concurrency} ${concurrency === 1 ? "call" : "calls"} at once, and as many of its streams are open in this program. ${READ_ONE}`,
 );
 
-/** The handler ran, and its result exceeds the bytes that the execution may hold or move. */
 export const resultOverBudget = says("result_over_budget")(overdraftText);
 
 function overdraftText(tool: string, { limit, allowed, seen }: Overdraft): string {
@@ -140,7 +139,6 @@ export const handlerFailed = says("handler_failed")((tool, callId: string, messa
   message === undefined ? `${tool} failed. ${causeOf(callId)}` : message === "" ? `${tool} failed.` : message,
 );
 
-/** Where the operator finds why a handler has failed. */
 export function causeOf(callId: string): string {
   return `The cause is in the operator's log, under call ${callId}.`;
 }
@@ -204,7 +202,6 @@ export const itemInvalid = says("output_invalid")(
   (tool, index: number) => `${itemOf(tool, index)} does not match the tool's declared output. ${IN_TOOL}`,
 );
 
-/** The operator's text of `itemInvalid`. */
 export function itemFaults({ name, outputSchema: output }: Tool, index: number, faults: string): Error {
   const isOfLists = output !== undefined && jsonSchemaOf(name, "output", output).type === "array";
   const advice = isOfLists

@@ -5,11 +5,12 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { ForeignRecord } from "../journal/execution-log.ts";
 import type { ProgramLanguage } from "../tools/declarations/declarations.ts";
-import { searchTool } from "../tools/search/search-tool.ts";
-import type { ToolSearch } from "../tools/search/tool-search.ts";
-import type { AllowedQuestion, Caller, Effect, Tool } from "../tools/tool.ts";
+import { type SearchInput, searchTool } from "../tools/search/search-tool.ts";
+import type { FoundTool, ToolSearch } from "../tools/search/tool-search.ts";
+import { shownDigest } from "../tools/tool-digest.ts";
+import type { AllowedQuestion, CallContext, Caller, Effect, Tool } from "../tools/tool.ts";
 import type { ToolSet } from "../tools/tool-set.ts";
-import type { HeldBytes, Share, SlicedWork } from "../base/index.ts";
+import { type HeldBytes, PortcullisError, type Share, type SlicedWork } from "../base/index.ts";
 import { Admission } from "./admit/admission.ts";
 import { type Answer, approverOf, type Handled } from "./answer.ts";
 import type { Budget, GateLimits, Overdraft, PastBudget } from "./admit/budget.ts";
@@ -26,13 +27,11 @@ import { OpenCalls } from "./open-calls.ts";
 import { type RememberedDecision, RememberedDecisions } from "./approve/remembered.ts";
 import { type ArtifactPlace, SessionArtifacts } from "./artifacts/session-artifacts.ts";
 import type { EarlierCalls } from "./reuse/earlier-calls.ts";
-import { searchSession } from "./session-search.ts";
 import { streamEnded } from "./streams/stream-reader.ts";
 import { STOPPED } from "./streams/stream-run.ts";
 import type { ToolQueues } from "./queues/tool-queues.ts";
 import type { UnreadAnswers } from "./run/unread-answers.ts";
 
-/** The parts that all sessions of a gate share. */
 export interface SharedRules {
   readonly tools: ToolSet;
   readonly search: ToolSearch;
@@ -101,7 +100,7 @@ export class GateSession implements ParentSession, WorkBelow {
     const { above, artifacts, callers, execution, limits, past, scope, visibleTo = callers } = options;
     const share = options.share ?? gate.held.share(scope.tenant, limits.totalBytes);
     const given = { ...gate, ...options, share, visibleTo };
-    const search = searchTool((input, context) => searchSession({ ...given, calls }, input, context));
+    const search = searchTool((input, context) => this.#search(gate, input, context));
     const kept = artifacts && new SessionArtifacts(artifacts, limits.artifacts, share, scope.redactor);
     const own = new Map([search, ...(kept?.tools ?? [])].map((tool) => [tool.name, tool]));
     const admission = new Admission({ ...given, own, kept });
@@ -129,6 +128,32 @@ export class GateSession implements ParentSession, WorkBelow {
     this.#endBelow = above?.session.beginBelow(above.callId, this);
   }
 
+  /**
+   * Searches among its tools. A model that also writes programs searches only the tools for programs: it is told of the
+   * others. The operator is told if the search could not do all that it was set up for.
+   */
+  async #search(
+    { search, tools }: SharedRules,
+    { query, limit }: SearchInput,
+    { callId, caller: by, tenant }: CallContext,
+  ): Promise<readonly FoundTool[]> {
+    const { calls, callers, visibleTo = callers, deferred = [], language = "javascript", scope } = this.#parts;
+    const forPrograms = visibleTo.includes("programmatic");
+    const ofPrograms = forPrograms ? tools.visibleTo(["programmatic"]) : [];
+    const among = by === "direct" && deferred.length > 0 ? [...new Set([...ofPrograms, ...deferred])] : undefined;
+    const caller = forPrograms || among ? "programmatic" : "direct";
+    const call = calls.get(callId);
+    const onError = (error: unknown) => {
+      // The error of a host's `embed` without its cause, which may quote what was searched for: no log holds that.
+      if (call) call.noticed = PortcullisError.is(error) ? new PortcullisError(error.code, error.message) : error;
+    };
+    const work = <Value>(slices: SlicedWork<Value>) => this.share.lane.work(slices);
+    const shown = scope.observed?.shown;
+    const found = await search.find({ query, limit, among, caller, tenant, language, shown, work, onError });
+    if (call) call.handling.beside = { shown: found.map(shownDigest) };
+    return found;
+  }
+
   get scope(): WorkScope {
     return this.#parts.scope;
   }
@@ -143,7 +168,6 @@ export class GateSession implements ParentSession, WorkBelow {
     return this.#parts.admission.budget;
   }
 
-  /** What has become known of its calls. */
   get ledger(): Pick<CallLedger, "lines" | "inputs" | "streamedBytes"> {
     return this.#parts.ledger;
   }
@@ -259,7 +283,6 @@ export class GateSession implements ParentSession, WorkBelow {
     return this.#parts.unread?.remove(callId, bytes) ?? 0;
   }
 
-  /** The owner can take one more batch of a call's stream. */
   more(callId: string): void {
     this.#parts.calls.get(callId)?.more();
   }

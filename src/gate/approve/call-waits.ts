@@ -59,7 +59,6 @@ export class CallWaits {
     return this.#waiting.size > 0 && this.#open.size === this.#waiting.size && this.#below.size === 0;
   }
 
-  /** The calls of a tool that wait for approval or for a client. */
   heldOf(tool: string): readonly OpenCall[] {
     return [...this.#held.keys()].flatMap((callId) => {
       const call = this.#open.get(callId);

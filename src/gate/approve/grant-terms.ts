@@ -42,7 +42,6 @@ export interface Granted {
 
 /** Grants of one execution at most: each is tried on the calls that wait, and on each further call. */
 export const MAX_GRANTS = 10;
-/** Sums of one grant at most. */
 const MAX_SUMS = 20;
 const POINTER = /^(?:\/(?:[^/~]|~[01])*)+$/;
 
@@ -90,7 +89,6 @@ function isSummable(value: unknown): boolean {
   return typeof value === "number" || typeof value === "string";
 }
 
-/** Keys of a JSON pointer. */
 export function keysOf(pointer: string): readonly string[] {
   return pointer
     .split("/")

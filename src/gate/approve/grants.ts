@@ -41,18 +41,14 @@ export class Grants {
   readonly #grants: OpenGrant[] = [];
   /** Ids of the calls whose decisions have a grant, or are about to be written with one. */
   readonly #givers = new Set<string>();
-  /** What calls have taken, by their ids. */
   readonly #taken = new Map<string, Taken>();
-  /** By the call's id, until the journal holds the decision. */
   readonly #granting = new Map<string, Promise<DecisionRecord>>();
   readonly #entries: RememberedDecision[] = [];
 
-  /** Grants and uses, in their order. */
   get all(): readonly RememberedDecision[] {
     return this.#entries;
   }
 
-  /** How many more there may be. */
   get left(): number {
     return MAX_GRANTS - this.#givers.size;
   }
@@ -85,7 +81,6 @@ export class Grants {
     }
   }
 
-  /** Whether a call fits a grant, without taking anything. */
   fits(tool: Tool, callId: string, inputText: string): boolean {
     return this.#taken.has(callId) || this.#find(tool, inputText) !== undefined;
   }
@@ -121,7 +116,6 @@ export class Grants {
     return taken;
   }
 
-  /** What is left of the grants for calls of a tool. */
   leftFor(tool: Tool): readonly GrantLeft[] {
     return this.#of(tool).map((grant): GrantLeft => {
       const { origin, terms } = grant;

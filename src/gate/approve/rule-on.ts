@@ -14,7 +14,6 @@ export interface Rules {
   readonly scope: Pick<WorkScope, "policies" | "tenant" | "context">;
   /** Whether policies are asked about calls of this tool. They are not asked about the runtime's own tools, which reach nothing outside. */
   readonly isGoverned: (tool: Tool) => boolean;
-  /** Runs a function in the execution's async context. */
   readonly inContext: ReturnType<typeof AsyncLocalStorage.snapshot>;
 }
 

@@ -19,7 +19,6 @@ export interface ArtifactPlace {
 
 /** A handler's result that is JSON text already, and is read only when there is room for it. */
 export class StoredText {
-  /** UTF-8 bytes of the text. */
   readonly bytes: number;
   readonly shape: string;
   readonly read: () => Promise<string>;
@@ -40,7 +39,6 @@ export class StoredText {
 
 interface SaveInput extends Described {
   readonly name: string;
-  /** JSON text. */
   readonly text: string;
   readonly bytes: number;
 }

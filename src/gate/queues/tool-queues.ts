@@ -41,7 +41,6 @@ class TenantsInTurn {
     this.#byId.delete(id);
   }
 
-  /** All tasks have one priority. */
   filter(): Run[] {
     return Array.from(this.#byId.values(), ({ run }) => run);
   }
@@ -56,7 +55,6 @@ const queueOf = (concurrency: number): PQueue<TenantsInTurn, TurnOptions> =>
 class QueuesOfTool {
   readonly running: ReturnType<typeof queueOf> | undefined;
   readonly #rate: Rate | undefined;
-  /** One call at a time waits for the rate. */
   readonly #starting = queueOf(1);
   /** When the last calls started, as many as the rate allows at once. The oldest is replaced next. */
   readonly #times: number[] = [];

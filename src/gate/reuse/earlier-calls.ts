@@ -16,7 +16,6 @@ export interface EarlierCall extends ParentRef {
   readonly tool: string;
   /** `keyOf` its tool and its input. */
   readonly key: string;
-  /** What it changed at most. */
   readonly effect: Effect;
   /** Where it was made, and where it had its answer, among the records of the execution before. */
   readonly made: number;
@@ -37,7 +36,6 @@ export interface EarlierAnswer {
   readonly shape: string;
   /** Number of images, files and links that the program did not get. */
   readonly partsLeftOut: number;
-  /** Digests of the addresses that the value named. */
   readonly named?: readonly string[] | undefined;
   /** Index of the record that has the value, or of each one that has a batch of a stream. */
   readonly records: readonly number[];
@@ -54,11 +52,8 @@ export function isAnswered(call: EarlierCall): call is AnsweredCall {
 
 /** Reads from the journals of the executions before. Its functions reject as a journal does. */
 export interface EarlierReader {
-  /** JSON text of the value that a call gave. */
   readonly value: (call: EarlierCall) => Promise<string>;
-  /** The items of a stream. */
   readonly items: (call: EarlierCall) => AsyncIterable<unknown>;
-  /** What the handler has said to people, as JSON text. */
   readonly display: (call: EarlierCall) => Promise<string | undefined>;
 }
 
@@ -66,14 +61,12 @@ export interface EarlierReader {
 export interface StandIn {
   readonly callId: string;
   readonly earlier: ParentRef;
-  /** Whether it was given that call's answer. */
   readonly reused: boolean;
 }
 
 /** What a driver knows of what drivers before it have done. */
 export interface PastReuse {
   readonly standIns: readonly StandIn[];
-  /** The calls that have ended, and those that were begun. */
   readonly lines: readonly Pick<CallLine, "tool" | "started" | "effect">[];
 }
 
@@ -130,7 +123,6 @@ export class EarlierCalls {
     this.#usedBy = above?.callId ?? "";
   }
 
-  /** Takes calls in the order in which they were made. */
   *add(calls: readonly EarlierCall[]): SlicedWork<void> {
     for (const call of calls) {
       yield;
@@ -213,7 +205,6 @@ export class EarlierCalls {
   }
 }
 
-/** What stands for a call in maps and sets. */
 export function refText({ execution, call }: ParentRef): string {
   return String(quickKey(JSON.stringify([execution, call])));
 }

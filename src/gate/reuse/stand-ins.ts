@@ -16,7 +16,6 @@ export interface StandInParts extends Omit<RunnerParts, "contextOf">, Rules {
   readonly scope: WorkScope;
 }
 
-/** What is known of a call once its input was read. */
 interface Known {
   readonly effect: Effect;
   readonly ruled: RuledCall;

@@ -12,7 +12,6 @@ export class GatheredItems implements StreamReader {
   readonly #share: Share;
   readonly #texts: string[] = [];
   #count = 0;
-  /** Bytes of the array's JSON, if it has any item. */
   #bytes = 1;
   #values = 1;
   #heldBytes = 0;
@@ -43,7 +42,6 @@ export class GatheredItems implements StreamReader {
     else setImmediate(() => this.#stream?.more());
   };
 
-  /** The whole stream as one result. */
   async read(stream: StreamRun): Promise<Handled | undefined> {
     const handled = await stream.run();
     this.#share.giveBack(this.#heldBytes);

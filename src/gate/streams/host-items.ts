@@ -24,7 +24,6 @@ export interface HostItemsParts {
   readonly unreadMs: number;
   /** Called with the first batch. A stream that fails before it has no items. */
   readonly onBegun: (items: HostItems) => void;
-  /** Asks for one more batch. */
   readonly more: () => void;
   /** Ends the stream, because the host reads no more of it. */
   readonly stop: () => void;
@@ -43,7 +42,6 @@ const NEXT_MS = 50;
  */
 export class HostItems implements StreamReader, AsyncIterable<unknown> {
   readonly #parts: HostItemsParts;
-  /** Batches that the host has not begun. */
   readonly #batches: Batch[] = [];
   #handed: Streamed = { items: 0, bytes: 0 };
   #changed = Promise.withResolvers<void>();

@@ -12,10 +12,8 @@ const FIRST_ITEMS = 16;
 /** How long an item waits for others of its batch, in milliseconds. The first batch waits only for what is there at once. */
 const BATCH_MS = 50;
 
-/** An item as JSON text. */
 export interface ItemText {
   readonly text: string;
-  /** UTF-8 bytes of the text. */
   readonly bytes: number;
   /** Number of values that the item holds, or an upper bound of it. */
   readonly values: number;

@@ -40,7 +40,6 @@ export class PastItems {
     this.#goesOn = goesOn;
   }
 
-  /** Number of items that were yielded again so far. */
   get skipped(): number {
     return this.#skipped;
   }

@@ -1,6 +1,5 @@
 import type { Failure, Handled } from "../answer.ts";
 
-/** How far a stream is. */
 export interface Streamed {
   /** Items that were given, and the bytes of their JSON. */
   readonly items: number;
@@ -35,7 +34,6 @@ export class StreamNews {
 }
 
 export interface Batch {
-  /** A JSON array. */
   readonly body: string;
   readonly count: number;
   /** UTF-8 bytes of the items, each with the comma or the bracket after it: their sum does not depend on the batches. */

@@ -56,17 +56,14 @@ export class StreamRun implements OpenStream {
   #inContext: ReturnType<typeof AsyncLocalStorage.snapshot> = (run, ...values) => run(...values);
   /** How often the reader has asked for a batch, which it does when it begins to read one. */
   #asked: number;
-  /** Batches that have left. */
   #sent: number;
   #given: Streamed;
   /** `pulling`: the handler was asked for an item. `making`: an item becomes text. */
   #state: "idle" | "pulling" | "making" | "over" = "idle";
   /** Whether the batch waits for the reader to read answers of other calls. */
   #waitsForRoom = false;
-  /** What ends the stream, after the items before it. */
   #last: (() => Handled) | undefined;
   readonly #news: StreamNews;
-  /** Until the listener is told more. */
   #telling: Timer | undefined;
   /** Until the handler was silent for its tool's time, and the time for approvals up to where it was asked for the last item. */
   #listening: Timer | undefined;
@@ -178,7 +175,6 @@ export class StreamRun implements OpenStream {
     }
   }
 
-  /** Whether the reader has room for one more batch. */
   get #isDue(): boolean {
     return this.#sent - this.#asked < (this.#asked === 0 ? 1 : BATCHES_AHEAD);
   }

@@ -12,7 +12,6 @@ export interface SpanParts {
   readonly contents: Contents;
 }
 
-/** A call of a tool. */
 export interface CallWork {
   readonly callId: string;
   /** Undefined for an unknown tool: its name may be any text. */
@@ -28,9 +27,7 @@ export interface CallWork {
 export interface CallEnd {
   /** `value`, `refused`, `failed`, `aborted`; `waiting` if the call is left to another driver. */
   readonly outcome: string;
-  /** Code of a refusal or a failure. */
   readonly code?: string | undefined;
-  /** UTF-8 bytes of the result. */
   readonly bytes: number;
   /** Of a stream: number of the items that the program was given. */
   readonly items?: number | undefined;
@@ -74,7 +71,6 @@ export class CallSpan {
   readonly #span: SafeSpan;
   readonly #work: Omit<CallWork, "inputText">;
   readonly #late: Promise<void>[];
-  /** When the handler was started. */
   #started: number | undefined;
 
   /** @internal */
@@ -85,7 +81,6 @@ export class CallSpan {
     this.#late = late;
   }
 
-  /** Runs the handler, while the span is active. */
   run<Value>(handler: () => Value): Value {
     this.#started = monotonic();
     this.#span.set({ "portcullis.call.wait_ms": Math.round(this.#span.seconds * 1000) });

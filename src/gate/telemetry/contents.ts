@@ -32,7 +32,6 @@ export class Contents {
     );
   }
 
-  /** Like `json`, for a text that is not JSON. */
   text(text: string, about: Omit<About, "to"> = {}): string | Promise<string> {
     const redactor = this.#redactor;
     if (!redactor) return bounded(text);

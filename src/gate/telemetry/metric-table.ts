@@ -1,7 +1,6 @@
 import { monotonic, now } from "../../base/index.ts";
 import { sumGuests, sumLoads } from "./process-load.ts";
 
-/** Values of a metric's attributes, by their names. */
 type Labels = Readonly<Record<string, unknown>>;
 
 /** A metric, named by the conventions of OpenTelemetry. */
@@ -14,7 +13,6 @@ export interface Metric {
 
 /** A metric that grows with what happens: a histogram if it has `bounds`, else a counter. */
 interface Figure extends Metric {
-  /** Upper bounds of the buckets. */
   readonly bounds?: readonly number[] | undefined;
 }
 
@@ -73,7 +71,6 @@ export function gauge(name: string, unit: string, description: string, read: Gau
   return { name, unit, description, read };
 }
 
-/** The running and the waiting work of all runtimes of this process. */
 export const LOADS: readonly Gauge[] = [
   gauge("portcullis.running", "{execution}", "Executions, conversations and calls that run.", () => [
     [sumLoads(({ running }) => running)],

@@ -11,7 +11,6 @@ export const WITHOUT_SDK = {
   SpanKind: {},
 } as unknown as Otel;
 
-/** Name of the tracer and the meter. */
 export const SCOPE = "portcullis";
 
 /** Does work at which the SDK may fail, also by a promise. Its `diag` is told, and the caller gets `otherwise`. */

@@ -2,7 +2,6 @@
 interface GuestCounts {
   readonly guests: number;
   readonly idle: number;
-  /** Programs that wait for an engine or a container. */
   readonly waiting: number;
 }
 
@@ -13,7 +12,6 @@ export interface RuntimeLoad {
   readonly sandbox?: (GuestCounts & { readonly name: string; readonly pool: object }) | undefined;
 }
 
-/** The runtimes of this process that are open. */
 const sources = new Set<() => RuntimeLoad>();
 
 /** Adds the load of a runtime. Returns the function that takes it away again. */
@@ -22,12 +20,10 @@ export function addLoad(source: () => RuntimeLoad): () => void {
   return () => void sources.delete(source);
 }
 
-/** What the open runtimes have of something. */
 export function sumLoads(of: (load: RuntimeLoad) => number): number {
   return [...sources].reduce((sum, source) => sum + of(source()), 0);
 }
 
-/** The guests of all sandboxes, by the name of the sandbox. */
 export function sumGuests(): readonly (readonly [string, GuestCounts])[] {
   const loads = [...sources].flatMap((source) => source().sandbox ?? []);
   const pools = new Map(loads.map((load) => [load.pool, load]));

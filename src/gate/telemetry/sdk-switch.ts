@@ -92,7 +92,6 @@ async function figuresOnly(): Promise<Telemetry> {
   return new Reports({ otel: WITHOUT_SDK, figures: toAll(), contents });
 }
 
-/** Tells all sinks. */
 function toAll(...first: readonly FigureSink[]): FigureSink {
   return {
     note: (...noted) => {

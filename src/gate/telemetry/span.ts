@@ -18,7 +18,6 @@ export class SafeSpan {
   readonly #since = monotonic();
   #attributes: Attributes = {};
 
-  /** Begins the span below `parent`. */
   constructor(otel: Otel, parent: Context, name: string, { kind, attributes, before = [] }: SpanStart) {
     const links = linksTo(before);
     const options = { attributes, links, kind };
@@ -27,7 +26,6 @@ export class SafeSpan {
     this.#context = safely(otel, () => (this.#span ? otel.trace.setSpan(parent, this.#span) : parent), parent);
   }
 
-  /** The context in which work below this span begins. */
   get context(): Context {
     return this.#context;
   }
@@ -40,7 +38,6 @@ export class SafeSpan {
     return placeOf(this.#otel, () => this.#span?.spanContext());
   }
 
-  /** Seconds since the span began. */
   get seconds(): number {
     return (monotonic() - this.#since) / 1000;
   }

@@ -70,7 +70,6 @@ export class Telemetry {
     return new ConversationSpan(this.#parts, span, conversation);
   }
 
-  /** For calls that a host makes itself, below the span that is active. */
   hostCalls(): CallSpans {
     return new CallSpans(this.#parts, this.#active);
   }
@@ -81,7 +80,6 @@ export class Telemetry {
     return placeOf(otel, () => otel.trace.getSpanContext(this.#active));
   }
 
-  /** Counts the bytes of a program's result that a model is given. */
   noteOutput(bytes: number): void {
     this.#parts.figures.note("returned", bytes);
   }
@@ -97,7 +95,6 @@ function ownAttributes(execution: string, tenant: string) {
 }
 
 export interface WorkEnd {
-  /** One word, like `completed`. */
   readonly outcome: string;
   /** Code of a failure, never chosen by a program; undefined without a failure. */
   readonly code?: string | undefined;
@@ -112,7 +109,6 @@ export interface WorkEnd {
 export interface ChatEnd {
   /** Why the model stopped, as GenAI conventions name it: `stop`, `tool_calls`, `length`, `content_filter`. */
   readonly finish?: string | undefined;
-  /** Code of the provider's failure. */
   readonly code?: string | undefined;
   readonly usage?: TokenUsage | undefined;
   /** Whom the turn came from: ids of the provider, and versions of what read it. */
