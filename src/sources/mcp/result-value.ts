@@ -148,19 +148,15 @@ export function shownBlocks(blocks: readonly Block[], hidesBytes: boolean) {
 }
 
 function withoutBytes(block: Block, isPart: (part: PartInput) => boolean): Shown {
-  if (block.type === "image" || block.type === "audio") {
-    const part = partOf(block.type === "image" ? "image" : "file", block.data, block.mimeType);
-    if (!part || !isPart(part)) return { block, isPart: false };
-    const { data: _data, ...others } = block;
-    return { block: { ...others, bytes: sizeOf(part) } as Block, isPart: true };
-  }
-  if (block.type !== "resource" || !isFields(block.resource)) return { block, isPart: false };
-  const { blob, ...resource } = block.resource;
-  const { mimeType = "application/octet-stream" } = resource;
-  const isImage = typeof mimeType === "string" && mimeType.startsWith("image/");
-  const part = partOf(isImage ? "image" : "file", blob, mimeType);
+  const resource = block.type === "resource" && isFields(block.resource) ? block.resource : undefined;
+  if (!resource && block.type !== "image" && block.type !== "audio") return { block, isPart: false };
+  const { [resource ? "blob" : "data"]: data, ...others } = resource ?? (block as object as Message);
+  const { mimeType = resource && "application/octet-stream" } = others;
+  const isImage = resource ? String(mimeType).startsWith("image/") : block.type === "image";
+  const part = partOf(isImage ? "image" : "file", data, mimeType);
   if (!part || !isPart(part)) return { block, isPart: false };
-  return { block: { ...block, resource: { ...resource, bytes: sizeOf(part) } }, isPart: true };
+  const shown = { ...others, bytes: sizeOf(part) };
+  return { block: resource ? { ...block, resource: shown } : (shown as object as Block), isPart: true };
 }
 
 /** A part that a server sent, by its shape; undefined for anything else. */

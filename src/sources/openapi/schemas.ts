@@ -42,23 +42,20 @@ export interface Converted {
 const ANYTHING: Converted = Object.freeze({ schema: true, values: 1, states: 0, references: [], inPlace: [] });
 
 /** What a schema says about the shape of a value. Of a result's schema nothing else is kept. */
-const SHAPE: ReadonlySet<string> = new Set(["description", "type", "enum", "const"]);
+const SHAPE = new Set(["description", "type", "enum", "const"]);
 /** What an input's schema says besides patterns and other schemas. */
-const BOUNDS: ReadonlySet<string> = new Set(
-  [
-    ...SHAPE,
-    "default format multipleOf maximum minimum exclusiveMaximum exclusiveMinimum maxLength minLength",
-    "contentEncoding contentMediaType maxItems minItems uniqueItems maxProperties minProperties minContains maxContains",
-  ].flatMap((words) => words.split(" ")),
-);
+const BOUNDS = new Set([
+  ...SHAPE,
+  ..."default format multipleOf maximum minimum exclusiveMaximum exclusiveMinimum maxLength minLength".split(" "),
+  ..."contentEncoding contentMediaType maxItems minItems uniqueItems maxProperties minProperties".split(" "),
+  ..."minContains maxContains".split(" "),
+]);
 
 const SCHEMA_WORDS: Readonly<Record<Side, ReadonlySet<string>>> = {
-  input: new Set(
-    [
-      "not if then else items additionalProperties unevaluatedProperties",
-      "unevaluatedItems contains propertyNames",
-    ].flatMap((words) => words.split(" ")),
-  ),
+  input: new Set([
+    ..."not if then else items additionalProperties unevaluatedProperties".split(" "),
+    ..."unevaluatedItems contains propertyNames".split(" "),
+  ]),
   output: new Set(["items", "additionalProperties"]),
 };
 
@@ -69,14 +66,12 @@ export class Schemas {
   readonly #converted = new Map<unknown, Converted | PartFault>();
   readonly #definitions = new Map<string, Converted | PartFault>();
   readonly #digests = new Map<string, string>();
-  readonly #partDigests = new Map<Converted, string>();
   readonly #patterns = new Map<string, number | undefined>();
   readonly #states = new PatternStates(SOURCE_STATES);
   readonly #unchecked = new Set<string>();
   #odd: string[] = [];
   /** Number of the tools whose definitions are left out beyond `MAX_VALUES`. */
   #cut = 0;
-  readonly #read = new Map<string, boolean | PartFault>();
   /** Definitions that were searched for circles, and whether each leads to a circle. */
   readonly #searched = new Map<string, boolean>();
 
@@ -128,7 +123,7 @@ export class Schemas {
    * cannot be used. Definitions are put in only when the tool is called or shown.
    */
   close(root: JsonSchema, parts: readonly Converted[], checks = true): Schema {
-    this.#readReferences(parts);
+    if (this.#reach(parts).isCut) this.#cut += 1;
     if (parts.every(({ references }) => references.length === 0)) return lazySchema(() => root, { checks });
     return lazySchema(() => ({ ...root, $defs: this.#definitionsOf(parts) }), {
       checks,
@@ -137,14 +132,6 @@ export class Schemas {
         return JSON.stringify([root, reached]);
       },
     });
-  }
-
-  /** Reads the definitions that the parts of a tool's schema lead to. Definitions that many tools share are walked once. */
-  #readReferences(parts: readonly Converted[]): void {
-    const digestOf = ({ values, states, references }: Converted) =>
-      hash("sha256", JSON.stringify([values, states, references]));
-    const digests = parts.map((part) => remembered(this.#partDigests, part, () => digestOf(part)));
-    if (remembered(this.#read, hash("sha256", digests.join()), () => this.#reach(parts).isCut)) this.#cut += 1;
   }
 
   #definitionsOf(parts: readonly Converted[]): Readonly<Record<string, JsonSchema | boolean>> {

@@ -86,8 +86,6 @@ export class HttpWire implements Wire {
   readonly #exchanges = new AsyncLocalStorage<Exchange>();
   readonly #access: Access | undefined;
   readonly #large: LargeMessages;
-  /** What was said with errors of the package. */
-  readonly #refusals = new WeakMap<Error, Refusal>();
   #latestRefusal: Refusal | undefined;
   #events: WireEvents | undefined;
   #transport: StreamableHTTPClientTransport | undefined;
@@ -143,8 +141,7 @@ export class HttpWire implements Wire {
         }),
       );
     } catch (error) {
-      if (exchange.refusal && error instanceof Error) this.#refusals.set(error, exchange.refusal);
-      throw exchange.ended ?? error;
+      throw exchange.ended ?? (error instanceof Error ? Object.assign(error, { refusal: exchange.refusal }) : error);
     }
     if (id !== undefined && exchange.isDocument)
       events.onFailed(id, new MalformedMessage("The reply does not answer the request."));
@@ -286,7 +283,10 @@ export class HttpWire implements Wire {
 
   explain(error: unknown): unknown {
     // Of the refusal of its own request the package may have made another error.
-    return this.#explained(error, (error instanceof Error && this.#refusals.get(error)) || this.#latestRefusal);
+    return this.#explained(
+      error,
+      (error as { readonly refusal?: Refusal } | undefined)?.refusal ?? this.#latestRefusal,
+    );
   }
 
   #explained(error: unknown, about: Refusal = {}): unknown {

@@ -107,14 +107,13 @@ export async function asPackageReads(
   allowed: () => MessageLimits,
 ): Promise<Uint8Array> {
   const whole = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString();
-  if (isLargeMessage(whole)) {
-    if (isEvent && hasManyLines(bytes)) throw new MalformedMessage("An event of the server has too many lines.");
-    const { data, others } = isEvent ? partsOf(whole) : { data: whole };
-    return Buffer.from(written(withoutNullFields(await large.read(data, allowed())), others));
-  }
-  if (!NULL_FIELD.test(whole) && !LONG_NUMBER.test(whole)) return bytes;
+  const isLarge = isLargeMessage(whole);
+  if (!isLarge && !NULL_FIELD.test(whole) && !LONG_NUMBER.test(whole)) return bytes;
+  if (isLarge && isEvent && hasManyLines(bytes))
+    throw new MalformedMessage("An event of the server has too many lines.");
   const { data, others } = isEvent ? partsOf(whole) : { data: whole };
-  return Buffer.from(written(withoutNullFields(exactText(data)), others));
+  const text = isLarge ? await large.read(data, allowed()) : exactText(data);
+  return Buffer.from(written(withoutNullFields(text), others));
 }
 
 const LINE_FEED = 10;
