@@ -61,17 +61,10 @@ function running(tool: Pick<LoopTool, "run">, input: unknown, abortSignal: Abort
 export function aiSdkPausingTools(program: LoopTool, pausing: PausingTools, toolApproval: ToolApproval) {
   const toolOf = <Input>(about: Pick<LoopTool, "name" | "description" | "schema">): AiSdkTool<Input> => {
     const { name } = about;
-    const goingOf = ({ messages = [] }: AiSdkCallOptions, { signal, onProgress }: RunOptions = {}) => {
-      let calls = 0;
-      return {
-        rule: aiSdkRule(toolApproval, messages),
-        signal,
-        onCall: (tool: string) => {
-          calls += 1;
-          onProgress?.({ calls, text: `Call ${calls}: ${tool}` });
-        },
-      };
-    };
+    const goingOf = ({ messages = [] }: AiSdkCallOptions, work: RunOptions = {}) => ({
+      ...work,
+      rule: aiSdkRule(toolApproval, messages),
+    });
     const callOf = (input: unknown, { toolCallId = "", messages = [] }: AiSdkCallOptions) =>
       callIn(messages, { name, callId: toolCallId, input });
     const approval: AiSdkApproval<Input> = async (input, options) => {

@@ -1,4 +1,4 @@
-import { type LoopTool, type WritableSchema, writableSchema } from "./program-tool.ts";
+import { type LoopTool, type WritableSchema } from "./program-tool.ts";
 
 /** A runnable tool of `@anthropic-ai/sdk`, as `betaTool()` makes it. */
 export interface AnthropicRunnable {
@@ -20,7 +20,7 @@ export function anthropicRunnable(tool: LoopTool): AnthropicRunnable {
     get description() {
       return tool.description;
     },
-    input_schema: writableSchema(tool),
+    input_schema: tool.schema,
     parse: (input) => input,
     run: (input, context) => tool.run(input, { signal: context?.signal }),
   };

@@ -5,7 +5,6 @@ import {
   type LoopTool,
   runWithProgress,
   type WritableSchema,
-  writableSchema,
   notRun,
   textOfReport,
   type RunOptions,
@@ -67,37 +66,14 @@ export function langChainPausingTool(
 }
 
 function fieldsOf(tool: LoopTool): LangChainTool["fields"] {
-  return { name: tool.name, description: tool.description, schema: writableSchema(tool) };
+  return { name: tool.name, description: tool.description, schema: tool.schema };
 }
 
 /** Answers of one node that are passed over at most: `interrupt` interrupts once there are no more. */
 const MOST_ANSWERS = 10_000;
 
-/** Names of what an answer gives back: a call that is asked about for the first time has no `hold` to give. */
-const answerOf = (hold: number) =>
-  hold === 1 ? "{ program, callId, allow }" : `{ program, callId, hold: ${hold}, allow }`;
-
 /** `interrupt` of `@langchain/langgraph`. */
 export type Interrupt = (value: never) => unknown;
-
-/**
- * What an interrupt gives to the host: one call of a program that waits for a person. `{ program, callId, allow }` answers it, with
- * `hold` from the second time on.
- */
-interface ProgramInterrupt {
-  readonly type: "portcullis_approval";
-  /** Id of the program's execution. */
-  readonly program: string;
-  readonly callId: string;
-  /** Which time the call waits, from 1: an answer that is sent twice decides no later one. */
-  readonly hold: number;
-  readonly tool: string;
-  readonly input: unknown;
-  /** The input as the program sent it, if the tool's schema has made another one of it. */
-  readonly rawInput?: unknown;
-  /** The question, as a text for a person. */
-  readonly question: string;
-}
 
 /**
  * Runs a program in a node of a graph. A node that is interrupted is run again from its beginning, where `interrupt` gives
@@ -131,7 +107,7 @@ async function runInterrupted(
         : `Call ${call} of ${tool} was decided already. Any answer goes on.`;
       const { input, rawInput } = waits ?? {};
       const about = { program: id, callId: call, hold, tool, input, rawInput, question };
-      const decision = answerTo({ type: "portcullis_approval", ...about }, interrupt);
+      const decision = answerTo(about, interrupt);
       if (waits) report = await programs.decide(id, going, [waits], decision);
     }
   }
@@ -147,17 +123,24 @@ function heldIn(records: readonly JournalRecord[]): readonly CallRecord[] {
   );
 }
 
-/** The answer that names the call. Others are passed over. */
-function answerTo(about: ProgramInterrupt, interrupt: Interrupt): Decision {
+/**
+ * Asks for one call that waits. The answer names it, with `hold` from the second time on: an answer that is sent twice
+ * decides no later one. Others are passed over.
+ */
+function answerTo(
+  about: { readonly program: string; readonly callId: string; readonly hold: number; readonly question: string },
+  interrupt: Interrupt,
+): Decision {
   const { program, callId, hold } = about;
+  const names = hold === 1 ? "{ program, callId, allow }" : `{ program, callId, hold: ${hold}, allow }`;
   let { question } = about;
   for (let n = 0; n < MOST_ANSWERS; n += 1) {
-    const answer = interrupt({ ...about, question } as never);
+    const answer = interrupt({ type: "portcullis_approval", ...about, question } as never);
     const isNamed = textOf(answer, "program") === program && textOf(answer, "callId") === callId;
     if (isNamed && (fieldOf(answer, "hold") ?? 1) === hold) {
       return { allow: fieldOf(answer, "allow") === true, note: textOf(answer, "note") };
     }
-    question = `The answer before did not name this call, and decided nothing about it. Resume with ${answerOf(hold)}.\n${about.question}`;
+    question = `The answer before did not name this call, and decided nothing about it. Resume with ${names}.\n${about.question}`;
   }
   return notRun(new Error("`interrupt` gives answers to other calls only, without end."));
 }

@@ -77,94 +77,98 @@ type OwnOptions = Resolved<typeof AS_TOOL_RULES>;
 export type AsToolOptions<Context = unknown> = WithContext<OptionsOf<typeof AS_TOOL_RULES>, Context>;
 
 /**
- * The tools of each loop, by the name that the model calls them by. `search_tools` is there if the tools for programs
- * are too many to be listed in the description of `run_program`.
+ * `continue_program` comes with the loop's own means; `search_tools` if the tools for programs are too many to be listed in
+ * the description of `run_program`. Not an interface: loops take records of tools.
  */
+type ToolsOf<Program, Continue = never, Search = Program> = {
+  readonly run_program: Program;
+  readonly continue_program?: Continue;
+  readonly search_tools?: Search;
+};
+
+/** The tools of each loop, by the name that the model calls them by. */
 export interface LoopTools {
   /** For `tools` of the AI SDK's `generateText` and `streamText`, and of a Mastra agent. */
-  readonly "ai-sdk": {
-    readonly run_program: AiSdkTool;
-    readonly continue_program?: AiSdkTool<{ readonly program: string }>;
-    readonly search_tools?: AiSdkTool<SearchInput>;
-  };
+  readonly "ai-sdk": ToolsOf<AiSdkTool, AiSdkTool<{ readonly program: string }>, AiSdkTool<SearchInput>>;
   /** For `tools` of the tool runner of `@anthropic-ai/sdk`. */
-  readonly anthropic: { readonly run_program: AnthropicRunnable; readonly search_tools?: AnthropicRunnable };
+  readonly anthropic: ToolsOf<AnthropicRunnable>;
   /** For `tools` of an `Agent` of OpenAI Agents. */
-  readonly "openai-agents": {
-    readonly run_program: AgentsTool;
-    readonly continue_program?: AgentsTool;
-    readonly search_tools?: AgentsTool;
-  };
+  readonly "openai-agents": ToolsOf<AgentsTool, AgentsTool>;
   /** For `tool(func, fields)` of `@langchain/core/tools`: its `func` and `fields`. */
-  readonly langchain: { readonly run_program: LangChainTool; readonly search_tools?: LangChainTool };
+  readonly langchain: ToolsOf<LangChainTool>;
   /** For `registerTool` of an MCP server: its `name`, `config` and `handler`. */
-  readonly mcp: { readonly run_program: McpTool; readonly search_tools?: McpTool<McpSearchFields> };
+  readonly mcp: ToolsOf<McpTool, never, McpTool<McpSearchFields>>;
 }
 
 export type LoopName = keyof LoopTools;
 
 interface LoopParts {
   readonly program: ProgramTool;
-  readonly search: LoopTool | undefined;
   readonly own: OwnOptions;
   /** Programs that wait for people in the journal. `by`: whose approvals these are. */
   readonly waiting: (by: string, node?: string) => WaitingPrograms;
 }
 
-const LOOPS: { readonly [Loop in LoopName]: (parts: LoopParts) => LoopTools[Loop] | Promise<LoopTools[Loop]> } = {
-  "ai-sdk": ({ program, search, own: { toolApproval }, waiting }) => ({
-    ...(toolApproval === undefined
-      ? { run_program: aiSdkTool<{ readonly code: string }>(program) }
-      : aiSdkPausingTools(program, new PausingTools(waiting("the AI SDK's tool approval")), toolApproval)),
-    ...(search && { search_tools: aiSdkTool<SearchInput>(search) }),
-  }),
-  anthropic: ({ program, search }) => ({
-    run_program: anthropicRunnable(program),
-    ...(search && { search_tools: anthropicRunnable(search) }),
-  }),
-  "openai-agents": ({ program, search, own: { needsApproval, inputGuardrails }, waiting }) => ({
-    ...(needsApproval === undefined && inputGuardrails === undefined
-      ? { run_program: agentsTool(program) }
-      : agentsPausingTools(program, new PausingTools(waiting("an approval of OpenAI Agents")), {
-          needsApproval,
-          inputGuardrails: inputGuardrails ?? [],
-        })),
-    ...(search && { search_tools: agentsTool(search) }),
-  }),
-  langchain: ({ program, search, own: { interrupt }, waiting }) => ({
-    run_program: interrupt
-      ? langChainPausingTool(program, (node) => waiting("an interrupt of LangGraph", node), interrupt)
-      : langChainTool(program),
-    ...(search && { search_tools: langChainTool(search) }),
-  }),
-  mcp: async ({ program, search }) => {
-    // It loads zod, which takes 50 ms.
-    const { mcpSearch, mcpTool } = await import("./mcp.ts");
-    return { run_program: mcpTool(program), ...(search && { search_tools: mcpSearch(search) }) };
+interface Loop<Tools extends LoopTools[LoopName]> {
+  readonly programs: (parts: LoopParts) => Tools | Promise<Tools>;
+  readonly search: (search: LoopTool) => Tools["search_tools"] | Promise<Tools["search_tools"]>;
+}
+
+// It loads zod, which takes 50 ms.
+const loadMcp = () => import("./mcp.ts");
+
+const LOOPS: { readonly [Name in LoopName]: Loop<LoopTools[Name]> } = {
+  "ai-sdk": {
+    programs: ({ program, own: { toolApproval }, waiting }) =>
+      toolApproval === undefined
+        ? { run_program: aiSdkTool(program) }
+        : aiSdkPausingTools(program, new PausingTools(waiting("the AI SDK's tool approval")), toolApproval),
+    search: aiSdkTool,
+  },
+  anthropic: { programs: ({ program }) => ({ run_program: anthropicRunnable(program) }), search: anthropicRunnable },
+  "openai-agents": {
+    programs: ({ program, own: { needsApproval, inputGuardrails }, waiting }) => {
+      if (needsApproval === undefined && inputGuardrails === undefined) return { run_program: agentsTool(program) };
+      const pausing = new PausingTools(waiting("an approval of OpenAI Agents"));
+      return agentsPausingTools(program, pausing, { needsApproval, inputGuardrails: inputGuardrails ?? [] });
+    },
+    search: agentsTool,
+  },
+  langchain: {
+    programs: ({ program, own: { interrupt }, waiting }) => ({
+      run_program: interrupt
+        ? langChainPausingTool(program, (node) => waiting("an interrupt of LangGraph", node), interrupt)
+        : langChainTool(program),
+    }),
+    search: langChainTool,
+  },
+  mcp: {
+    programs: async ({ program }) => ({ run_program: (await loadMcp()).mcpTool(program) }),
+    search: async (search) => (await loadMcp()).mcpSearch(search),
   },
 };
 
 export const LOOP_NAMES = Object.keys(LOOPS);
 
 /** The tools of a loop. Rejects with `option_invalid` for an unknown loop or option. */
-export async function toolsFor<Loop extends LoopName>(
-  loop: Loop,
+export async function toolsFor<Name extends LoopName>(
+  loop: Name,
   options: object,
   host: ProgramHost,
-): Promise<LoopTools[Loop]> {
+): Promise<LoopTools[Name]> {
   checkValue(`${SUBJECT}(loop)`, loop, oneOf(LOOP_NAMES));
   const own = readOptions(SUBJECT, options, AS_TOOL_RULES);
   refuseOthers(loop, own);
   const { search } = host.programs();
-  return LOOPS[loop]({
-    own,
-    program: new ProgramTool(host, own),
-    search: search && searchTool(search, (input, signal) => host.search(input, own.context, signal)),
-    waiting: (by, node) => {
-      const conversation = JSON.stringify([host.tenant, own.conversation, node]);
-      return new WaitingPrograms({ host, context: own.context, by, conversation });
-    },
-  });
+  const { programs, search: searchOf } = LOOPS[loop] as Loop<LoopTools[Name]>;
+  const waiting = (by: string, node?: string) => {
+    const conversation = JSON.stringify([host.tenant, own.conversation, node]);
+    return new WaitingPrograms({ host, context: own.context, by, conversation });
+  };
+  const tools = await programs({ own, program: new ProgramTool(host, own), waiting });
+  if (!search) return tools;
+  const call: Parameters<typeof searchTool>[1] = (input, signal) => host.search(input, own.context, signal);
+  return { ...tools, search_tools: await searchOf(searchTool(search, call)) };
 }
 
 /** Refuses options by which another loop asks people, and an `approve` beside such an option: one of them would not be asked. */

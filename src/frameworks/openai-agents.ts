@@ -1,6 +1,6 @@
 import { inputOf } from "../models/turn/index.ts";
 import { CONTINUE_TOOL, type LoopCall, type PausingTools } from "./approval/pausing-tools.ts";
-import { isFailure, type LoopTool, type WritableSchema, writableSchema } from "./program-tool.ts";
+import { isFailure, type LoopTool, type WritableSchema } from "./program-tool.ts";
 import { fieldOf, isFields, textOf } from "../base/index.ts";
 import type { LoopRule } from "./approval/waiting-programs.ts";
 
@@ -47,7 +47,7 @@ function declared(tool: Pick<LoopTool, "name" | "description" | "schema" | "isSt
     get description() {
       return tool.description;
     },
-    parameters: writableSchema(tool),
+    parameters: tool.schema,
     strict: tool.isStrict,
     isEnabled: () => Promise.resolve(true),
   } as const;

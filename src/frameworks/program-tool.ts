@@ -43,12 +43,7 @@ export interface RunOptions {
 export interface LoopTool {
   readonly name: string;
   readonly description: string;
-  readonly schema: {
-    readonly type: "object";
-    readonly properties: object;
-    readonly required: readonly string[];
-    readonly additionalProperties: false;
-  };
+  readonly schema: WritableSchema;
   /** Whether each field of the schema is required, as strict function calls of OpenAI demand. */
   readonly isStrict: boolean;
   /** Resolves with the text for the model. Rejects with `program_failed` or `tool_failed` if the call failed. */
@@ -63,9 +58,7 @@ export type WritableSchema = {
   additionalProperties: false;
 };
 
-export function writableSchema({ schema }: Pick<LoopTool, "schema">): WritableSchema {
-  return { ...schema, properties: { ...schema.properties }, required: [...schema.required] };
-}
+const writable = (schema: object) => structuredClone(schema) as WritableSchema;
 
 /** Runs a tool. A slow reader gets only the latest progress. The progress ends with the run. */
 export function runWithProgress(
@@ -87,7 +80,7 @@ const NO_PROGRAM = "There is no program with this handle, and none was run.";
 /** `run_program` as all loops share it: its declaration, and how a call of it ends. */
 export class ProgramTool implements LoopTool {
   readonly name = RUN_PROGRAM;
-  readonly schema = PROGRAM_SCHEMA;
+  readonly schema = writable(PROGRAM_SCHEMA);
   readonly isStrict = true;
   /** The tools of the runtime; each runtime has a set of its own. */
   readonly tools: ToolSet;
@@ -120,18 +113,13 @@ export class ProgramTool implements LoopTool {
   async run(input: unknown, { signal, approve, onProgress }: RunOptions): Promise<string> {
     const code = codeOf(input);
     signal?.throwIfAborted();
-    let calls = 0;
     const handle = this.#left.handleIn(code);
     const execution = handle ?? this.#left.newHandle();
     const options = {
       ...(approve && !this.#hostApproves ? { approve } : {}),
       ...this.#own,
       signal: signal ?? undefined,
-      onEvent: (event: ExecutionEvent) => {
-        if (event.type !== "call_started" || event.execution !== execution || !onProgress) return;
-        calls += 1;
-        onProgress({ calls, text: `Call ${calls}: ${event.tool}` });
-      },
+      onEvent: progressOf(execution, onProgress),
     };
     const running =
       handle === undefined ? this.#host.execute(code, { id: execution, ...options }) : this.#left.look(handle, options);
@@ -151,7 +139,7 @@ export function searchTool(
   return {
     name,
     description: `${description}\n\n${RESULTS}`,
-    schema: SEARCH_INPUT,
+    schema: writable(SEARCH_INPUT),
     isStrict: false,
     async run(input, { signal }) {
       signal?.throwIfAborted();
@@ -160,6 +148,16 @@ export function searchTool(
       signal?.throwIfAborted();
       throw new PortcullisError("tool_failed", answer.message);
     },
+  };
+}
+
+/** Tells of each call that a program begins. */
+export function progressOf(execution: ExecutionId, onProgress: RunOptions["onProgress"]) {
+  let calls = 0;
+  return (event: ExecutionEvent): void => {
+    if (event.type !== "call_started" || event.execution !== execution) return;
+    calls += 1;
+    onProgress?.({ calls, text: `Call ${calls}: ${event.tool}` });
   };
 }
 

@@ -3,7 +3,7 @@ import type { JournalRecord } from "../../journal/record.ts";
 import type { Report } from "../../executions/output/index.ts";
 import type { WaitingApproval } from "../../executions/outcome.ts";
 import { CONTINUE_PROGRAM, RUN_PROGRAM } from "../../tools/tool-name.ts";
-import { codeOf, textOfReport } from "../program-tool.ts";
+import { codeOf, type LoopTool, textOfReport } from "../program-tool.ts";
 import {
   type Going,
   questionText,
@@ -31,7 +31,7 @@ interface Begun {
 }
 
 /** A tool that goes on with a program that waits. */
-export const CONTINUE_TOOL = {
+export const CONTINUE_TOOL: Omit<LoopTool, "run"> & { readonly name: typeof CONTINUE_PROGRAM } = {
   name: CONTINUE_PROGRAM,
   description:
     "Goes on with a program that waits for a person to approve some of its calls. Returns what run_program returns.",
@@ -42,7 +42,7 @@ export const CONTINUE_TOOL = {
     additionalProperties: false,
   },
   isStrict: true,
-} as const;
+};
 
 /**
  * `run_program` and `continue_program` for a loop that asks people between two of its requests. The program runs before the
@@ -53,7 +53,6 @@ export class PausingTools {
   readonly #programs: WaitingPrograms;
   /** The programs of calls that were looked at and are not run yet. */
   readonly #begun = new Map<string, Begun>();
-  readonly #denied = new Set<string>();
 
   constructor(programs: WaitingPrograms) {
     this.#programs = programs;
@@ -90,10 +89,9 @@ export class PausingTools {
   async deny(call: LoopCall, note: string | undefined): Promise<void> {
     const key = this.#keyOf(call);
     const id = key === undefined ? this.#handleOf(call.input)?.id : (this.#begun.get(key)?.id ?? key);
-    if (id === undefined || this.#denied.has(id)) return;
     if (key !== undefined) this.#begun.delete(key);
-    this.#denied.add(id);
-    await this.#programs.deny(id, note).catch(() => this.#denied.delete(id));
+    // It may have been denied before, and what fails now is tried with the next call.
+    if (id !== undefined) await this.#programs.deny(id, note).catch(() => {});
   }
 
   /** Of a call that begins a program: the id that it has if it is the first with this id and code. */

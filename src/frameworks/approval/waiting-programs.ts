@@ -1,13 +1,12 @@
 import { createHash } from "node:crypto";
 import { type ExecutionId, PortcullisError } from "../../base/index.ts";
-import type { ExecutionEvent } from "../../executions/event.ts";
 import type { JournalRecord } from "../../journal/record.ts";
 import { type Report, shownInput } from "../../executions/output/index.ts";
 import type { Decision } from "../../executions/decide.ts";
 import type { WaitingApproval } from "../../executions/outcome.ts";
 import { CONTINUE_PROGRAM } from "../../tools/tool-name.ts";
 import { callsText, joined } from "../left-programs.ts";
-import { notRun, type ProgramHost } from "../program-tool.ts";
+import { notRun, type ProgramHost, progressOf, type RunOptions } from "../program-tool.ts";
 import type { Approve } from "../../gate/approve/approval.ts";
 import type { Policy, PolicyRequest } from "../../gate/approve/policy.ts";
 
@@ -20,10 +19,8 @@ export interface WaitingParts {
   readonly conversation: string;
 }
 
-export interface Going {
+export interface Going extends Pick<RunOptions, "signal" | "onProgress"> {
   readonly rule: LoopRule;
-  readonly signal?: AbortSignal | null | undefined;
-  readonly onCall?: ((tool: string) => void) | undefined;
 }
 
 /**
@@ -57,13 +54,13 @@ export class WaitingPrograms {
   /** Runs a program until it ends or waits. If it was run before, gives what it has come to. */
   run(id: ExecutionId, code: string, going: Going): Promise<Report> {
     const { host } = this.#parts;
-    return joined(() => host.execute(code, { id, ...this.#options(going) }), going.signal).catch(unlessUnknown);
+    return joined(() => host.execute(code, { id, ...this.#options(id, going) }), going.signal).catch(unlessUnknown);
   }
 
   /** Goes on with a program after these decisions, until it ends or waits. Without decisions it only tells what it has come to. */
   goOn(id: ExecutionId, going: Going, decisions: Readonly<Record<string, Decision>> = {}): Promise<Report> {
     const { host } = this.#parts;
-    return joined(() => host.resume(id, { ...this.#options(going), decisions }), going.signal).catch(
+    return joined(() => host.resume(id, { ...this.#options(id, going), decisions }), going.signal).catch(
       (error: unknown) => {
         const isLate = PortcullisError.is(error) && (error.code === "decision_exists" || error.code === "call_unknown");
         // Another person has decided one of these calls at the same time: what was decided first holds.
@@ -94,14 +91,12 @@ export class WaitingPrograms {
     return this.#parts.host.approval(id, callId).catch(unlessUnknown);
   }
 
-  #options({ rule, signal, onCall }: Going) {
+  #options(id: ExecutionId, { rule, signal, onProgress }: Going) {
     return {
       ...gateRuleOf(rule, this.ruleBy),
       context: this.#parts.context,
       signal: signal ?? undefined,
-      onEvent: (event: ExecutionEvent) => {
-        if (event.type === "call_started") onCall?.(event.tool);
-      },
+      onEvent: progressOf(id, onProgress),
     };
   }
 }

@@ -11,6 +11,7 @@ import {
   isFields,
   type Lane,
   byteText,
+  countOf,
   fieldOf,
   type Fields,
   textOf,
@@ -36,36 +37,29 @@ export async function directResult(answer: CallAnswer, showing: Showing): Promis
   }
   const blocks = contentBlocks(value, outputBytes, parts);
   const shown = blocks ? undefined : await shownValue(value, showing);
-  const content = shown ? [...shown.content, ...partBlocks(parts)] : [...(blocks ?? [])];
-  if (answer.ok) return { content, ...(shown?.isWhole && isFields(value) && { structuredContent: value }) };
-  const isSaid = blocks === undefined && saysMore(answer, JSON.stringify(value));
-  return {
-    content: [...(isSaid ? [failureText(answer, answer.message, outputBytes)] : []), ...content],
-    isError: true,
-  };
-}
-
-interface ShownValue {
-  readonly content: LinkedResult["content"];
-  /** Whether the text has all of the value: cleaned, for a model. */
-  readonly isWhole: boolean;
-}
-
-async function shownValue(value: unknown, { outputBytes, lane, keep }: Showing): Promise<ShownValue> {
-  const whole = JSON.stringify(value);
-  const text = await cleanLongJson(whole, lane);
-  const bytes = Buffer.byteLength(text);
-  if (bytes <= outputBytes) return { content: [{ type: "text", text }], isWhole: true };
-  const stub = stubOf({ value, bytes, counts: new Map() }, outputBytes, TOO_LARGE);
-  const kept = keep(whole);
-  const start = { type: "text", text: cleanText(JSON.stringify(stub)) } as const;
-  return { content: [start, ...(kept ? [linkTo(kept)] : [])], isWhole: false };
+  const content = [...(blocks ?? []), ...(shown ? [...shown.content, ...partBlocks(parts)] : [])];
+  if (answer.ok) return { content, structuredContent: shown?.isWhole && isFields(value) ? value : undefined };
+  if (shown && saysMore(answer, JSON.stringify(value)))
+    content.unshift(failureText(answer, answer.message, outputBytes));
+  return { content, isError: true };
 }
 
 /** The message of a handler is foreign text, so all its lines are indented. */
 function failureText({ code }: CallAnswer & { readonly ok: false }, message: string, outputBytes: number) {
   const text = code === "handler_failed" ? insetText(message) : insetLines(message);
   return { type: "text" as const, text: cutMiddle(text, outputBytes, INSET) };
+}
+
+/** `isWhole`: the text has all of the value: cleaned, for a model. */
+async function shownValue(value: unknown, { outputBytes, lane, keep }: Showing) {
+  const whole = JSON.stringify(value);
+  const text = await cleanLongJson(whole, lane);
+  const bytes = Buffer.byteLength(text);
+  if (bytes <= outputBytes) return { content: [{ type: "text" as const, text }], isWhole: true };
+  const stub = stubOf({ value, bytes, counts: new Map() }, outputBytes, TOO_LARGE);
+  const kept = keep(whole);
+  const start = { type: "text" as const, text: cleanText(JSON.stringify(stub)) };
+  return { content: [start, ...(kept ? [linkTo(kept)] : [])], isWhole: false };
 }
 
 /** Bytes of all blocks of a result that are passed on as such. */
@@ -135,15 +129,16 @@ function partBlocks(parts: readonly ContentPart[]): readonly ContentBlock[] {
 
 function partBlock(part: ContentPart, index: number): MediaBlock {
   const name = part.name === undefined ? undefined : cleanText(part.name);
+  const { mediaType: mimeType } = part;
   if (part.type === "link") {
     const uri = cleanText(part.url);
-    return { type: "resource_link", uri, name: name ?? uri, ...(part.mediaType ? { mimeType: part.mediaType } : {}) };
+    return { type: "resource_link", uri, name: name ?? uri, mimeType };
   }
   const { data, mediaType } = part;
   if (part.type === "image") return { type: "image", data, mimeType: mediaType };
   if (mediaType.startsWith("audio/")) return { type: "audio", data, mimeType: mediaType };
   const uri = `portcullis://parts/${index + 1}/${encodeURIComponent((name ?? "file").toWellFormed())}`;
-  return { type: "resource", resource: { uri, mimeType: mediaType, blob: data } };
+  return { type: "resource", resource: { uri, mimeType, blob: data } };
 }
 
 function lengthOf(block: ContentBlock | ReadBlock): number {
@@ -152,74 +147,37 @@ function lengthOf(block: ContentBlock | ReadBlock): number {
 
 /** What a model reads of a block as text. */
 function shownOf(block: ReadBlock): string {
-  switch (block.type) {
-    case "text":
-      return block.text;
-    case "resource":
-      return `${textOf(block.resource, "uri")}${textOf(block.resource, "text") ?? ""}`;
-    case "resource_link":
-      return `${block.uri}${block.name}${block.description ?? ""}`;
-    default:
-      return "";
-  }
+  if (block.type === "text") return block.text;
+  const { uri, text, name, description }: Fields = block.type === "resource" ? block.resource : { ...block };
+  return [uri, text, name, description].filter((one) => typeof one === "string").join("");
 }
 
-/** Only the fields that the protocol knows. `nextBytes` gives the bytes of a block that has only their number. */
+/** Only the fields that the protocol knows. `nextBytes` gives the bytes of a block that has only their number: they are a part. */
 function readBlock(block: unknown, nextBytes: () => string | undefined): ReadBlock | undefined {
-  const type = textOf(block, "type");
   if (!isFields(block) || !Object.keys(block).every((name) => FIELDS.test(name))) return undefined;
-  switch (type) {
-    case "text": {
-      const text = textOf(block, "text");
-      return text === undefined ? undefined : { type, text: insetText(text) };
-    }
-    case "image":
-    case "audio": {
-      const [data, mimeType] = [textOf(block, "data") ?? bytesElsewhere(block, nextBytes), mimeTypeOf(block)];
-      return data === undefined || mimeType === undefined || !isBase64(data) ? undefined : { type, data, mimeType };
-    }
-    case "resource": {
-      const resource = readResource(fieldOf(block, "resource"), nextBytes);
-      return resource && { type, resource };
-    }
-    case "resource_link":
-      return readLink(block);
-    default:
-      return undefined;
-  }
-}
-
-/** If the bytes of a block are a part, the block has their number. */
-function bytesElsewhere(block: unknown, nextBytes: () => string | undefined): string | undefined {
-  return typeof fieldOf(block, "bytes") === "number" ? nextBytes() : undefined;
-}
-
-function readResource(resource: unknown, nextBytes: () => string | undefined): Fields | undefined {
-  const [uri, text] = ["uri", "text"].map((name) => textOf(resource, name));
-  const blob = textOf(resource, "blob") ?? (text === undefined ? bytesElsewhere(resource, nextBytes) : undefined);
-  if (uri === undefined || (text === undefined) === (blob === undefined)) return undefined;
-  if (blob !== undefined && !isBase64(blob)) return undefined;
-  const mimeType = mimeTypeOf(resource);
-  return {
-    uri: cleanText(uri),
-    ...(mimeType === undefined ? {} : { mimeType }),
-    ...(text === undefined ? { blob } : { text: cleanText(text) }),
-  };
-}
-
-function readLink(block: unknown): (MediaBlock & { readonly type: "resource_link" }) | undefined {
-  const [uri, name, description] = ["uri", "name", "description"].map((field) => textOf(block, field));
+  const { type } = block;
+  const of = type === "resource" ? fieldOf(block, "resource") : block;
+  const [text, uri, name, description] = ["text", "uri", "name", "description"].map((field) => textOf(of, field));
+  const given = textOf(of, "data") ?? textOf(of, "blob");
+  const bytes = given ?? (text === undefined && typeof fieldOf(of, "bytes") === "number" ? nextBytes() : undefined);
+  const mimeType = mimeTypeOf(of);
+  if (bytes !== undefined && !isBase64(bytes)) return undefined;
+  if (type === "text") return text === undefined ? undefined : { type, text: insetText(text) };
+  if (type === "image" || type === "audio")
+    return bytes === undefined || mimeType === undefined ? undefined : { type, data: bytes, mimeType };
   if (uri === undefined || uri.length > URI_LENGTH || (description?.length ?? 0) > NAME_LENGTH) return undefined;
-  const mimeType = mimeTypeOf(block);
-  const size = fieldOf(block, "size");
-  return {
-    type: "resource_link",
-    uri: cleanText(uri),
+  if (type === "resource") {
+    const contents = text === undefined ? { blob: bytes } : { text: cleanText(text) };
+    const hasOne = (text === undefined) !== (bytes === undefined);
+    return hasOne ? { type, resource: { uri: cleanText(uri), mimeType, ...contents } } : undefined;
+  }
+  if (type !== "resource_link") return undefined;
+  const size = countOf(block, "size") || undefined;
+  const shown = {
     name: cleanText((name ?? uri).slice(0, NAME_LENGTH)),
-    ...(description === undefined ? {} : { description: cleanText(description) }),
-    ...(mimeType === undefined ? {} : { mimeType }),
-    ...(Number.isSafeInteger(size) ? { size: size as number } : {}),
+    description: description && cleanText(description),
   };
+  return { type, uri: cleanText(uri), ...shown, mimeType, size };
 }
 
 function mimeTypeOf(value: unknown): string | undefined {

@@ -1,6 +1,6 @@
 import { hash, randomUUID } from "node:crypto";
 import { NO_SOURCE } from "../../conversations/index.ts";
-import { byteText, type Counts, fieldOf, type Fields, Lane, PortcullisError, textOf } from "../../base/index.ts";
+import { type Counts, fieldOf, type Fields, Lane, PortcullisError, textOf } from "../../base/index.ts";
 import type { Approve } from "../../gate/approve/approval.ts";
 import type { CallAnswer } from "../../gate/call-tool.ts";
 import { toolUnknown } from "../../gate/sentences.ts";
@@ -8,6 +8,7 @@ import {
   digestOf,
   errorResult,
   type LinkedResult,
+  type McpCall,
   type McpRequest,
   type McpRuns,
   type Progress,
@@ -16,6 +17,7 @@ import {
 } from "../../executions/mcp-runs/index.ts";
 import { cleanJson, type Report } from "../../executions/output/index.ts";
 import type { ExecutionEvent } from "../../executions/event.ts";
+import type { ResumeOptions } from "../../executions/resume-options.ts";
 import { drivenHere } from "../../executions/driven.ts";
 import { RUN_PROGRAM, SEARCH_TOOLS, isOfFunction } from "../../tools/tool-name.ts";
 import { returnedText } from "../../executions/from-journal/index.ts";
@@ -61,13 +63,7 @@ interface Known {
 }
 
 /** Codes of errors whose message is for the caller. */
-const TOLD: ReadonlySet<string> = new Set([
-  "execution_driven",
-  "tools_changed",
-  "option_invalid",
-  "busy",
-  "runtime_suspended",
-]);
+const TOLD: ReadonlySet<string> = new Set(["execution_driven", "tools_changed", "option_invalid", "runtime_suspended"]);
 
 /** What one principal may do through the door: run programs, search, collect results, call tools. */
 export class DoorCalls {
@@ -124,35 +120,38 @@ export class DoorCalls {
 
   // ---- programs ------------------------------------------------------------------------------------------------
 
-  #runProgram(input: Fields, request: McpRequest): Promise<LinkedResult> {
-    const { principal, runs, runtime } = this.#parts;
+  async #runProgram(input: Fields, request: McpRequest): Promise<LinkedResult> {
+    const { principal, runtime } = this.#parts;
     const code = textOf(input, "code");
-    if (code === undefined) return Promise.resolve(errorResult(NO_SOURCE));
-    const execution = `${idPrefixOf(principal)}${randomUUID()}`;
+    if (code === undefined) return errorResult(NO_SOURCE);
+    const id = `${idPrefixOf(principal)}${randomUUID()}`;
     const { tenant } = principal;
     const { checkPrograms } = runtime;
     const execute = (work: RunWork) =>
-      runtime.execute(code, { id: execution, tenant, checkPrograms, ...this.#workOptions(execution, work) });
-    return runs.handle(
-      {
-        id: execution,
-        principal: ownerOf(principal),
-        ...digestOf(RUN_PROGRAM, input),
-        who: "A program",
-        start: (work) => this.#reported(() => this.#inPlace(() => execute(work))),
-        afterwards: (id) => this.#collected(id),
-      },
-      request,
-    );
+      runtime.execute(code, { id, tenant, checkPrograms, ...this.#workOptions(id, work) });
+    const start = (work: RunWork) => this.#reported(() => this.#inPlace(() => execute(work)));
+    return this.#handle(RUN_PROGRAM, input, request, { id, who: "A program", start });
   }
 
-  /** Rejects with `busy` if the principal runs as many as it may. */
+  /** The answer to a request about a call, of which the result of a program can be collected later. */
+  #handle(
+    name: string,
+    input: Fields,
+    request: McpRequest,
+    call: Pick<McpCall, "id" | "owns" | "who" | "start">,
+  ): Promise<LinkedResult> {
+    const { runs, principal } = this.#parts;
+    const afterwards = call.id === undefined ? undefined : (id: string) => this.#resumed(id, "still");
+    return runs.handle({ principal: ownerOf(principal), ...digestOf(name, input), afterwards, ...call }, request);
+  }
+
+  /** Rejects if the principal runs as many as it may. */
   async #inPlace<Value>(work: () => Promise<Value>): Promise<Value> {
     const { principal, atOnce } = this.#parts;
     const release = atOnce.take(principal.id, 1, principal.concurrency);
     if (!release)
-      throw new PortcullisError(
-        "busy",
+      throw new RequestProblem(
+        "too_many_at_once",
         `This key runs ${principal.concurrency} executions already, its maximum. Nothing was started. Wait for their results, then try again.`,
       );
     try {
@@ -184,57 +183,27 @@ export class DoorCalls {
     if (!execution.startsWith(idPrefixOf(principal))) return unknownExecution(execution);
     const run = runs.find(execution, ownerOf(principal));
     if (fieldOf(input, "cancel") === true) {
-      if (!run) return this.#ended(execution);
-      run.cancel(new Error("The client cancelled it."));
+      const reason = new Error("The client cancelled it.");
+      // Nothing of a program runs that does not run here.
+      if (!run) return this.#resumed(execution, "ended", { signal: AbortSignal.abort(reason), approve: () => "later" });
+      run.cancel(reason);
     }
-    const known: Known = { execution, unless: this.#asks(request) ? "ended" : "still" };
-    return runs.handle(
-      {
-        id: execution,
-        principal: ownerOf(principal),
-        ...digestOf(RESULT, input),
-        who: "A program",
-        owns: false,
-        start: (work) => this.#reported(() => this.#resume(execution, work, request), known),
-        afterwards: (id) => this.#collected(id),
-      },
-      request,
-    );
+    // A program that waits goes on if it was decided about, or if someone can be asked now. If not, nothing is run anew: the
+    // program is reported, or goes on by itself.
+    const asks = this.#parts.approve !== undefined || request.asking.type !== "none";
+    const start = (work: RunWork) => {
+      const { approve, ...options } = this.#workOptions(execution, work);
+      return this.#resumed(execution, asks ? "ended" : "still", asks ? { ...options, approve } : options, asks);
+    };
+    return this.#handle(RESULT, input, request, { id: execution, owns: false, who: "A program", start });
   }
 
-  /** A program that waits goes on if it was decided about, or if the client's user can be asked now. */
-  #resume(execution: string, work: RunWork, request: McpRequest): Promise<Report> {
-    const { runtime, principal } = this.#parts;
-    const { approve, ...options } = this.#workOptions(execution, work);
-    const asks = this.#asks(request);
-    const resume = () =>
-      runtime.execution(execution, { tenant: principal.tenant }).resume({ ...options, ...(asks ? { approve } : {}) });
-    // If no user can be asked, nothing is run anew: the program is reported, or goes on by itself.
-    return asks ? this.#inPlace(resume) : resume();
-  }
-
-  /** Whether someone can be asked now. */
-  #asks({ asking }: McpRequest): boolean {
-    return this.#parts.approve !== undefined || asking.type !== "none";
-  }
-
-  /** The report of a program that does not run here. Nothing of it runs, and nothing is asked. */
-  #collected(execution: string): Promise<LinkedResult> {
-    const { runtime, principal } = this.#parts;
-    const read = () => runtime.execution(execution, { tenant: principal.tenant }).resume();
-    return this.#reported(read, { execution, unless: "still" });
-  }
-
-  /** Ends a program that does not run here, and reports a program that has ended. Nothing of it runs. */
-  #ended(execution: string): Promise<LinkedResult> {
+  /** The report of a program that goes on if it is to: without options nothing of it runs, and nothing is asked. */
+  #resumed(execution: string, unless: Known["unless"], options: ResumeOptions = {}, inPlace = false) {
     const { runtime, principal, onEvent } = this.#parts;
     const { tenant } = principal;
-    const signal = AbortSignal.abort(new Error("The client cancelled it."));
-    const options = { signal, approve: () => "later" as const, ...(onEvent && { onEvent }) };
-    return this.#reported(() => runtime.execution(execution, { tenant }).resume(options), {
-      execution,
-      unless: "ended",
-    });
+    const resume = () => runtime.execution(execution, { tenant }).resume({ onEvent, ...options });
+    return this.#reported(() => (inPlace ? this.#inPlace(resume) : resume()), { execution, unless });
   }
 
   /** The result of work on a program, or what the journal tells of it if there is nothing to do. */
@@ -280,32 +249,18 @@ export class DoorCalls {
   async #search(input: Fields, { signal }: McpRequest): Promise<LinkedResult> {
     const { runtime, principal, readings } = this.#parts;
     const { id, tenant } = principal;
-    const asked = { tool: SEARCH_TOOLS, caller: "programmatic", input, tenant, ...(signal ? { signal } : {}) } as const;
+    const asked = { tool: SEARCH_TOOLS, caller: "programmatic", input, tenant, signal } as const;
     // Searches that all begin at once end at once, after the last.
     const answer = await readings.run(id, signal, () => runtime.call(asked));
     return answer.ok ? textResult(cleanJson(JSON.stringify(answer.value))) : errorResult(answer.message);
   }
 
-  #callTool(name: string, input: Fields, request: McpRequest): Promise<LinkedResult> {
-    const { principal, runs } = this.#parts;
+  async #callTool(name: string, input: Fields, request: McpRequest): Promise<LinkedResult> {
     // Under such names the gate has the global functions of programs, which are no tools of a client.
     if (isOfFunction(name)) throw this.#unknown(toolUnknown(name, undefined).message);
-    return runs.handle(
-      {
-        principal: ownerOf(principal),
-        ...digestOf(name, input),
-        who: "The model",
-        start: async (work) => {
-          try {
-            return this.#answered(name, await this.#inPlace(() => this.#callOnce(name, input, request, work)));
-          } catch (error) {
-            if (PortcullisError.is(error) && error.code === "busy") return errorResult(error.message);
-            throw error;
-          }
-        },
-      },
-      request,
-    );
+    const start = async (work: RunWork) =>
+      this.#answered(name, await this.#inPlace(() => this.#callOnce(name, input, request, work)));
+    return this.#handle(name, input, request, { who: "The model", start });
   }
 
   #callOnce(name: string, input: Fields, request: McpRequest, { signal, approve }: RunWork): Promise<CallAnswer> {
@@ -319,7 +274,7 @@ export class DoorCalls {
       gather: true,
       signal,
       // No client's key is another's.
-      ...(key === undefined ? {} : { idempotencyKey: hash("sha256", `${ownerOf(principal)}\n${key}`) }),
+      idempotencyKey: key && hash("sha256", `${ownerOf(principal)}\n${key}`),
       approve: given ?? approve,
     });
   }
@@ -352,24 +307,16 @@ function unknownExecution(execution: string): LinkedResult {
   );
 }
 
-/** Tells how far a program has come: its own calls, as those of agents are none of its client's, and the bytes that it was given. */
+/** Tells how far a program has come: its own calls, as those of agents are none of its client's. */
 function toProgress(execution: string, tell: (progress: Progress) => void): (event: ExecutionEvent) => void {
-  let [started, done, bytes, last] = [0, 0, 0, ""];
-  const streams = new Map<string, number>();
+  let [started, done, last] = [0, 0, ""];
   return (event) => {
-    if (event.execution !== execution) return;
-    if (event.type === "call_started") {
-      started += 1;
-      last = `, the latest ${event.tool}`;
-    } else if (event.type === "call_ended") {
-      done += 1;
-      bytes += event.bytes;
-      streams.delete(event.callId);
-    } else if (event.type === "call_streamed") streams.set(event.callId, event.bytes);
-    else return;
+    if (event.execution !== execution || (event.type !== "call_started" && event.type !== "call_ended")) return;
+    if (event.type === "call_started") last = `, the latest ${event.tool}`;
+    if (event.type === "call_started") started += 1;
+    else done += 1;
     // A call that is refused ends without having started.
     const calls = Math.max(started, done);
-    const received = streams.values().reduce((sum, open) => sum + open, bytes);
-    tell({ calls, text: `${done} of ${calls} calls done, ${byteText(received)} received${last}.` });
+    tell({ calls, text: `${done} of ${calls} calls done${last}.` });
   };
 }

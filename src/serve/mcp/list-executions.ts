@@ -43,7 +43,7 @@ export async function listExecutionsOf(
         execution,
         state: isHere ? "running" : state,
         startedAt: new Date(startedAt).toISOString(),
-        ...(waitsFor.length === 0 ? {} : { waitsFor }),
+        waitsFor: waitsFor.length > 0 ? waitsFor : undefined,
       });
     }
   return listed;

@@ -21,29 +21,25 @@ export interface ListedTool {
   };
 }
 
-/** The tools that a principal is told of, always in the same order. */
-export interface ListedTools {
-  readonly tools: () => Promise<readonly ListedTool[]>;
-  /** Whether there is a tool for programs. */
-  readonly hasPrograms: boolean;
-  /** Name in the runtime of the tool that is listed under a name; if there is none, the given name, shortened. */
-  readonly toolNamed: (name: string) => string;
-}
+export type ListedTools = ReturnType<typeof listTools>;
 
-export function listTools(runtime: Runtime): ListedTools {
+/** The tools that a principal is told of, always in the same order. */
+export function listTools(runtime: Runtime) {
   const enabled = runtime.enabledTools;
   const direct = enabled.visibleTo(["direct"]);
   const hasPrograms = enabled.visibleTo(["programmatic"]).length > 0 || direct.length === 0;
   const own = new Map(direct.map(({ name }) => [listedName(name), name]));
-  const list = async () => [
+  const list = async (): Promise<readonly ListedTool[]> => [
     ...(hasPrograms ? await programTools(runtime) : []),
     ...direct.map((tool) => listed(tool, listedName(tool.name))),
   ];
   let tools: ReturnType<typeof list> | undefined;
   return {
     tools: () => (tools ??= list()),
+    /** Whether there is a tool for programs. */
     hasPrograms,
-    toolNamed: (name) => own.get(name) ?? name.slice(0, 256),
+    /** Name in the runtime of the tool that is listed under a name; if there is none, the given name, shortened. */
+    toolNamed: (name: string) => own.get(name) ?? name.slice(0, 256),
   };
 }
 
@@ -88,7 +84,8 @@ function listed(tool: Tool, name: string): ListedTool {
     inputSchema: { ...(withoutHeaders(schema) as JsonSchema), type: "object" },
     annotations: {
       readOnlyHint: effect === "read",
-      ...(effect === "read" ? {} : { destructiveHint: effect === "write", idempotentHint: effect === "idempotent" }),
+      destructiveHint: effect === "read" ? undefined : effect === "write",
+      idempotentHint: effect === "read" ? undefined : effect === "idempotent",
     },
   };
 }

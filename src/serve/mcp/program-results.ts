@@ -1,4 +1,4 @@
-import type { LinkedResult, ResourceLink, Run } from "../../executions/mcp-runs/index.ts";
+import { type LinkedResult, type ResourceLink, type Run, textResult } from "../../executions/mcp-runs/index.ts";
 import type { Report } from "../../executions/output/index.ts";
 import type { LinkedValue } from "../linked-values.ts";
 import type { WaitingApproval } from "../../executions/outcome.ts";
@@ -26,23 +26,15 @@ function collectWith(execution: string): string {
 
 /** The answer to a request that does not wait any longer for its program. */
 export function stillRuns({ id, progress }: Run): LinkedResult {
-  return {
-    content: [
-      {
-        type: "text",
-        text: `The program still runs: ${progress.text} Get its result by ${collectWith(id)}, which waits for it; with "cancel": true it ends the program.`,
-      },
-    ],
-  };
+  return textResult(
+    `The program still runs: ${progress.text} Get its result by ${collectWith(id)}, which waits for it; with "cancel": true it ends the program.`,
+  );
 }
 
 /** The result of a program, with the address of its value if that is too large to be shown. */
 export function programResult({ output }: Report, notes: readonly string[], value?: LinkedValue): LinkedResult {
   const text = [output.text, ...notes].join("\n\n");
-  return {
-    content: [{ type: "text", text }, ...(value ? [linkTo(value)] : [])],
-    ...(output.isError ? { isError: true } : {}),
-  };
+  return { content: [{ type: "text", text }, ...(value ? [linkTo(value)] : [])], isError: output.isError || undefined };
 }
 
 export function linkTo({ uri, name, bytes }: LinkedValue): ResourceLink {
@@ -70,15 +62,15 @@ export function waitingNotes(
   decideCommand: ((call: WaitingApproval, answer: AnswerWords["answer"]) => string) | undefined,
 ): readonly string[] {
   if (outcome.type !== "waiting") return [];
-  const commands = decideCommand
-    ? outcome.approvals.map((call) => {
-        const { callId, why } = call;
-        if (why === "approval") return `To decide call ${callId}, a person runs: ${decideCommand(call, "allow")}`;
-        const answers = ANSWERS[why].map(
-          ({ answer, verb, effect }) => `- ${verb} (${effect}): ${decideCommand(call, answer)}`,
-        );
-        return [`To decide call ${callId}, a person runs one of these:`, ...answers].join("\n");
-      })
-    : [];
-  return [...commands, `After that, get the result by ${collectWith(execution)}.`];
+  const after = `After that, get the result by ${collectWith(execution)}.`;
+  if (!decideCommand) return [after];
+  const commands = outcome.approvals.map((call) => {
+    const { callId, why } = call;
+    if (why === "approval") return `To decide call ${callId}, a person runs: ${decideCommand(call, "allow")}`;
+    const answers = ANSWERS[why].map(
+      ({ answer, verb, effect }) => `- ${verb} (${effect}): ${decideCommand(call, answer)}`,
+    );
+    return [`To decide call ${callId}, a person runs one of these:`, ...answers].join("\n");
+  });
+  return [...commands, after];
 }

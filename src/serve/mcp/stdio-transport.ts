@@ -3,7 +3,6 @@ import type { Readable } from "node:stream";
 import {
   answeredBy,
   endsOfLine,
-  fieldOf,
   isFields,
   LineReader,
   type LongLine,
@@ -12,7 +11,7 @@ import {
   untrusted,
 } from "../../base/index.ts";
 import { readClientJson } from "../client-json.ts";
-import { frameFault, MESSAGE_BYTES } from "./http/message-frame.ts";
+import { frameFault, idOf, MESSAGE_BYTES } from "./http/message-frame.ts";
 
 /** Bytes of messages that are held until the door is open, or until the messages before them are read. Above it, reading pauses until then. */
 const WAITING_BYTES = 4 * MESSAGE_BYTES;
@@ -213,11 +212,6 @@ class AnswerTurns {
 }
 
 const NO_MESSAGE = "The client has sent a line that is no message.";
-
-function idOf(message: unknown): string | number | undefined {
-  const id = fieldOf(message, "id");
-  return typeof id === "string" || typeof id === "number" ? id : undefined;
-}
 
 function isMessage(value: unknown): value is JSONRPCMessage {
   return (

@@ -290,30 +290,6 @@ test("a direct call is waited for, however long: its result could not be collect
   expect(textOf(await direct)).toBe('"waited"');
 });
 
-test("progress counts what a program was given of a stream that is still open", async () => {
-  const go = Promise.withResolvers<void>();
-  const rows = defineTool({
-    name: "shop.rows",
-    description: "Gives rows",
-    inputSchema: z.object({}),
-    allowedCallers: ["programmatic"],
-    effect: "read",
-    stream: true,
-    async *execute() {
-      yield "x".repeat(2046);
-      await go.promise;
-    },
-  });
-  const door = await open({ tools: [rows] });
-  const texts: string[] = [];
-  const notify = async (_: number, text: string) => void texts.push(text);
-  const code = "let n = 0; for await (const row of tools.shop.rows({})) n += 1; return n;";
-  const running = door.as().call("run_program", { code }, asks({ notify }));
-  await expect.poll(() => texts.at(-1)).toBe("0 of 1 calls done, 2.0 KiB received, the latest shop.rows.");
-  go.resolve();
-  expect(textOf(await running)).toBe("1");
-});
-
 test("progress tells of the program's own calls, and of none of an agent that it asks", async () => {
   const model = scriptedModel([{ calls: [{ tool: "payroll", input: {} }] }, { text: "5" }], { hostsPrograms: false });
   const tools = [tool("payroll")];

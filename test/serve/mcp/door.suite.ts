@@ -96,7 +96,7 @@ export function describeDoor({ connect, version, address }: SuiteOptions): void 
     await expect(client.read("portcullis://values/none")).rejects.toThrow(/not found/i);
   });
 
-  test("progress tells calls and bytes, in growing numbers", async () => {
+  test("progress tells calls, in growing numbers", async () => {
     const told: { readonly progress: number; readonly message?: string | undefined }[] = [];
     const gate = randomUUID();
     // Each wait of the program ends once the client was told of it.
@@ -114,7 +114,7 @@ export function describeDoor({ connect, version, address }: SuiteOptions): void 
     const numbers = told.map(({ progress }) => progress);
     expect(numbers.length).toBeGreaterThan(1);
     expect(numbers).toEqual([...new Set(numbers)].toSorted((a, b) => a - b));
-    expect(told.at(-1)?.message).toMatch(/^\d+ of \d+ calls done, [\d.]+ (B|KiB) received, the latest [\w.]+\.$/);
+    expect(told.at(-1)?.message).toMatch(/^\d+ of \d+ calls done, the latest [\w.]+\.$/);
   });
 
   test("a request that is cancelled ends its program", async () => {

@@ -99,12 +99,9 @@ export class McpSessions implements AsyncDisposable {
       session.requests -= 1;
       session.usedAt = now();
     };
-    try {
-      return whenOver(await session.transport.handleRequest(request, parts), over);
-    } catch (error) {
-      over();
-      throw error;
-    }
+    const answer = session.transport.handleRequest(request, parts);
+    answer.catch(over);
+    return whenOver(await answer, over);
   }
 
   /** Takes the bytes of a session. If there is no room, ends unused sessions of the key. */

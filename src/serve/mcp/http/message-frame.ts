@@ -6,6 +6,12 @@ export const MESSAGE_BYTES = 4 * 1024 * 1024;
 const FRAME_VALUES = 2000;
 const ARGUMENT_FIELDS = 10_000;
 
+/** The id of a request; undefined for any other message. */
+export function idOf(message: unknown): string | number | undefined {
+  const id = fieldOf(message, "id");
+  return typeof id === "string" || typeof id === "number" ? id : undefined;
+}
+
 /** Why a message is refused before the protocol's package sees it; undefined for any other message. */
 export function frameFault(message: unknown): string | undefined {
   const params = fieldOf(message, "params");

@@ -4,13 +4,13 @@ import { RequestProblem, type Problem, problemOf } from "../../http/problems.ts"
 import type { Principal } from "../../principal.ts";
 import { McpDoor, type McpDoorOptions } from "../mcp-door.ts";
 import type { AuthInfo, McpHttpHandler } from "@modelcontextprotocol/server";
-import { cancel, every, fieldOf, type Timer } from "../../../base/index.ts";
+import { cancel, every, type Timer } from "../../../base/index.ts";
 import type { BytesByKey } from "../../http/bytes-by-key.ts";
 import { countedStream, isStream } from "../../http/counted-answer.ts";
 import { readJson } from "../../http/read-json.ts";
 import { whenOver } from "../../http/when-over.ts";
 import { McpSessions } from "./http-sessions.ts";
-import { frameFault, MESSAGE_BYTES } from "./message-frame.ts";
+import { frameFault, idOf, MESSAGE_BYTES } from "./message-frame.ts";
 
 export interface MountedMcpOptions extends Omit<McpDoorOptions, "runtimeOf">, Omit<HttpDoorParts, "door" | "keys"> {
   readonly keys: CurrentKeys;
@@ -27,23 +27,16 @@ export class MountedMcp implements AsyncDisposable {
   }
 
   async fetch(request: Request, key: Key): Promise<Response> {
-    if (this.#isClosed) throw new RequestProblem("server_closing", "The server is closed.");
-    return (await this.#opened()).fetch(request, key);
-  }
-
-  async #opened(): Promise<HttpDoor> {
     const { keys, open, onError } = this.#options;
-    const runtimeOf = (key: Principal) => keys.runtimeOf(key as Key);
-    try {
-      this.#opening ??= McpDoor.open({ ...this.#options, runtimeOf }).then(
-        (door) => new HttpDoor({ door, open, keys }),
-      );
-      return await this.#opening;
-    } catch (error) {
+    if (this.#isClosed) throw new RequestProblem("server_closing", "The server is closed.");
+    const runtimeOf = (of: Principal) => keys.runtimeOf(of as Key);
+    this.#opening ??= McpDoor.open({ ...this.#options, runtimeOf }).then((door) => new HttpDoor({ door, open, keys }));
+    const door = await this.#opening.catch((error: unknown) => {
       this.#opening = undefined;
       onError?.(error);
       throw new RequestProblem("mcp_unavailable", "The server cannot speak MCP: its operator was told why.");
-    }
+    });
+    return door.fetch(request, key);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -60,15 +53,15 @@ const LOOK_MS = 1000;
 /** Where a request has its principal. The id alone would belong to another key, if the keys change meanwhile. */
 const PRINCIPAL = "principal";
 
+/** JSON-RPC's code for errors that a server defines. */
+const REFUSED_ANSWER = -32000;
+
 interface Body {
   readonly message: unknown;
   readonly bytes: number;
 }
 
-/** JSON-RPC's code for errors that a server defines. */
-const REFUSED_ANSWER = -32000;
-
-const NO_BODY: Body = { message: undefined, bytes: 0 };
+const NO_BODY = { value: undefined, bytes: 0 };
 
 interface HttpDoorParts {
   readonly door: McpDoor;
@@ -106,21 +99,19 @@ class HttpDoor implements AsyncDisposable {
 
   /** Rejects with a `RequestProblem` for a request that the door does not take. */
   async fetch(request: Request, key: Key): Promise<Response> {
-    const body = request.method === "POST" ? await this.#read(request, key) : NO_BODY;
-    // A body may take its time, and keys change.
-    this.#parts.keys.signalOf(key).throwIfAborted();
-    return this.#answer(request, key, body);
-  }
-
-  async #read(request: Request, key: Key): Promise<Body> {
     const { tenant } = key;
     const reader = { tenant, signal: request.signal, hold: (held: number) => this.#hold(key, held) };
-    const { value, bytes } = await readJson(request, { most: MESSAGE_BYTES, reader, what: "message" });
+    const isPost = request.method === "POST";
+    const { value, bytes } = isPost
+      ? await readJson(request, { most: MESSAGE_BYTES, reader, what: "message" })
+      : NO_BODY;
     // A key's rate counts requests, so a batch would get past it.
     if (Array.isArray(value)) throw new RequestProblem("request_invalid", "Send one message with each request.");
     const fault = frameFault(value);
     if (fault !== undefined) throw new RequestProblem("body_too_large", fault);
-    return { message: value, bytes };
+    // A body may take its time, and keys change.
+    this.#parts.keys.signalOf(key).throwIfAborted();
+    return this.#answer(request, key, { message: value, bytes });
   }
 
   /** Answers a request whose body was read. What it holds counts until its answer has been read too. */
@@ -173,8 +164,8 @@ class HttpDoor implements AsyncDisposable {
 
 /** The error in place of an answer, as the last event of a stream; nothing if no answer is expected. */
 function refusalOf(message: unknown, problem: Problem): string {
-  const id = fieldOf(message, "id");
-  if (typeof id !== "string" && typeof id !== "number") return "";
+  const id = idOf(message);
+  if (id === undefined) return "";
   const error = { code: REFUSED_ANSWER, message: problem.message, data: { code: problem.code } };
   return `event: message\ndata: ${JSON.stringify({ jsonrpc: "2.0", id, error })}\n\n`;
 }
