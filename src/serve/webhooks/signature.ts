@@ -31,7 +31,7 @@ export function verifyWebhook({ headers, body, secret }: WebhookVerification): b
   if (typeof body !== "string" && !(body instanceof Uint8Array))
     throw optionError("verifyWebhook({ body })", "the body as it came, a text or bytes, before it is parsed", body);
   const secrets = [secret].flat();
-  if (secrets.length === 0 || !secrets.every(isWebhookSecret))
+  if (!areWebhookSecrets(secrets))
     throw optionError(
       "verifyWebhook({ secret })",
       "the secret of the webhook, or a list of such",
@@ -52,9 +52,10 @@ export function verifyWebhook({ headers, body, secret }: WebhookVerification): b
   });
 }
 
-/** Whether a secret gives a key that is long enough. Of `whsec_…` the key is what its base64 stands for. */
-export function isWebhookSecret(secret: unknown): boolean {
-  return typeof secret === "string" && secret.length <= 1024 && keyOf(secret).length >= MIN_KEY_BYTES;
+/** Whether each secret gives a key that is long enough. Of `whsec_…` the key is what its base64 stands for. */
+export function areWebhookSecrets(secrets: readonly unknown[]): boolean {
+  const fits = (one: unknown) => typeof one === "string" && one.length <= 1024 && keyOf(one).length >= MIN_KEY_BYTES;
+  return secrets.length > 0 && secrets.every(fits);
 }
 
 function keyOf(secret: string): Buffer {

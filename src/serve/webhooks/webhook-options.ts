@@ -10,7 +10,7 @@ import {
   required,
   secret,
 } from "../../base/index.ts";
-import { isWebhookSecret } from "./signature.ts";
+import { areWebhookSecrets } from "./signature.ts";
 
 const WEBHOOK_EVENTS = ["execution_waiting", "execution_ended"] as const;
 export type WebhookEvent = (typeof WEBHOOK_EVENTS)[number];
@@ -28,10 +28,7 @@ export const WEBHOOK_RULES = {
     required(
       option<string | readonly string[]>(
         "a text of 24 to 1024 characters, whsec_ and the base64 of 24 bytes or more, or a list of such",
-        (given) =>
-          Array.isArray(given)
-            ? given.length > 0 && given.length <= 4 && given.every(isWebhookSecret)
-            : isWebhookSecret(given),
+        (given) => areWebhookSecrets([given].flat()) && [given].flat().length <= 4,
       ),
     ),
   ),
@@ -66,17 +63,15 @@ export function readWebhooks(given: readonly WebhookOptions[]): readonly Webhook
       allowPrivate = false,
     } = checkOptions(fieldsOf(place), one, WEBHOOK_RULES);
     const url = new URL(text);
+    const refuse = (expected: string, found: string) => {
+      throw optionError(`${place}.url`, expected, found);
+    };
     if (url.protocol !== "https:" && !(allowPrivate && url.protocol === "http:"))
-      throw optionError(
-        `${place}.url`,
-        allowPrivate ? "an address of https or http" : "an address of https; http needs allowPrivate",
-        url.protocol,
-      );
-    if (url.username !== "" || url.password !== "")
-      throw optionError(`${place}.url`, "an address without a name and a password in it", url.host);
+      refuse("an address of https, or with allowPrivate of http", url.protocol);
+    if (url.username !== "" || url.password !== "") refuse("an address without a name and a password in it", url.host);
     // What the addresses of a name are is seen at each call.
     if (!allowPrivate && (isOtherAddress(hostOf(url)) || /(?:^|\.)localhost\.?$/.test(url.hostname)))
-      throw optionError(`${place}.url`, "an address on the public internet; others need allowPrivate", url.hostname);
+      refuse("an address on the public internet; others need allowPrivate", url.hostname);
     return { url, secrets: [secrets].flat(), events: new Set(events), allowPrivate };
   });
 }

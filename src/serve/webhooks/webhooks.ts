@@ -71,19 +71,18 @@ export class Webhooks {
   readonly #parts: WebhookParts;
   readonly #closing = new AbortController();
   readonly #known = new Set<string>();
-  readonly #lines: ReadonlyMap<Webhook, Line>;
+  readonly #lines: readonly Line[];
 
   /** Throws `option_invalid`, without a secret in the message. */
   constructor(parts: WebhookParts) {
     this.#parts = parts;
-    this.#lines = new Map(
-      readWebhooks(parts.webhooks).map((webhook) => [webhook, new Line(webhook, this.#closing.signal, parts.onError)]),
-    );
+    const { signal } = this.#closing;
+    this.#lines = readWebhooks(parts.webhooks).map((webhook) => new Line(webhook, signal, parts.onError));
   }
 
   /** Takes an event of an execution that the server drives. Programs of conversations are told with their conversation. */
   take(event: AgentEvent): void {
-    const told = this.#lines.size === 0 ? undefined : toldOf(event);
+    const told = this.#lines.length === 0 ? undefined : toldOf(event);
     if (told) void this.#tell(event, told).catch(this.#parts.onError);
   }
 
@@ -97,27 +96,16 @@ export class Webhooks {
     this.#known.add(id);
     const { tenant, kind } = header;
     const body: WebhookBody = { id, type, at, execution: ids.shown(tenant, execution), kind, tenant, ...about };
-    const event = `${type} of ${JSON.stringify(body.execution)} (${id})`;
-    const due = { tenant, event, id, text: JSON.stringify(body) };
-    for (const [{ events }, line] of this.#lines) if (events.has(type)) line.add(due);
+    for (const line of this.#lines) line.add(body);
   }
 
   /** Sends nothing more. The operator is told how many events were not delivered. */
   [Symbol.dispose](): void {
-    const left = [...this.#lines.values()].reduce((sum, { pending }) => sum + pending, 0);
+    const left = this.#lines.reduce((sum, { pending }) => sum + pending, 0);
     this.#closing.abort();
     if (left > 0)
       this.#parts.onError(undelivered(`${left} events were not delivered to webhooks before the server was closed.`));
   }
-}
-
-interface Event {
-  readonly tenant: string;
-  /** As the operator reads it. */
-  readonly event: string;
-  readonly id: string;
-  /** The body. */
-  readonly text: string;
 }
 
 /** The events of one webhook until they are delivered. Tenants send in turn, and an event that rests before its next attempt takes no place. */
@@ -135,21 +123,22 @@ class Line {
     this.#onError = onError;
   }
 
-  add(event: Event): void {
-    const { tenant, text } = event;
+  add(event: WebhookBody): void {
+    if (!this.#webhook.events.has(event.type)) return;
+    const text = JSON.stringify(event);
     const bytes = memoryOf(text) + EVENT_BYTES;
-    const giveBack = this.#bytes.take(tenant, bytes, MOST_BYTES - this.#bytes.all);
+    const giveBack = this.#bytes.take(event.tenant, bytes, MOST_BYTES - this.#bytes.all);
     if (!giveBack) return this.#fail(event, "too many events of its tenant wait already");
     this.pending += 1;
-    void this.#deliver(event).finally(() => {
+    void this.#deliver(event, text).finally(() => {
       this.pending -= 1;
       giveBack();
     });
   }
 
-  async #deliver(event: Event): Promise<void> {
+  async #deliver(event: WebhookBody, text: string): Promise<void> {
     for (const wait of [...WAITS_MS, undefined]) {
-      const why = await this.#attempt(event);
+      const why = await this.#attempt(event, text);
       if (!why || this.#closing.aborted) return;
       if (why.isFinal || wait === undefined) return this.#fail(event, why.text);
       await pause(wait * (1 + Math.random() / 5), { signal: this.#closing, ref: false });
@@ -157,7 +146,7 @@ class Line {
   }
 
   /** Undefined if it was delivered, or the server closes. */
-  async #attempt({ tenant, id, text }: Event) {
+  async #attempt({ tenant, id }: WebhookBody, text: string) {
     // No listener for each of thousands that wait: a signal looks through all that it has. Once the server closes, none begins.
     const release = await this.#places.take(tenant);
     if (!release || this.#closing.aborted) return undefined;
@@ -172,7 +161,8 @@ class Line {
     }
   }
 
-  #fail({ event }: Event, why: string): void {
+  #fail({ type, execution, id }: WebhookBody, why: string): void {
+    const event = `${type} of ${JSON.stringify(execution)} (${id})`;
     this.#onError(undelivered(`The webhook ${this.#webhook.url.host} was not told ${event}: ${why}.`));
   }
 }
@@ -200,12 +190,13 @@ function endedOf(outcome: string): Told {
 }
 
 function waitingOf({ approvals, calls }: Pick<Waiting, "approvals" | "calls">): Told {
-  const all = [
-    ...approvals.map(({ callId, tool }) => ({ callId, tool, waitsFor: "decision" as const })),
-    ...calls.map(({ callId, tool }) => ({ callId, tool, waitsFor: "result" as const })),
-  ];
-  const mark = JSON.stringify([...approvals, ...calls].map(({ callId, since }) => [callId, since]));
-  return { type: "execution_waiting", about: { calls: all }, mark };
+  const all = [...approvals, ...calls];
+  const told = all.map(({ callId, tool }, index) => {
+    const waitsFor = index < approvals.length ? ("decision" as const) : ("result" as const);
+    return { callId, tool, waitsFor };
+  });
+  const mark = JSON.stringify(all.map(({ callId, since }) => [callId, since]));
+  return { type: "execution_waiting", about: { calls: told }, mark };
 }
 
 const TIMEOUT_MS = 10_000;
@@ -236,11 +227,10 @@ export async function post(
     },
     signal: AbortSignal.any([signal, deadline(TIMEOUT_MS)]),
     agent: false,
-    ...(allowPrivate ? {} : { lookup: publicLookup(notPublic) }),
+    lookup: allowPrivate ? undefined : publicLookup(notPublic),
   });
-  const answering = answerTo(sent);
   sent.end(body);
-  const answer = await answering;
+  const answer = await answerTo(sent);
   answer.destroy();
   return answer.statusCode ?? 0;
 }

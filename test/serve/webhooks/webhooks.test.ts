@@ -184,7 +184,7 @@ test.each<[string, unknown, RegExp]>([
   ["no address", { secret: SECRET }, /url/],
   ["an address of this machine", hook("https://127.0.0.1/x", { allowPrivate: false }), /others need allowPrivate/],
   ["a private address", hook("https://[fd00::1]/", { allowPrivate: false }), /others need allowPrivate/],
-  ["an address of another protocol", hook("file:///etc/passwd"), /https or http/],
+  ["an address of another protocol", hook("file:///etc/passwd"), /https, or with allowPrivate of http/],
   ["a name in the address", hook("https://ann:hunter2@example.com"), /without a name and a password/],
   ["a short secret", hook("https://example.com", { secret: "hunter2" }), /secret/],
   ["an unknown event", hook("https://example.com", { events: ["execution_started"] as never }), /events/],
