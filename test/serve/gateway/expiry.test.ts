@@ -1,7 +1,6 @@
 /*
  * Holds
  * src/serve/gateway/expiry.ts
- * src/serve/gateway/end-conversation.ts
  */
 import type OpenAI from "openai";
 import { beforeEach, expect, test } from "vitest";
