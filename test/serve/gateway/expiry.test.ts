@@ -2,13 +2,22 @@
  * Holds
  * src/serve/gateway/expiry.ts
  */
-import type OpenAI from "openai";
+import type Anthropic from "@anthropic-ai/sdk";
 import { beforeEach, expect, test } from "vitest";
 import { createMemoryJournal, type Journal } from "portcullis/journal";
 import type { ScriptedStep } from "portcullis/testing";
 import { testOfAll } from "../../support/all-tests.ts";
 import { type ManualClock, manualClock } from "../../support/clock.ts";
-import { openGateway, type OpenGateway } from "./gateways.ts";
+import {
+  answered,
+  functionTool,
+  messageTool,
+  openGateway,
+  type OpenGateway,
+  post,
+  PROGRAMS,
+  RESPONSES_PROGRAMS,
+} from "./gateways.ts";
 
 const PAUSE_MS = 5000;
 const DAY_MS = 86_400_000;
@@ -23,38 +32,19 @@ function pass(ms: number): void {
   clock.jump(ms);
 }
 
-const MESSAGES_TOOLS = [
-  { type: "code_execution_20260120", name: "code_execution" },
-  { name: "depot", input_schema: { type: "object" }, allowed_callers: ["direct", "code_execution_20260120"] },
-];
-const RESPONSES_TOOLS = [
-  { type: "programmatic_tool_calling" },
-  { type: "function", name: "depot", parameters: { type: "object" }, allowed_callers: ["direct", "programmatic"] },
-] as unknown as OpenAI.Responses.Tool[];
-const PROGRAM = { programs: ["const one = await tools.depot({}); return one.n + (await tools.depot({})).n;"] };
+const MESSAGES_TOOLS = [PROGRAMS, messageTool("depot", ["direct", PROGRAMS.type])];
+const RESPONSES_TOOLS = [RESPONSES_PROGRAMS, functionTool("depot", ["direct", "programmatic"])];
+const PROGRAM = {
+  programs: ["const one = await tools.depot({ id: 1 }); return one.n + (await tools.depot({ id: 2 })).n;"],
+};
+const USER = { role: "user" as const, content: "How many?" };
 
-async function post({ fetch }: OpenGateway, body: object) {
-  const headers = { "content-type": "application/json", "anthropic-version": "2023-06-01", "x-api-key": KEY };
-  const sent = { model: "m", max_tokens: 100, tools: MESSAGES_TOOLS, ...body };
-  const response = await fetch("http://localhost/v1/messages", { method: "POST", headers, body: JSON.stringify(sent) });
-  return { status: response.status, json: await response.json() };
-}
-
-const KEY = "con-0123456789abcdef";
-const USER = { role: "user", content: "How many?" };
-
-interface Message {
-  readonly content: readonly { readonly type: string; readonly id: string }[];
-  readonly container: { readonly id: string } | null;
-}
+const ask = (gateway: OpenGateway, body: object) =>
+  post(gateway, { model: "m", max_tokens: 100, tools: MESSAGES_TOOLS, ...body });
 
 /** What the client sends after a message that waits. */
-function answered(message: Message, before: readonly object[] = [USER]) {
-  const results = message.content
-    .filter(({ type }) => type === "tool_use")
-    .map(({ id }) => ({ type: "tool_result", tool_use_id: id, content: '{"n":1}' }));
-  const messages = [...before, { role: "assistant", content: message.content }, { role: "user", content: results }];
-  return { messages, ...(message.container && { container: message.container.id }) };
+function answers(message: Anthropic.Message, before: readonly Anthropic.MessageParam[] = [USER]) {
+  return { messages: answered(before, message, '{"n":1}'), container: message.container?.id };
 }
 
 /** The outcomes of all executions, or that they are open. */
@@ -71,7 +61,7 @@ async function outcomesIn(journal: Journal): Promise<readonly string[]> {
 test("a pause that its client leaves ends the program and the conversation, also after a restart with another model", async () => {
   const journal = createMemoryJournal();
   const first = await openGateway([PROGRAM], { journal, pauseMs: PAUSE_MS });
-  const { json: message } = await post(first, { messages: [USER] });
+  const { json: message } = await ask(first, { messages: [USER] });
   expect(message.stop_reason).toBe("tool_use");
   await first[Symbol.asyncDispose]();
   await using gateway = await openGateway([], { journal, pauseMs: PAUSE_MS });
@@ -81,24 +71,24 @@ test("a pause that its client leaves ends the program and the conversation, also
   expect(await gateway.server.recover()).toBe(1);
   expect(await outcomesIn(journal)).toEqual(["cancelled", "cancelled"]);
   expect(await gateway.server.recover()).toBe(0);
-  const late = await post(gateway, answered(message));
+  const late = await ask(gateway, answers(message));
   expect([late.status, late.json.error.message]).toEqual([400, expect.stringContaining("expired")]);
   expect(gateway.errors).toEqual([]);
 });
 
 test("answers after the expiry are refused, also of a pause that the server has not looked for", async () => {
   await using gateway = await openGateway([PROGRAM], { pauseMs: PAUSE_MS });
-  const { json: message } = await post(gateway, { messages: [USER] });
+  const { json: message } = await ask(gateway, { messages: [USER] });
   expect(Date.parse(message.container.expires_at) - Date.now()).toBeLessThanOrEqual(PAUSE_MS);
   pass(PAUSE_MS);
-  const late = await post(gateway, answered(message));
+  const late = await ask(gateway, answers(message));
   expect([late.status, late.json.error.message]).toEqual([400, expect.stringContaining("expired")]);
 });
 
 test("open executions are listed once for what clients and what other hosts have left, and read again only when they are due", async () => {
   const journal = createMemoryJournal();
   await using gateway = await openGateway([PROGRAM], { journal, pauseMs: PAUSE_MS });
-  await post(gateway, { messages: [USER] });
+  await ask(gateway, { messages: [USER] });
   let [lists, reads] = [0, 0];
   const [list, read] = [journal.list.bind(journal), journal.read.bind(journal)];
   journal.list = (...given) => {
@@ -125,16 +115,16 @@ test("open executions are listed once for what clients and what other hosts have
 test("the time counts from the last answer of the client, and an answer that was given ends too", async () => {
   await using gateway = await openGateway([PROGRAM, { text: "Two." }], { pauseMs: PAUSE_MS });
   const { journal, server } = gateway;
-  const { json: first } = await post(gateway, { messages: [USER] });
+  const { json: first } = await ask(gateway, { messages: [USER] });
   expect(await server.recover()).toBe(0);
   pass(PAUSE_MS - 1000);
-  const { json: second } = await post(gateway, answered(first));
+  const { json: second } = await ask(gateway, answers(first));
   expect(second.stop_reason).toBe("tool_use");
   pass(PAUSE_MS - 1000);
   expect(await server.recover()).toBe(0);
   expect(await outcomesIn(journal)).toEqual(["open", "open"]);
-  const { messages } = answered(first);
-  const { json: last } = await post(gateway, answered(second, messages));
+  const { messages } = answers(first);
+  const { json: last } = await ask(gateway, answers(second, messages));
   expect(last.content.at(-1)).toMatchObject({ text: "Two." });
   expect(await server.recover()).toBe(0);
   pass(PAUSE_MS);
@@ -198,7 +188,7 @@ testOfAll("in memory the oldest conversations of the tenant with most text end f
     ids.push((await gateway.openai().responses.create({ model: "m", input })).id);
   expect(await Promise.all([ids[0], ids[1], ids.at(-1)].map((id) => isOpen(String(id))))).toEqual([false, false, true]);
   expect(await isOpen(first.id, "bea")).toBe(true);
-  for (let count = 0; count < 10; count += 1) await post(gateway, { messages: [{ role: "user", content: input }] });
+  for (let count = 0; count < 10; count += 1) await ask(gateway, { messages: [{ role: "user", content: input }] });
   expect(await Promise.all(ids.map((id) => isOpen(id)))).toEqual(ids.map(() => false));
   expect(await isOpen(first.id, "bea")).toBe(true);
   expect((await outcomesIn(gateway.journal)).filter((one) => one === "open").length).toBeLessThan(12);
@@ -211,10 +201,8 @@ testOfAll(
     const source = `await Promise.all([1, 2, 3, 4].map((n) => tools.store({ text: n + "x".repeat(900_000) })));`;
     const programs = Array.from({ length: 20 }, () => ({ programs: [source] }));
     await using gateway = await openGateway([...programs, { text: "said" }, { text: "said" }]);
-    const tools = [
-      { type: "programmatic_tool_calling" },
-      { type: "function", name: "store", parameters: { type: "object" }, allowed_callers: ["programmatic"] },
-    ] as unknown as OpenAI.Responses.Tool[];
+    const store = { ...functionTool("store"), parameters: { type: "object" }, strict: false } as never;
+    const tools = [RESPONSES_PROGRAMS, store];
     for (let count = 0; count < 20; count += 1)
       await gateway.openai().responses.create({ model: "m", input: "go", tools, store: count % 2 === 0 });
     expect((await outcomesIn(gateway.journal)).filter((one) => one === "open").length).toBeLessThan(20);
@@ -237,7 +225,7 @@ test("a conversation whose journal was redacted ends as the others do", async ()
   const redact = ({ text }: { readonly text: string }) =>
     text.includes("Ann") ? [{ start: text.indexOf("Ann"), end: text.indexOf("Ann") + 3, what: "name" }] : [];
   await using gateway = await openGateway([{ text: "Ten." }], { pauseMs: PAUSE_MS, runtime: { redact } });
-  const { json: message } = await post(gateway, { messages: [{ role: "user", content: "How many has Ann?" }] });
+  const { json: message } = await ask(gateway, { messages: [{ role: "user", content: "How many has Ann?" }] });
   expect(message.content).toMatchObject([{ text: "Ten." }]);
   pass(PAUSE_MS);
   expect(await gateway.server.recover()).toBe(1);
@@ -247,18 +235,18 @@ test("a conversation whose journal was redacted ends as the others do", async ()
 
 test("calls of the model itself are answered however late: the history goes on, and no call is lost", async () => {
   const script: readonly ScriptedStep[] = [
-    { calls: [{ tool: "depot", input: {} }] },
+    { calls: [{ tool: "depot", input: { id: 1 } }] },
     ({ results }) => ({ text: `got ${results[0]?.text}` }),
   ];
   await using gateway = await openGateway(script, { pauseMs: PAUSE_MS });
-  const { json: message } = await post(gateway, { messages: [USER] });
+  const { json: message } = await ask(gateway, { messages: [USER] });
   const { responses } = gateway.openai();
   const asked = { model: "m", tools: RESPONSES_TOOLS };
   const called = await responses.create({ ...asked, input: "How many?" });
   for (const swept of [false, true]) {
     pass(PAUSE_MS);
     if (swept) await gateway.server.recover();
-    expect((await post(gateway, answered(message))).json.content).toMatchObject([{ text: 'got {"n":1}' }]);
+    expect((await ask(gateway, answers(message))).json.content).toMatchObject([{ text: 'got {"n":1}' }]);
     const [call] = called.output as unknown as readonly { readonly call_id: string }[];
     const input = [{ type: "function_call_output" as const, call_id: call?.call_id ?? "", output: "ten" }];
     const done = await responses.create({ ...asked, previous_response_id: called.id, input });

@@ -20,6 +20,93 @@ export const GATEWAY_KEYS = {
 
 export const SECRET = "a secret of more than thirty-two characters";
 
+/** Anthropic's tool that runs programs. */
+export const PROGRAMS = { type: "code_execution_20260120" as const, name: "code_execution" as const };
+type Caller = "direct" | typeof PROGRAMS.type;
+const ID = { type: "object" as const, properties: { id: { type: "number" } }, required: ["id"] };
+
+/** A client's tool that takes a number, as each wire declares it; by default only programs may call it. */
+export const messageTool = (name: string, allowed_callers: Caller[] = [PROGRAMS.type]) => ({
+  name,
+  description: `Units of ${name}.`,
+  input_schema: ID,
+  allowed_callers,
+});
+export const functionTool = (name: string, allowed_callers: readonly string[] = ["programmatic"]) =>
+  ({
+    type: "function",
+    name,
+    description: `Units of ${name}.`,
+    parameters: { ...ID, additionalProperties: false },
+    strict: true,
+    allowed_callers,
+  }) as unknown as OpenAI.Responses.Tool;
+export const RESPONSES_PROGRAMS = { type: "programmatic_tool_calling" } as unknown as OpenAI.Responses.Tool;
+
+/** Asks for two numbers at once, and adds them. */
+export const SUM = `const [a, b] = await Promise.all([tools.depot({ id: 1 }), tools.depot({ id: 2 })]);
+return a.n + b.n;`;
+
+type Block = Anthropic.ContentBlock;
+
+export const callsIn = (content: readonly Block[]) =>
+  content.flatMap((block) => (block.type === "tool_use" ? [block] : []));
+
+/** The messages after one with calls, each of which has this result, or that of its place. */
+export function answered(
+  history: readonly Anthropic.MessageParam[],
+  { content }: { readonly content: readonly Block[] },
+  result: string | ((place: number) => string) = '{"n":4}',
+): Anthropic.MessageParam[] {
+  const results = callsIn(content).map(({ id }, place) => ({
+    type: "tool_result" as const,
+    tool_use_id: id,
+    content: typeof result === "string" ? result : result(place),
+  }));
+  const said = { role: "assistant" as const, content: content as Anthropic.ContentBlockParam[] };
+  return [...history, said, { role: "user", content: results }];
+}
+
+/** The outputs of a response's calls, with their callers. */
+export function outputsOf({ output }: OpenAI.Responses.Response, result = '{"n":4}') {
+  return output.flatMap((item) => {
+    const { type, call_id, caller } = item as { readonly type: string; call_id?: string; caller?: unknown };
+    return /^(function|custom_tool)_call$/.test(type)
+      ? [{ type: `${type}_output`, call_id, output: result, caller }]
+      : [];
+  }) as unknown as OpenAI.Responses.ResponseInputItem[];
+}
+
+export interface Posted {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+  // oxlint-disable-next-line typescript/no-explicit-any
+  readonly json: any;
+}
+
+/** A body as it stands, sent by a client of no package. */
+export async function post(
+  { fetch }: Pick<GatewayClients, "fetch">,
+  body: unknown,
+  { key = "con", headers = {}, path = "/v1/messages" }: { key?: string; headers?: object; path?: string } = {},
+): Promise<Posted> {
+  const response = await fetch(`http://localhost${path}`, {
+    method: "POST",
+    headers: {
+      "content-type": "application/json",
+      "anthropic-version": "2023-06-01",
+      ...(path.startsWith("/v1/messages")
+        ? { "x-api-key": `${key}-0123456789abcdef` }
+        : { authorization: `Bearer ${key}-0123456789abcdef` }),
+      ...headers,
+    },
+    body: typeof body === "string" ? body : JSON.stringify(body),
+  });
+  const text = await response.text();
+  return { status: response.status, headers: response.headers, text, json: text.startsWith("{") && JSON.parse(text) };
+}
+
 /** What asks a gateway without a network. */
 export interface GatewayClients {
   /** As a client's `fetch`, with the key of its own. */

@@ -1,4 +1,5 @@
 import { once } from "node:events";
+import type Anthropic from "@anthropic-ai/sdk";
 import type OpenAI from "openai";
 import { describe, expect, test } from "vitest";
 import type { Fleet } from "../../../src/fleet/index.ts";
@@ -6,25 +7,24 @@ import { createRuntime } from "../../../src/index.ts";
 import { createMemorySandbox, scriptedModel, type ScriptedStep } from "../../../src/runtime/testing.ts";
 import { noPostgres } from "../../postgres-support/postgres-server.ts";
 import { useFleets } from "../../fleet/use-fleets.ts";
-import { openGateway, type OpenGateway } from "./gateways.ts";
+import {
+  answered,
+  functionTool,
+  messageTool,
+  openGateway,
+  type OpenGateway,
+  outputsOf,
+  PROGRAMS,
+  RESPONSES_PROGRAMS,
+} from "./gateways.ts";
 
-const MESSAGES_TOOLS = [
-  { type: "code_execution_20260120" as const, name: "code_execution" as const },
-  {
-    name: "depot",
-    input_schema: { type: "object" as const },
-    allowed_callers: ["direct" as const, "code_execution_20260120" as const],
-  },
-];
-const RESPONSES_TOOLS = [
-  { type: "programmatic_tool_calling" },
-  { type: "function", name: "depot", parameters: { type: "object" }, allowed_callers: ["direct", "programmatic"] },
-] as unknown as OpenAI.Responses.Tool[];
-const PROGRAM = `const one = await tools.depot({}); const two = await tools.depot({});
-return one.n + two.n + (await tools.depot({})).n;`;
+const MESSAGES_TOOLS = [PROGRAMS, messageTool("depot", ["direct", PROGRAMS.type])];
+const RESPONSES_TOOLS = [RESPONSES_PROGRAMS, functionTool("depot", ["direct", "programmatic"])];
+const PROGRAM = `const one = await tools.depot({ id: 1 }); const two = await tools.depot({ id: 2 });
+return one.n + two.n + (await tools.depot({ id: 3 })).n;`;
 const SCRIPT: readonly ScriptedStep[] = [
   { text: "I add.", programs: [PROGRAM] },
-  { calls: [{ tool: "depot", input: {} }] },
+  { calls: [{ tool: "depot", input: { id: 4 } }] },
   { text: "Three." },
 ];
 
@@ -33,19 +33,11 @@ function serverOf(fleet: Fleet): Promise<OpenGateway> {
   return openGateway(SCRIPT, { runtime: { fleet, journal: undefined }, workers: "elsewhere" });
 }
 
-function answersTo(content: readonly { readonly type: string; readonly id?: string }[]) {
-  return content.flatMap(({ type, id = "" }) =>
-    type === "tool_use" ? [{ type: "tool_result" as const, tool_use_id: id, content: '{"n":1}' }] : [],
-  );
-}
-
 describe.skipIf(noPostgres)("servers that share a fleet", () => {
   const open = useFleets();
   test.each(["whole", "streamed"])(`Anthropic's client finds another server at each request, %s`, async (way) => {
     await using fleets = await open();
-    const messages: Parameters<ReturnType<OpenGateway["anthropic"]>["messages"]["create"]>[0]["messages"] = [
-      { role: "user", content: "How many?" },
-    ];
+    let messages: Anthropic.MessageParam[] = [{ role: "user", content: "How many?" }];
     let container: string | undefined;
     for (let pauses = 0; pauses < 10; pauses += 1) {
       await using gateway = await serverOf(fleets.join());
@@ -54,13 +46,12 @@ describe.skipIf(noPostgres)("servers that share a fleet", () => {
       const message = await (way === "streamed" ? client.stream(body).finalMessage() : client.create(body));
       expect(gateway.errors).toEqual([]);
       container = message.container?.id;
-      messages.push({ role: "assistant", content: message.content });
+      messages = answered(messages, message);
       if (message.stop_reason === "end_turn") break;
-      messages.push({ role: "user", content: answersTo(message.content) });
     }
-    expect(messages.at(-1)).toMatchObject({ content: [{ text: "Three." }] });
+    expect(messages.at(-2)).toMatchObject({ content: [{ text: "Three." }] });
     // Three pauses of the program, and one call of the model.
-    expect(messages).toHaveLength(10);
+    expect(messages).toHaveLength(11);
   });
 
   test.each([true, false])(`OpenAI's client finds another server at each request, stored: %s`, async (store) => {
@@ -74,11 +65,7 @@ describe.skipIf(noPostgres)("servers that share a fleet", () => {
       last = await gateway.openai().responses.create({ model: "m", tools: RESPONSES_TOOLS, store, input, ...after });
       expect(gateway.errors).toEqual([]);
       previous = last.id;
-      const outputs = last.output.flatMap((item) =>
-        item.type === "function_call"
-          ? [{ type: "function_call_output" as const, call_id: item.call_id, output: '{"n":1}' }]
-          : [],
-      );
+      const outputs = outputsOf(last);
       if (outputs.length === 0) break;
       input = store ? outputs : [...input, ...(last.output as OpenAI.Responses.ResponseInputItem[]), ...outputs];
     }
@@ -122,12 +109,7 @@ describe.skipIf(noPostgres)("servers that share a fleet", () => {
     const user = { role: "user" as const, content: "How many?" };
     const asked = { model: "m", max_tokens: 100, tools: MESSAGES_TOOLS };
     const paused = await one.anthropic().messages.create({ ...asked, messages: [user] });
-    const answers = { role: "user" as const, content: answersTo(paused.content) };
-    const body = {
-      ...asked,
-      container: paused.container?.id ?? "",
-      messages: [user, { role: "assistant" as const, content: paused.content }, answers],
-    };
+    const body = { ...asked, container: paused.container?.id ?? "", messages: answered([user], paused) };
     const send = async ({ anthropic }: OpenGateway) => {
       try {
         return (await anthropic().messages.create(body)).content;

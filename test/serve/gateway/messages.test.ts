@@ -1,17 +1,11 @@
 import type Anthropic from "@anthropic-ai/sdk";
 import { expect, test } from "vitest";
 import { scriptedModel, type ScriptedStep } from "portcullis/testing";
-import { openGateway } from "./gateways.ts";
+import { answered, callsIn, messageTool, openGateway, type OpenGateway, PROGRAMS, SUM } from "./gateways.ts";
 
-const DEPOT = {
-  name: "depot",
-  description: "Units of a depot.",
-  input_schema: { type: "object" as const, properties: { id: { type: "number" } }, required: ["id"] },
-  allowed_callers: ["code_execution_20260120" as const],
-};
-const PROGRAMS = { type: "code_execution_20260120" as const, name: "code_execution" as const };
-const SUM = `const [a, b] = await Promise.all([tools.depot({ id: 1 }), tools.depot({ id: 2 })]);
-return a.n + b.n;`;
+const DEPOT = messageTool("depot");
+const STOCK = messageTool("stock", ["direct"]);
+const QUESTION: Anthropic.MessageParam = { role: "user", content: "How many?" };
 
 const asked = (messages: Anthropic.MessageParam[], more: object = {}) => ({
   model: "m",
@@ -20,37 +14,33 @@ const asked = (messages: Anthropic.MessageParam[], more: object = {}) => ({
   ...more,
 });
 
+const asking =
+  ({ anthropic }: OpenGateway, tools: readonly object[]) =>
+  (messages: Anthropic.MessageParam[], more: object = {}) =>
+    anthropic().messages.create(asked(messages, { tools, ...more }));
+
+const containerOf = ({ container }: Anthropic.Message) => ({ container: container?.id });
+
 test("a program pauses at the client's tools, and goes on with its answers", async () => {
   await using gateway = await openGateway([
     { text: "I will add.", programs: [SUM] },
     ({ results }) => ({ text: `It is ${results[0]?.text}.` }),
   ]);
-  const client = gateway.anthropic();
-  const tools = [PROGRAMS, DEPOT];
-  const history: Anthropic.MessageParam[] = [{ role: "user", content: "How many?" }];
-  const paused = await client.messages.create(asked(history, { tools }));
+  const ask = asking(gateway, [PROGRAMS, DEPOT]);
+  const paused = await ask([QUESTION]);
   expect(paused.content.map(({ type }) => type)).toEqual(["text", "server_tool_use", "tool_use", "tool_use"]);
   expect(paused.stop_reason).toBe("tool_use");
   // Calls that a program makes at once may reach the client in any order.
-  const calls = paused.content.flatMap((block) => (block.type === "tool_use" ? [block] : []));
-  expect(new Set(calls.map(({ input }) => (input as { readonly id: number }).id))).toEqual(new Set([1, 2]));
-  history.push({ role: "assistant", content: paused.content as Anthropic.ContentBlockParam[] });
-  history.push({
-    role: "user",
-    content: calls.map(({ id }, index) => ({
-      type: "tool_result",
-      tool_use_id: id,
-      content: JSON.stringify({ n: index + 10 }),
-    })),
-  });
-  const done = await client.messages.create(asked(history, { tools, container: paused.container?.id }));
+  const ids = callsIn(paused.content).map(({ input }) => (input as { readonly id: number }).id);
+  expect(new Set(ids)).toEqual(new Set([1, 2]));
+  const history = answered([QUESTION], paused, (place) => JSON.stringify({ n: place + 10 }));
+  const done = await ask(history, containerOf(paused));
   expect(done.content).toMatchObject([
     { type: "code_execution_tool_result", content: { type: "code_execution_result", stdout: "21", return_code: 0 } },
     { type: "text", text: "It is 21." },
   ]);
   expect(done.stop_reason).toBe("end_turn");
-  const again = await client.messages.create(asked(history, { tools, container: paused.container?.id }));
-  expect(again.content).toEqual(done.content);
+  expect((await ask(history, containerOf(paused))).content).toEqual(done.content);
   expect(gateway.errors).toEqual([]);
 });
 
@@ -60,29 +50,15 @@ test("a hosted program after one that failed is answered as that one was, and th
     { programs: [SUM] },
     ({ results }) => ({ text: `Then ${results[0]?.text}` }),
   ]);
-  const client = gateway.anthropic();
-  const tools = [PROGRAMS, DEPOT];
-  const history: Anthropic.MessageParam[] = [{ role: "user", content: "How many?" }];
-  const paused = await client.messages.create(asked(history, { tools }));
-  const calls = paused.content.flatMap((block) => (block.type === "tool_use" ? [block] : []));
-  expect(calls).toHaveLength(2);
-  history.push({ role: "assistant", content: paused.content as Anthropic.ContentBlockParam[] });
-  history.push({
-    role: "user",
-    content: calls.map(({ id }) => ({ type: "tool_result", tool_use_id: id, content: '{"n":4}' })),
+  const ask = asking(gateway, [PROGRAMS, DEPOT]);
+  const paused = await ask([QUESTION]);
+  expect(callsIn(paused.content)).toHaveLength(2);
+  const done = await ask(answered([QUESTION], paused), containerOf(paused));
+  expect([done.stop_reason, callsIn(done.content)]).toEqual(["end_turn", []]);
+  expect(done.content.at(-1)).toMatchObject({
+    text: expect.stringMatching(/Then 8[^]*answered from before/) as string,
   });
-  const done = await client.messages.create(asked(history, { tools, container: paused.container?.id }));
-  expect(done.stop_reason).toBe("end_turn");
-  expect(done.content.filter(({ type }) => type === "tool_use")).toEqual([]);
-  expect(done.content.at(-1)).toMatchObject({ type: "text", text: expect.stringContaining("Then 8") as string });
-  expect(done.content.at(-1)).toMatchObject({ text: expect.stringContaining("answered from before") as string });
   expect(gateway.errors).toEqual([]);
-});
-
-const direct = (name: string) => ({
-  name,
-  description: `Does ${name}.`,
-  input_schema: { type: "object" as const, properties: { id: { type: "number" } }, required: ["id"] },
 });
 
 test.each([
@@ -104,7 +80,7 @@ test.each([
       tools: [
         PROGRAMS,
         { ...DEPOT, run: ({ id }: { id: number }) => JSON.stringify({ n: id * 10 }), parse: (value: unknown) => value },
-        { ...direct("stock"), run: () => "plenty", parse: (value: unknown) => value },
+        { ...STOCK, run: () => "plenty", parse: (value: unknown) => value },
       ],
       ...more,
     } as never) as unknown as { runUntilDone: () => Promise<Anthropic.Beta.BetaMessage> };
@@ -121,19 +97,11 @@ test("other instructions and tools that come with the answers to a program hold 
     text: `${results[0]?.text} ${tools[0]?.name} ${instructions?.match(/Be \w+/)?.[0]}`,
   });
   await using gateway = await openGateway([{ programs: [SUM] }, told]);
-  const client = gateway.anthropic();
-  const question: Anthropic.MessageParam = { role: "user", content: "How many?" };
-  const paused = await client.messages.create(asked([question], { tools: [PROGRAMS, DEPOT], system: "Be brief." }));
-  const calls = paused.content.flatMap((block) => (block.type === "tool_use" ? [block.id] : []));
-  const content = calls.map((id) => ({ type: "tool_result" as const, tool_use_id: id, content: '{"n":4}' }));
-  const said = paused.content as Anthropic.ContentBlockParam[];
-  const history: Anthropic.MessageParam[] = [question, { role: "assistant", content: said }, { role: "user", content }];
-  const other = {
-    tools: [PROGRAMS, DEPOT, { ...DEPOT, name: "store", allowed_callers: ["direct"] }],
-    system: "Be long.",
-  };
-  const send = (more: object) => client.messages.create(asked(history, { ...more, container: paused.container?.id }));
+  const ask = asking(gateway, [PROGRAMS, DEPOT]);
+  const paused = await ask([QUESTION], { system: "Be brief." });
+  const send = (more: object) => ask(answered([QUESTION], paused), { ...more, ...containerOf(paused) });
   await expect(send({ tools: [PROGRAMS] })).rejects.toThrow("no such tool. Send the same tools again");
+  const other = { tools: [PROGRAMS, DEPOT, messageTool("store", ["direct"])], system: "Be long." };
   expect((await send(other)).content.at(-1)).toMatchObject({ type: "text", text: "8 store Be long" });
 });
 
@@ -143,24 +111,19 @@ test("no tool takes the place of another that a waiting program was told of", as
     { programs: [program] },
     ({ results }) => ({ text: `${results[0]?.text}` }),
   ]);
-  const client = gateway.anthropic();
-  const named = (...names: string[]) => ({ tools: [PROGRAMS, ...names.map((name) => ({ ...DEPOT, name }))] });
-  const messages: Anthropic.MessageParam[] = [{ role: "user", content: "How many?" }];
-  let container: string | undefined;
-  const send = async (more: object) => {
-    const reply = await client.messages.create(asked(messages, { ...more, container }));
-    container = reply.container?.id;
-    const calls = reply.content.flatMap((block) => (block.type === "tool_use" ? [block] : []));
-    const results = calls.map(({ id }) => ({ type: "tool_result" as const, tool_use_id: id, content: '{"n":4}' }));
-    messages.push({ role: "assistant", content: reply.content as Anthropic.ContentBlockParam[] });
-    if (results.length > 0) messages.push({ role: "user", content: results });
-    return { names: calls.map(({ name }) => name), text: reply.content.at(-1) };
+  let messages: Anthropic.MessageParam[] = [QUESTION];
+  let container = {};
+  const send = async (...names: readonly string[]) => {
+    const reply = await asking(gateway, [PROGRAMS, ...names.map((name) => messageTool(name))])(messages, container);
+    container = containerOf(reply);
+    messages = answered(messages, reply);
+    return { names: callsIn(reply.content).map(({ name }) => name), text: reply.content.at(-1) };
   };
-  expect((await send(named("user-get", "user_get"))).names).toEqual(["user-get"]);
+  expect((await send("user-get", "user_get")).names).toEqual(["user-get"]);
   for (const others of [["user_get"], ["user_get", "user-get"]])
-    await expect(send(named(...others))).rejects.toThrow("user_get is another tool than user_get");
-  expect((await send(named("user-get", "user_get", "more"))).names).toEqual(["user-get"]);
-  expect((await send(named("user-get"))).text).toMatchObject({ text: "[4,4]" });
+    await expect(send(...others)).rejects.toThrow("user_get is another tool than user_get");
+  expect((await send("user-get", "user_get", "more")).names).toEqual(["user-get"]);
+  expect((await send("user-get")).text).toMatchObject({ text: "[4,4]" });
 });
 
 test.each([true, false])("a program that a limit of time stopped has the vendor's error, stream %s", async (stream) => {
@@ -179,112 +142,65 @@ test.each([true, false])("a program that a limit of time stopped has the vendor'
 
 test("calls of the model itself are answered where they were made", async () => {
   await using gateway = await openGateway([
-    {
-      text: "Looking.",
-      calls: [
-        { tool: "stock", input: { id: 1 } },
-        { tool: "stock", input: { id: 2 } },
-      ],
-    },
+    { text: "Looking.", calls: [1, 2].map((id) => ({ tool: "stock", input: { id } })) },
     ({ results }) => ({ text: results.map(({ text, isError }) => `${isError} ${text}`).join("; ") }),
   ]);
-  const { messages } = gateway.anthropic();
-  const tools = [direct("stock")];
-  const history: Anthropic.MessageParam[] = [{ role: "user", content: "How many?" }];
-  const called = await messages.create(asked(history, { tools }));
+  const ask = asking(gateway, [STOCK]);
+  const called = await ask([QUESTION]);
   expect([called.stop_reason, called.container]).toEqual(["tool_use", null]);
-  const calls = called.content.flatMap((block) => (block.type === "tool_use" ? [block] : []));
-  expect(calls.map(({ caller, input }) => [caller, input])).toEqual([
-    [{ type: "direct" }, { id: 1 }],
-    [{ type: "direct" }, { id: 2 }],
-  ]);
-  history.push({ role: "assistant", content: called.content as Anthropic.ContentBlockParam[] });
-  history.push({
-    role: "user",
-    content: [
-      { type: "tool_result", tool_use_id: calls[1]?.id ?? "", content: "no such id", is_error: true },
-      { type: "tool_result", tool_use_id: calls[0]?.id ?? "", content: [{ type: "text", text: "four" }] },
-    ],
-  });
-  const done = await messages.create(asked(history, { tools }));
+  const calls = callsIn(called.content);
+  const direct = { type: "direct" };
+  expect(calls.map(({ caller, input }) => [caller, input])).toEqual([1, 2].map((id) => [direct, { id }]));
+  const said: Anthropic.ToolResultBlockParam[] = [
+    { type: "tool_result", tool_use_id: calls[1]?.id ?? "", content: "no such id", is_error: true },
+    { type: "tool_result", tool_use_id: calls[0]?.id ?? "", content: [{ type: "text", text: "four" }] },
+  ];
+  const history = [...answered([QUESTION], called).slice(0, 2), { role: "user" as const, content: said }];
+  const done = await ask(history);
   expect(done.content).toMatchObject([{ type: "text", text: 'false "four"; true   no such id' }]);
   // The same request again has the same answer.
-  expect(await messages.create(asked(history, { tools }))).toMatchObject({ id: done.id, content: done.content });
-  const listed = await Array.fromAsync(gateway.journal.list());
-  expect(listed).toHaveLength(1);
+  expect(await ask(history)).toMatchObject({ id: done.id, content: done.content });
+  expect(await Array.fromAsync(gateway.journal.list())).toHaveLength(1);
 });
 
-/** A conversation of two calls, whose results the model repeats. */
-async function twoCalls() {
+test("other results of calls than before, the last or earlier ones, reach the model, and the same ones go on", async () => {
   const repeat: ScriptedStep = ({ results }) => ({ text: results.map(({ text }) => text).join() });
   const steps = ["a", "b"].map((): ScriptedStep => ({ calls: [{ tool: "stock", input: { id: 1 } }] }));
   const model = scriptedModel([...steps, repeat, repeat], { name: "scripted:m" });
-  const gateway = await openGateway(model);
-  const history: Anthropic.MessageParam[] = [{ role: "user", content: "How many?" }];
-  const send = (messages = history) =>
-    gateway.anthropic().messages.create(asked(messages, { tools: [direct("stock")] }));
-  const answered = ({ content }: Anthropic.Message, result: string): Anthropic.MessageParam[] => [
-    { role: "assistant", content: content as Anthropic.ContentBlockParam[] },
-    {
-      role: "user",
-      content: content.flatMap((block) =>
-        block.type === "tool_use" ? [{ type: "tool_result" as const, tool_use_id: block.id, content: result }] : [],
-      ),
-    },
-  ];
-  const first = await send();
-  const second = await send([...history, ...answered(first, "secret 1")]);
-  const last = (one: string, two: string) => send([...history, ...answered(first, one), ...answered(second, two)]);
-  const executions = async () => (await Array.fromAsync(gateway.journal.list())).length;
-  return { gateway, model, last, executions };
-}
-
-test("other results of calls than before, the last or earlier ones, reach the model, and the same ones go on", async () => {
-  const { gateway, model, last, executions } = await twoCalls();
-  await using _ = gateway;
+  await using gateway = await openGateway(model);
+  const ask = asking(gateway, [STOCK]);
+  const first = await ask([QUESTION]);
+  const second = await ask(answered([QUESTION], first, "secret 1"));
+  const last = (one: string, two: string) => ask(answered(answered([QUESTION], first, one), second, two));
   const done = await last("secret 1", "100");
   expect(await last("secret 1", "100")).toEqual(done);
-  expect(await executions()).toBe(1);
+  expect(await Array.fromAsync(gateway.journal.list())).toHaveLength(1);
   expect((await last("secret 1", "5")).content).toMatchObject([{ text: "5" }]);
   expect((await last("removed", "100")).content).toMatchObject([{ text: "100" }]);
   expect(JSON.stringify(model.conversations.at(-1))).toContain("removed");
   expect(JSON.stringify(model.conversations.at(-1))).not.toContain("secret 1");
 });
 
-test("another picture in the history begins another conversation with it", async () => {
-  await using gateway = await openGateway([
-    { calls: [{ tool: "stock", input: { id: 1 } }] },
-    ({ messages }) => ({ text: JSON.stringify(messages).includes("Tm8y") ? "new" : "old" }),
-  ]);
-  const send = (data: string, more: Anthropic.MessageParam[] = []) => {
+test("a history that the client has changed, a picture too, begins another conversation with it", async () => {
+  const picture = (data: string): Anthropic.MessageParam => {
     const source = { type: "base64" as const, media_type: "image/png" as const, data };
-    const messages = [{ role: "user" as const, content: [{ type: "image" as const, source }] }, ...more];
-    return gateway.anthropic().messages.create(asked(messages, { tools: [direct("stock")] }));
+    return { role: "user", content: [{ type: "image", source }] };
   };
-  const { content } = await send("Tm8x");
-  const id = content.find((block) => block.type === "tool_use")?.id ?? "";
-  const done = await send("Tm8y", [
-    { role: "assistant", content: content as Anthropic.ContentBlockParam[] },
-    { role: "user", content: [{ type: "tool_result", tool_use_id: id, content: "4" }] },
-  ]);
-  expect(done.content).toMatchObject([{ text: "new" }]);
-});
-
-test("a history that the client has changed begins another conversation with it", async () => {
-  await using gateway = await openGateway([
-    { text: "Looking.", calls: [{ tool: "stock", input: { id: 1 } }] },
-    ({ said, results }) => ({ text: `${said.join("|")}: ${results[0]?.text}` }),
-  ]);
-  const { messages } = gateway.anthropic();
-  const tools = [direct("stock")];
-  const called = await messages.create(asked([{ role: "user", content: "How many?" }], { tools }));
-  const call = called.content.find((block) => block.type === "tool_use");
-  const history: Anthropic.MessageParam[] = [
-    { role: "user", content: "Say it briefly." },
-    { role: "assistant", content: called.content as Anthropic.ContentBlockParam[] },
-    { role: "user", content: [{ type: "tool_result", tool_use_id: call?.id ?? "", content: "four" }] },
-  ];
-  const done = await messages.create(asked(history, { tools }));
-  expect(done.content).toMatchObject([{ type: "text", text: "Say it briefly.: four" }]);
-  expect(await Array.fromAsync(gateway.journal.list())).toHaveLength(2);
+  const heard: string[] = [];
+  const call: ScriptedStep = { text: "Looking.", calls: [{ tool: "stock", input: { id: 1 } }] };
+  const hear: ScriptedStep = ({ messages, results }) => {
+    heard.push(JSON.stringify(messages));
+    return { text: `new: ${results[0]?.text}` };
+  };
+  for (const [before, after, words] of [
+    [picture("Tm8x"), picture("Tm8y"), "Tm8y"],
+    [QUESTION, { role: "user", content: "Say it briefly." }, "Say it briefly."],
+  ] as const) {
+    await using gateway = await openGateway([call, hear]);
+    const ask = asking(gateway, [STOCK]);
+    const done = await ask(answered([after], await ask([before]), "four"));
+    expect(done.content).toMatchObject([{ type: "text", text: "new: four" }]);
+    expect(heard.at(-1)).toContain(words);
+    expect(await Array.fromAsync(gateway.journal.list())).toHaveLength(2);
+  }
 });

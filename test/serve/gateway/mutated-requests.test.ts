@@ -1,16 +1,17 @@
+import type Anthropic from "@anthropic-ai/sdk";
 import * as fc from "fast-check";
+import type OpenAI from "openai";
 import { scriptedModel, type ScriptedStep } from "portcullis/testing";
 import { expect, test } from "vitest";
 import { mutated } from "./surface/mutated.ts";
 import { ALL_TESTS } from "../../support/all-tests.ts";
-import { openGateway, type OpenGateway } from "./gateways.ts";
+import { answered, functionTool, messageTool, openGateway, outputsOf, post, PROGRAMS } from "./gateways.ts";
 
 /*
  * A conversation of each wire is paused at calls of a program and of the model, with reasoning before it, and its client's
  * answer is changed at random. Whatever is refused changes nothing: the answer as it should be is taken afterwards.
  */
 
-const INPUT = { type: "object", properties: { id: { type: "number" } }, required: ["id"], additionalProperties: false };
 /** How the model calls `query` itself, and how its program does. */
 const scriptOf = (call: object, input: string): readonly ScriptedStep[] => [
   { reasoning: "First a query.", text: "I ask.", calls: [{ tool: "query", ...call }] },
@@ -23,24 +24,6 @@ const scriptOf = (call: object, input: string): readonly ScriptedStep[] => [
 ];
 
 type Body = Readonly<Record<string, unknown>>;
-interface Item {
-  readonly type: string;
-  readonly id: string;
-  readonly call_id: string;
-  readonly name: string;
-  readonly caller?: unknown;
-}
-
-async function post({ fetch }: OpenGateway, path: string, body: unknown) {
-  const headers = {
-    authorization: "Bearer con-0123456789abcdef",
-    "anthropic-version": "2023-06-01",
-    "content-type": "application/json",
-  };
-  const response = await fetch(`http://localhost${path}`, { method: "POST", headers, body: JSON.stringify(body) });
-  return { status: response.status, text: await response.text() };
-}
-
 interface Wire {
   readonly path: string;
   readonly first: Body;
@@ -48,7 +31,6 @@ interface Wire {
   readonly next: (body: Body, reply: string) => Body;
 }
 
-const FUNCTION = { type: "function", parameters: INPUT, strict: true };
 const RESPONSES: Wire = {
   path: "/v1/responses",
   first: {
@@ -58,51 +40,30 @@ const RESPONSES: Wire = {
     include: ["reasoning.encrypted_content"],
     tools: [
       { type: "programmatic_tool_calling" },
-      { ...FUNCTION, name: "depot", description: "Units.", allowed_callers: ["programmatic"] },
+      functionTool("depot"),
       { type: "custom", name: "query", description: "SQL.", allowed_callers: ["direct", "programmatic"] },
     ],
     input: [{ role: "user", content: "How many?" }],
   },
   next: (body, reply) => {
-    const { output } = JSON.parse(reply) as { readonly output: readonly Item[] };
-    const outputs = output.flatMap(({ type, call_id, caller }) =>
-      type.endsWith("_call") ? [{ type: `${type}_output`, call_id, output: '{"n":4}', caller }] : [],
-    );
-    return { ...body, input: [...(body.input as object[]), ...output, ...outputs] };
+    const response = JSON.parse(reply) as OpenAI.Responses.Response;
+    return { ...body, input: [...(body.input as object[]), ...response.output, ...outputsOf(response)] };
   },
 };
 
-const TOOL = { input_schema: INPUT, description: "Units." };
 const MESSAGES: Wire = {
   path: "/v1/messages",
   first: {
     model: "m",
     max_tokens: 4000,
     thinking: { type: "adaptive" },
-    tools: [
-      { type: "code_execution_20260120", name: "code_execution" },
-      { ...TOOL, name: "depot", allowed_callers: ["code_execution_20260120"] },
-      { ...TOOL, name: "query", allowed_callers: ["direct", "code_execution_20260120"] },
-    ],
+    tools: [PROGRAMS, messageTool("depot"), messageTool("query", ["direct", PROGRAMS.type])],
     messages: [{ role: "user", content: "How many?" }],
   },
   next: (body, reply) => {
-    const { content, container } = JSON.parse(reply) as {
-      readonly content: readonly Item[];
-      readonly container: { readonly id: string } | null;
-    };
-    const results = content.flatMap(({ type, id }) =>
-      type === "tool_use" ? [{ type: "tool_result", tool_use_id: id, content: '{"n":4}' }] : [],
-    );
-    const turns = [
-      { role: "assistant", content },
-      { role: "user", content: results },
-    ];
-    return {
-      ...body,
-      messages: [...(body.messages as object[]), ...turns],
-      ...(container ? { container: container.id } : {}),
-    };
+    const message = JSON.parse(reply) as Anthropic.Message;
+    const messages = answered(body.messages as Anthropic.MessageParam[], message);
+    return { ...body, messages, container: message.container?.id };
   },
 };
 
@@ -120,7 +81,7 @@ test.each([
       let body = wire.first;
       pauses.length = 0;
       for (let pause = 0; pause < 2; pause += 1) {
-        const { status, text } = await post(gateway, wire.path, body);
+        const { status, text } = await post(gateway, body, wire);
         expect([status, text]).toEqual([200, expect.any(String)]);
         body = wire.next(body, text);
         pauses.push(body);
@@ -133,7 +94,7 @@ test.each([
     await fc.assert(
       fc.asyncProperty(seeds, async ({ at, seed }) => {
         const [body] = fc.sample(mutated(pauses[at]), { numRuns: 1, seed });
-        const { status, text } = await post(gateway, wire.path, body);
+        const { status, text } = await post(gateway, body, wire);
         if (status === 200) {
           taken += 1;
           await begin();
@@ -146,7 +107,7 @@ test.each([
         expect(error.message.length).toBeLessThan(3000);
         expect(error.message).not.toMatch(/\bat .+:\d+:\d+|node_modules|\/src\//);
         if (refused % 20 > 0) return;
-        const right = await post(gateway, wire.path, pauses[1]);
+        const right = await post(gateway, pauses[1], wire);
         expect([right.status, right.text]).toEqual([200, expect.stringContaining("Done.")]);
         // Of what is not stored nothing is kept once it has ended.
         await begin();

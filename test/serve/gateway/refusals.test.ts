@@ -17,44 +17,15 @@ import { expect, test } from "vitest";
 import { createMemoryJournal } from "portcullis/journal";
 import { scriptedModel } from "portcullis/testing";
 import { refusalOfProblem } from "../../../src/serve/gateway/refusals.ts";
-import { GATEWAY_KEYS, openGateway, type OpenGateway } from "./gateways.ts";
+import { GATEWAY_KEYS, messageTool, openGateway, type OpenGateway, post, PROGRAMS, SUM } from "./gateways.ts";
 
-const PROGRAMS = { type: "code_execution_20260120", name: "code_execution" };
-const DEPOT = {
-  name: "depot",
-  description: "Units of a depot.",
-  input_schema: { type: "object", properties: { id: { type: "number" } }, required: ["id"] },
-  allowed_callers: ["code_execution_20260120"],
-};
+const DEPOT = messageTool("depot");
 const USER = { role: "user", content: "How many?" };
 const BODY = { model: "m", max_tokens: 100, messages: [USER] };
-
-interface Sent {
-  readonly key?: string;
-  readonly headers?: Record<string, string>;
-  readonly path?: string;
-}
-
-async function post(
-  { server }: Pick<OpenGateway, "server">,
-  body: unknown,
-  { key = "con", headers = {}, path = "/v1/messages" }: Sent = {},
-) {
-  const response = await server.fetch(
-    new Request(`http://localhost${path}`, {
-      method: "POST",
-      headers: {
-        "content-type": "application/json",
-        "anthropic-version": "2023-06-01",
-        "x-api-key": `${key}-0123456789abcdef`,
-        ...headers,
-      },
-      body: typeof body === "string" ? body : JSON.stringify(body),
-    }),
-  );
-  const text = await response.text();
-  return { status: response.status, headers: response.headers, text, json: JSON.parse(text) };
-}
+const saying = (...content: readonly unknown[]) => ({ messages: [USER, ...content] });
+const called = (...blocks: readonly object[]) => ({ role: "assistant", content: blocks });
+const RESULT = { role: "user", content: [{ type: "tool_result", tool_use_id: "toolu_1", content: "x" }] };
+const CALL = { type: "tool_use", id: "toolu_1", name: "a", input: {} };
 
 const WITH_TOOLS = { ...BODY, tools: [PROGRAMS, DEPOT] };
 
@@ -73,31 +44,8 @@ test.each<[string, object, string]>([
     { messages: [{ role: "user", content: [{ type: "image", source: { type: "file", file_id: "f" } }] }] },
     "source.type: expected one of base64, text, url",
   ],
-  [
-    "an answer of no call",
-    {
-      messages: [
-        USER,
-        { role: "assistant", content: "x" },
-        { role: "user", content: [{ type: "tool_result", tool_use_id: "toolu_1", content: "x" }] },
-      ],
-    },
-    "no call before it has the id toolu_1",
-  ],
-  [
-    "two calls of one id",
-    {
-      messages: [
-        USER,
-        {
-          role: "assistant",
-          content: ["a", "b"].map((name) => ({ type: "tool_use", id: "toolu_1", name, input: {} })),
-        },
-        { role: "user", content: [{ type: "tool_result", tool_use_id: "toolu_1", content: "x" }] },
-      ],
-    },
-    "two calls have this id",
-  ],
+  ["an answer of no call", saying({ role: "assistant", content: "x" }, RESULT), "no call before it has the id toolu_1"],
+  ["two calls of one id", saying(called(CALL, { ...CALL, name: "b" }), RESULT), "two calls have this id"],
   ["a container of another server", { container: "container_abc" }, "container or fingerprint is none of this key"],
 ])("refused in the vendor's form before anything is asked: %s", async (_, change, words) => {
   await using gateway = await openGateway([{ text: "asked" }]);
@@ -111,7 +59,7 @@ test.each<[string, object, string]>([
   expect(gateway.errors).toEqual([]);
 });
 
-test.each<[string, unknown, Sent, number, string]>([
+test.each<[string, unknown, Parameters<typeof post>[2], number, string]>([
   ["no key", BODY, { headers: { "x-api-key": "" } }, 401, "authentication_error"],
   ["another key", BODY, { key: "who" }, 401, "authentication_error"],
   ["a key that may not converse", BODY, { key: "run" }, 403, "permission_error"],
@@ -230,14 +178,7 @@ async function paused(gateway: OpenGateway, key = "con") {
   return { message: json, answers, body };
 }
 
-const SCRIPT = [
-  {
-    programs: [
-      "const all = await Promise.all([tools.depot({ id: 1 }), tools.depot({ id: 2 })]); return all[0].n + all[1].n;",
-    ],
-  },
-  { text: "Added." },
-];
+const SCRIPT = [{ programs: [SUM] }, { text: "Added." }];
 
 test("half of the answers, others, text beside them, and a missing container are refused, and the program still waits", async () => {
   await using gateway = await openGateway(SCRIPT);
@@ -325,17 +266,12 @@ test("a client that leaves ends its request, and goes on where it was when it as
   for (const stream of [false, true]) {
     begun = Promise.withResolvers();
     const left = new AbortController();
-    const headers = {
-      "content-type": "application/json",
-      "anthropic-version": "2023-06-01",
-      "x-api-key": "con-0123456789abcdef",
-    };
-    const text = JSON.stringify({ ...body(answers), stream });
-    const request = { method: "POST", headers, body: text, signal: left.signal };
-    const leaving = gateway.server.fetch(new Request("http://localhost/v1/messages", request));
+    const fetch = (url: unknown, init?: RequestInit) =>
+      gateway.server.fetch(new Request(String(url), { ...init, signal: left.signal }));
+    const leaving = post({ fetch }, { ...body(answers), stream });
     await begun.promise;
     left.abort();
-    await (await leaving).text();
+    await leaving;
   }
   isPatient = false;
   const done = await post(gateway, body(answers));

@@ -61,7 +61,7 @@ export const NOT_OFFERED: FieldRule = {
 export const named = (most: number) =>
   rule<string>(
     `a string that matches '^[a-zA-Z0-9_-]{1,${most}}$'`,
-    (value) => typeof value === "string" && value.length <= most && /^[a-zA-Z0-9_-]+$/.test(value),
+    (value) => typeof value === "string" && value.length <= most && /^[A-Za-z0-9_-]+$/.test(value),
   );
 
 export const upTo = (most: number) =>
