@@ -1,3 +1,5 @@
+import type Anthropic from "@anthropic-ai/sdk";
+import type OpenAI from "openai";
 import { setImmediate } from "node:timers/promises";
 import { expect, test, vi } from "vitest";
 import { createSqliteJournal } from "portcullis";
@@ -5,7 +7,7 @@ import { testOfAll } from "../../support/all-tests.ts";
 import { inATurn } from "../../support/in-a-turn.ts";
 import type { Model } from "portcullis/models";
 import { scriptedModel, type ScriptedStep } from "portcullis/testing";
-import { openGateway, type OpenGateway } from "./gateways.ts";
+import { answered, openGateway, type OpenGateway, outputsOf } from "./gateways.ts";
 
 const KEY = "con-0123456789abcdef";
 const MIB = 1024 * 1024;
@@ -37,20 +39,8 @@ test("requests whose clients left while they waited for their turn ask no model,
     },
   ]);
   const tools = [{ name: "depot", input_schema: { type: "object" } }];
-  const first = (await (await post(gateway, "/v1/messages", { ...messages("x"), tools })).json()) as {
-    readonly content: readonly { readonly id: string }[];
-  };
-  const result = { type: "tool_result", tool_use_id: first.content[0]?.id, content: "4" };
-  const body = {
-    model: "m",
-    max_tokens: 10,
-    tools,
-    messages: [
-      { role: "user", content: "x" },
-      { role: "assistant", content: first.content },
-      { role: "user", content: [result] },
-    ],
-  };
+  const first = (await (await post(gateway, "/v1/messages", { ...messages("x"), tools })).json()) as Anthropic.Message;
+  const body = { model: "m", max_tokens: 10, tools, messages: answered([{ role: "user", content: "x" }], first) };
   const send = (signal?: AbortSignal) =>
     gateway.fetch("http://localhost/v1/messages", { ...POST, body: JSON.stringify(body), ...(signal && { signal }) });
   const patient = send();
@@ -111,9 +101,8 @@ test.each<[string, readonly ScriptedStep[], string, (first: string) => object]>(
     [{ programs: ["return Object.keys(await tools.depot({}));"] }, ({ results }) => ({ text: results[0]?.text ?? "" })],
     "/v1/responses",
     (first) => {
-      const { id, output } = JSON.parse(first) as { id: string; output: readonly { call_id: string; type: string }[] };
-      const { call_id } = output.find(({ type }) => type === "function_call")!;
-      return { previous_response_id: id, input: [{ type: "function_call_output", call_id, output: MANY }] };
+      const response = JSON.parse(first) as OpenAI.Responses.Response;
+      return { previous_response_id: response.id, input: outputsOf(response, MANY) };
     },
   ],
   [
@@ -133,12 +122,7 @@ test.each<[string, readonly ScriptedStep[], string, (first: string) => object]>(
     "a result of the model's own call",
     [{ calls: [{ tool: "depot", input: {} }] }, ({ results }) => ({ text: results[0]?.text ?? "" })],
     "/v1/messages",
-    (first) => {
-      const { content } = JSON.parse(first) as { content: readonly { id: string }[] };
-      const result = { type: "tool_result", tool_use_id: content[0]?.id, content: MANY };
-      const user = (one: unknown) => ({ role: "user", content: one });
-      return { messages: [user("x"), { role: "assistant", content }, user([result])] };
-    },
+    (first) => ({ messages: answered([{ role: "user", content: "x" }], JSON.parse(first) as Anthropic.Message, MANY) }),
   ],
 ])("a text of a client that would be many values is parsed by nobody: %s", async (_, script, path, next) => {
   await using gateway = await openGateway(script);
@@ -289,17 +273,8 @@ test("two requests whose answers are each other's are both answered, and so is t
   ];
   const begun = async (text: string) => {
     const answer = await post(gateway, "/v1/messages", { ...messages(text), tools });
-    const { content, container } = (await answer.json()) as {
-      readonly content: readonly { readonly type: string; readonly id: string }[];
-      readonly container: { readonly id: string };
-    };
-    const result = {
-      type: "tool_result",
-      tool_use_id: content.findLast(({ type }) => type === "tool_use")?.id,
-      content: "4",
-    };
-    const history = [messages(text).messages[0], { role: "assistant", content }, { role: "user", content: [result] }];
-    return { history, container: container.id };
+    const message = (await answer.json()) as Anthropic.Message;
+    return { history: answered([{ role: "user", content: text }], message), container: message.container?.id };
   };
   const [one, other] = [await begun("one"), await begun("other")];
   const go = async ({ history }: typeof one, { container }: typeof one) =>

@@ -163,6 +163,24 @@ test("calls of the model itself are answered where they were made", async () => 
   expect(await Array.fromAsync(gateway.journal.list())).toHaveLength(1);
 });
 
+test("a failed result is an error in the program, and calls of no tool or with a wrong input never reach the client", async () => {
+  const wrong = [{ tool: "nothing" }, { tool: "stock", input: { id: "x" } }];
+  await using gateway = await openGateway([
+    { programs: ["try { await tools.depot({ id: 1 }); } catch ({ message }) { return message; }"], calls: wrong },
+    ({ results }) => ({ text: results.map(({ text, isError }) => `${isError} ${text}`).join("; ") }),
+  ]);
+  const ask = asking(gateway, [PROGRAMS, DEPOT, STOCK]);
+  const paused = await ask([QUESTION]);
+  const calls = callsIn(paused.content);
+  expect(calls.map(({ name }) => name)).toEqual(["depot"]);
+  const failed = { type: "tool_result" as const, tool_use_id: calls[0]?.id ?? "", content: "no such", is_error: true };
+  const history = [...answered([QUESTION], paused).slice(0, 2), { role: "user" as const, content: [failed] }];
+  const { text } = (await ask(history, containerOf(paused))).content.at(-1) as Anthropic.TextBlock;
+  expect(text).toMatch(/false "no such/);
+  expect(text).toContain('There is no tool "nothing"');
+  expect(text).toContain("The input of stock does not fit");
+});
+
 test("other results of calls than before, the last or earlier ones, reach the model, and the same ones go on", async () => {
   const repeat: ScriptedStep = ({ results }) => ({ text: results.map(({ text }) => text).join() });
   const steps = ["a", "b"].map((): ScriptedStep => ({ calls: [{ tool: "stock", input: { id: 1 } }] }));

@@ -1,54 +1,58 @@
-import type OpenAI from "openai";
+import type Anthropic from "@anthropic-ai/sdk";
 import { expect, test } from "vitest";
 import { createMemoryJournal } from "portcullis/journal";
 import { scriptedModel, type ScriptedStep } from "portcullis/testing";
-import { openGateway } from "./gateways.ts";
+import {
+  answered,
+  functionTool,
+  messageTool,
+  openGateway,
+  outputsOf,
+  PROGRAMS,
+  RESPONSES_PROGRAMS,
+} from "./gateways.ts";
 
 const SCRIPT: readonly ScriptedStep[] = [
   { reasoning: "First the stock.", text: "I look.", calls: [{ tool: "stock", input: { id: 1 } }] },
   ({ results }) => ({ reasoning: "Now I know.", text: `It is ${results[0]?.text}.` }),
 ];
-const INPUT = { type: "object" as const, properties: { id: { type: "number" } } };
+const QUESTION = { role: "user" as const, content: "How many?" };
 const PICTURE = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
-for (const isStreamed of [false, true]) {
-  const way = isStreamed ? "streamed" : "whole";
+const WAYS = [
+  ["whole", false],
+  ["streamed", true],
+] as const;
 
-  test(`Anthropic's client gets signed thinking before the text, and sends it back, ${way}`, async () => {
+test.each(WAYS)(
+  "Anthropic's client gets signed thinking before the text, and sends it back, %s",
+  async (_, isStreamed) => {
     await using gateway = await openGateway(SCRIPT);
     const { messages } = gateway.anthropic();
-    const asked = {
-      model: "m",
-      max_tokens: 4000,
-      thinking: { type: "adaptive" as const },
-      tools: [{ name: "stock", input_schema: INPUT }],
+    const ask = (sent: Anthropic.MessageParam[]) => {
+      const tools = [messageTool("stock", ["direct"])];
+      const body = { model: "m", max_tokens: 4000, thinking: { type: "adaptive" as const }, tools, messages: sent };
+      return isStreamed ? messages.stream(body).finalMessage() : messages.create(body);
     };
-    const ask = (sent: Parameters<typeof messages.create>[0]["messages"]) =>
-      isStreamed
-        ? messages.stream({ ...asked, messages: sent }).finalMessage()
-        : messages.create({ ...asked, messages: sent });
-    const first = await ask([{ role: "user", content: "How many?" }]);
+    const first = await ask([QUESTION]);
     expect(first.content).toMatchObject([
       { type: "thinking", thinking: "First the stock.", signature: expect.stringMatching(/^[\w-]{30,}$/) },
       { type: "text", text: "I look." },
       { type: "tool_use", name: "stock" },
     ]);
-    const call = first.content.find(({ type }) => type === "tool_use") as { id: string };
-    const second = await ask([
-      { role: "user", content: "How many?" },
-      { role: "assistant", content: first.content },
-      { role: "user", content: [{ type: "tool_result", tool_use_id: call.id, content: "7" }] },
-    ]);
-    expect(second.content).toMatchObject([
+    expect((await ask(answered([QUESTION], first, "7"))).content).toMatchObject([
       { type: "thinking", thinking: "Now I know." },
       { type: "text", text: 'It is "7".' },
     ]);
     expect(await Array.fromAsync(gateway.journal.list())).toHaveLength(1);
     expect(gateway.errors).toEqual([]);
-  });
+  },
+);
 
-  for (const store of [true, false])
-    test(`OpenAI's client gets reasoning items, ${store ? "refers to them" : "sends them back encrypted"}, ${way}`, async () => {
+for (const store of [true, false])
+  test.each(WAYS)(
+    `OpenAI's client gets reasoning items, ${store ? "refers to them" : "sends them back encrypted"}, %s`,
+    async (_, isStreamed) => {
       await using gateway = await openGateway(SCRIPT);
       const { responses } = gateway.openai();
       const asked = {
@@ -56,37 +60,28 @@ for (const isStreamed of [false, true]) {
         store,
         reasoning: { effort: "low" as const, summary: "auto" as const },
         include: ["reasoning.encrypted_content" as const],
-        tools: [{ type: "function" as const, name: "stock", parameters: INPUT, strict: false }],
+        tools: [functionTool("stock", ["direct"])],
       };
-      const ask = (input: string | readonly object[]) =>
-        isStreamed
-          ? responses.stream({ ...asked, input: input as never }).finalResponse()
-          : responses.create({ ...asked, input: input as never });
-      const first = await ask("How many?");
-      const [reasoning, , call] = first.output as unknown as readonly {
-        readonly id: string;
-        readonly call_id: string;
-      }[];
+      const ask = (input: unknown) => {
+        const body = { ...asked, input: input as never };
+        return isStreamed ? responses.stream(body).finalResponse() : responses.create(body);
+      };
+      const first = await ask([QUESTION]);
+      const summary = [{ type: "summary_text", text: "First the stock." }];
       expect(first.output).toMatchObject([
-        {
-          type: "reasoning",
-          id: expect.stringMatching(/^rs_/),
-          summary: [{ type: "summary_text", text: "First the stock." }],
-          encrypted_content: expect.any(String),
-        },
+        { type: "reasoning", id: expect.stringMatching(/^rs_/), summary, encrypted_content: expect.any(String) },
         { type: "message" },
         { type: "function_call", name: "stock" },
       ]);
-      const output = { type: "function_call_output", call_id: call?.call_id, output: "7" };
       const before = store ? first.output.map(({ id }) => ({ type: "item_reference", id })) : first.output;
-      const second = await ask([{ role: "user", content: "How many?" }, ...before, output]);
+      const second = await ask([QUESTION, ...before, ...outputsOf(first, "7")]);
       expect(second.output).toMatchObject([{ type: "reasoning" }, { type: "message" }]);
       expect(second.output_text).toBe('It is "7".');
-      expect(second.output[0]?.id).not.toBe(reasoning?.id);
+      expect(second.output[0]?.id).not.toBe(first.output[0]?.id);
       expect(await Array.fromAsync(gateway.journal.list())).toHaveLength(1);
       expect(gateway.errors).toEqual([]);
-    });
-}
+    },
+  );
 
 test("who asks for no summary gets none, and a model that gives none is asked for none", async () => {
   const journal = createMemoryJournal();
@@ -129,7 +124,7 @@ test("what the system says later is one of the instructions, with its place, on 
 test("pictures in results reach the model, from both official clients", async () => {
   const seen: unknown[] = [];
   const script: readonly ScriptedStep[] = [
-    { calls: [{ tool: "look", input: {} }] },
+    { calls: [{ tool: "look", input: { id: 1 } }] },
     ({ results }) => {
       seen.push(results[0]?.parts);
       return { text: "A dot." };
@@ -137,39 +132,25 @@ test("pictures in results reach the model, from both official clients", async ()
   ];
   await using gateway = await openGateway(script);
   const { messages } = gateway.anthropic();
-  const asked = { model: "m", max_tokens: 100, tools: [{ name: "look", input_schema: { type: "object" as const } }] };
-  const user = { role: "user" as const, content: "Look." };
-  const called = await messages.create({ ...asked, messages: [user] });
-  const { id } = called.content[0] as { id: string };
-  const source = { type: "base64" as const, media_type: "image/png" as const, data: PICTURE };
-  const result = {
-    type: "tool_result" as const,
-    tool_use_id: id,
-    content: [
-      { type: "text" as const, text: "here" },
-      { type: "image" as const, source },
-    ],
-  };
-  const answer = { role: "user" as const, content: [result] };
-  await messages.create({ ...asked, messages: [user, { role: "assistant", content: called.content }, answer] });
-  const { responses } = gateway.openai();
-  const tools = [{ type: "function" as const, name: "look", parameters: { type: "object" }, strict: false }];
-  const first = await responses.create({ model: "m", input: "Look.", tools });
-  const call = first.output[0] as { call_id: string };
-  const output = [
-    { type: "input_text" as const, text: "here" },
-    { type: "input_image" as const, image_url: `data:image/png;base64,${PICTURE}`, detail: "auto" as const },
+  const asked = { model: "m", max_tokens: 100, tools: [messageTool("look", ["direct"])] };
+  const called = await messages.create({ ...asked, messages: [QUESTION] });
+  const source = { type: "base64", media_type: "image/png", data: PICTURE };
+  const image = [
+    { type: "text", text: "here" },
+    { type: "image", source },
   ];
-  await responses.create({
-    model: "m",
-    tools,
-    previous_response_id: first.id,
-    input: [{ type: "function_call_output", call_id: call.call_id, output }],
-  });
-  expect(seen).toEqual([
-    [{ type: "image", mediaType: "image/png", data: PICTURE }],
-    [{ type: "image", mediaType: "image/png", data: PICTURE }],
-  ]);
+  await messages.create({ ...asked, messages: answered([QUESTION], called, () => image as never) });
+  const { responses } = gateway.openai();
+  const tools = [functionTool("look", ["direct"])];
+  const first = await responses.create({ model: "m", input: "Look.", tools });
+  const output = [
+    { type: "input_text", text: "here" },
+    { type: "input_image", image_url: `data:image/png;base64,${PICTURE}`, detail: "auto" },
+  ];
+  const input = outputsOf(first, output as never);
+  await responses.create({ model: "m", tools, previous_response_id: first.id, input });
+  const part = { type: "image", mediaType: "image/png", data: PICTURE };
+  expect(seen).toEqual([[part], [part]]);
 });
 
 test("a forced choice is the model's, by the name that the tool has there, also of a program", async () => {
@@ -181,34 +162,14 @@ test("a forced choice is the model's, by the name that the tool has there, also 
   await using gateway = await openGateway(Array.from({ length: 10 }, () => step));
   const { messages } = gateway.anthropic();
   const { responses } = gateway.openai();
-  const mine = [
-    { name: "a-b", input_schema: INPUT },
-    { type: "code_execution_20260120" as const, name: "code_execution" as const },
-  ];
-  const theirs = [
-    { type: "function" as const, name: "a-b", parameters: INPUT, strict: false },
-    { type: "programmatic_tool_calling" },
-  ] as unknown as readonly OpenAI.Responses.Tool[];
-  for (const tool_choice of [
-    { type: "any" },
-    { type: "none" },
-    { type: "tool", name: "a-b" },
-    { type: "tool", name: "code_execution" },
-  ] as const)
-    await messages.create({
-      model: "m",
-      max_tokens: 10,
-      tools: mine,
-      tool_choice,
-      messages: [{ role: "user", content: "x" }],
-    });
-  for (const tool_choice of [
-    "required",
-    "none",
-    { type: "function", name: "a-b" },
-    { type: "programmatic_tool_calling" },
-  ] as const)
-    await responses.create({ model: "m", tools: [...theirs], tool_choice, input: "x" });
+  const mine = [messageTool("a-b", ["direct"]), PROGRAMS];
+  const theirs = [functionTool("a-b", ["direct"]), RESPONSES_PROGRAMS];
+  const named = (name: string) => ({ type: "tool" as const, name });
+  for (const tool_choice of [{ type: "any" }, { type: "none" }, named("a-b"), named("code_execution")] as const)
+    await messages.create({ model: "m", max_tokens: 10, tools: mine, tool_choice, messages: [QUESTION] });
+  const one = { type: "function", name: "a-b" } as const;
+  for (const tool_choice of ["required", "none", one, { type: "programmatic_tool_calling" }] as const)
+    await responses.create({ model: "m", tools: theirs, tool_choice, input: "x" });
   const all = ["required", "none", { tool: "a_b" }, { tool: "run_program" }];
   expect(forced).toEqual([...all, ...all]);
 });

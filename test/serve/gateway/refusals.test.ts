@@ -1,5 +1,5 @@
 /*
- * With messages.test.ts and own-adapters.test.ts it holds
+ * With messages.test.ts it holds
  * src/serve/gateway/carried/client-ids.ts
  * src/serve/gateway/find-reply.ts
  * src/serve/gateway/gateway-routes.ts

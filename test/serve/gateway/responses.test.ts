@@ -1,23 +1,13 @@
 import type OpenAI from "openai";
 import { scriptedModel, type ScriptedStep } from "portcullis/testing";
 import { expect, test } from "vitest";
-import { openGateway, type OpenGateway } from "./gateways.ts";
+import { functionTool, openGateway, type OpenGateway, outputsOf, RESPONSES_PROGRAMS, SUM } from "./gateways.ts";
 
 type Item = OpenAI.Responses.ResponseInputItem;
 type Body = OpenAI.Responses.ResponseCreateParamsNonStreaming;
 
-const DEPOT = {
-  type: "function",
-  name: "depot",
-  description: "Units of a depot.",
-  parameters: { type: "object", properties: { id: { type: "number" } }, required: ["id"], additionalProperties: false },
-  strict: true,
-  allowed_callers: ["programmatic"],
-} as const;
-const STOCK = { ...DEPOT, name: "stock", allowed_callers: ["direct"] } as const;
-const TOOLS = [{ type: "programmatic_tool_calling" }, DEPOT, STOCK] as unknown as OpenAI.Responses.Tool[];
-const SUM = `const [a, b] = await Promise.all([tools.depot({ id: 1 }), tools.depot({ id: 2 })]);
-return a.n + b.n;`;
+const DEPOT = functionTool("depot");
+const TOOLS = [RESPONSES_PROGRAMS, DEPOT, functionTool("stock", ["direct"])];
 
 const SCRIPT: readonly ScriptedStep[] = [
   { text: "I will add.", programs: [SUM] },
@@ -54,20 +44,22 @@ test.each([
 
 const isCall = (item: { readonly type: string }) => item.type === "function_call";
 
-/** The outputs of a response's calls, with their callers. */
-function outputsFor({ output }: OpenAI.Responses.Response): Item[] {
-  return output.filter(isCall).map((item) => {
-    const call = item as OpenAI.Responses.ResponseFunctionToolCall & { readonly caller?: unknown };
-    const { id } = JSON.parse(call.arguments) as { id: number };
-    const caller = call.caller ? { caller: call.caller } : {};
-    return {
-      type: "function_call_output",
-      call_id: call.call_id,
-      output: JSON.stringify({ n: id * 10 }),
-      ...caller,
-    };
+/** The output of each call is ten times what it asks for. */
+const outputsFor = (response: OpenAI.Responses.Response) =>
+  response.output.flatMap((item) => {
+    const { id } = JSON.parse((item as { arguments?: string }).arguments ?? "{}") as { id?: number };
+    return outputsOf({ ...response, output: [item] }, JSON.stringify({ n: (id ?? 0) * 10 }));
   });
-}
+
+/** Takes out of all that is kept what the pattern finds. */
+const redacting = (pattern: RegExp, what: string) => ({
+  redact: ({ text }: { readonly text: string }) =>
+    [...text.matchAll(pattern)].map(({ index, 0: { length } }) => ({ start: index, end: index + length, what })),
+});
+const WAYS = [
+  ["whole", false],
+  ["streamed", true],
+] as const;
 
 function asking({ openai }: OpenGateway, isStreamed: boolean) {
   const { responses } = openai();
@@ -79,37 +71,36 @@ function asking({ openai }: OpenGateway, isStreamed: boolean) {
 
 const typesOf = ({ output }: OpenAI.Responses.Response) => output.map(({ type }) => type);
 
-for (const isStreamed of [false, true])
-  for (const store of [true, false])
-    test(`a program pauses and goes on, ${isStreamed ? "streamed" : "whole"}, ${store ? "stored" : "not stored"}`, async () => {
-      await using gateway = await openGateway(SCRIPT);
-      const ask = asking(gateway, isStreamed);
-      let items: Item[] = [{ role: "user", content: "How many?" }];
-      let last: OpenAI.Responses.Response | undefined;
-      const answers: OpenAI.Responses.Response[] = [];
-      for (let count = 0; count < 4; count += 1) {
-        const previous = store && last ? { previous_response_id: last.id } : {};
-        last = await ask({ input: items, store, ...previous });
-        answers.push(last);
-        const more: Item[] = last.output.some(isCall) ? outputsFor(last) : [{ role: "user", content: "Thanks." }];
-        items = store ? more : [...items, ...(last.output as Item[]), ...more];
-      }
-      expect(answers.map(typesOf)).toEqual([
-        ["message", "program", "function_call", "function_call"],
-        ["program_output", "message", "function_call"],
-        ["message"],
-        ["message"],
-      ]);
-      expect(answers.map(({ output_text: text }) => text)).toEqual([
-        "I will add.",
-        "It is 30.",
-        'Stock: {"n":30}',
-        "heard Thanks.",
-      ]);
-      expect(new Set(answers.map(({ status }) => status))).toEqual(new Set(["completed"]));
-      expect(await Array.fromAsync(gateway.journal.list())).toHaveLength(store ? 2 : 3);
-      expect(gateway.errors).toEqual([]);
-    });
+for (const store of [true, false])
+  test.each(WAYS)(`a program pauses and goes on, %s, ${store ? "stored" : "not stored"}`, async (_, isStreamed) => {
+    await using gateway = await openGateway(SCRIPT);
+    const ask = asking(gateway, isStreamed);
+    let items: Item[] = [{ role: "user", content: "How many?" }];
+    let last: OpenAI.Responses.Response | undefined;
+    const answers: OpenAI.Responses.Response[] = [];
+    for (let count = 0; count < 4; count += 1) {
+      const previous = store && last ? { previous_response_id: last.id } : {};
+      last = await ask({ input: items, store, ...previous });
+      answers.push(last);
+      const more: Item[] = last.output.some(isCall) ? outputsFor(last) : [{ role: "user", content: "Thanks." }];
+      items = store ? more : [...items, ...(last.output as Item[]), ...more];
+    }
+    expect(answers.map(typesOf)).toEqual([
+      ["message", "program", "function_call", "function_call"],
+      ["program_output", "message", "function_call"],
+      ["message"],
+      ["message"],
+    ]);
+    expect(answers.map(({ output_text: text }) => text)).toEqual([
+      "I will add.",
+      "It is 30.",
+      'Stock: {"n":30}',
+      "heard Thanks.",
+    ]);
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set(["completed"]));
+    expect(await Array.fromAsync(gateway.journal.list())).toHaveLength(store ? 2 : 3);
+    expect(gateway.errors).toEqual([]);
+  });
 
 test("the events of a stream end with the items that were announced, in numbers that count", async () => {
   await using gateway = await openGateway(SCRIPT);
@@ -125,9 +116,8 @@ test("the events of a stream end with the items that were announced, in numbers 
 });
 
 test("a streamed answer out of which the journal has something taken is what the model said, and garbled nowhere", async () => {
-  const redact = ({ text }: { readonly text: string }) =>
-    [...text.matchAll(/DE89/g)].map(({ index }) => ({ start: index, end: index + 4, what: "iban" }));
-  await using gateway = await openGateway([{ text: "Pay to DE89, please." }], { runtime: { redact } });
+  const runtime = redacting(/DE89/g, "iban");
+  await using gateway = await openGateway([{ text: "Pay to DE89, please." }], { runtime });
   const { responses } = gateway.openai();
   const events = await Array.fromAsync(await responses.create({ model: "m", input: "To whom?", stream: true }));
   const pieces = events.flatMap((event) => (event.type === "response.output_text.delta" ? [event.delta] : []));
@@ -151,41 +141,35 @@ test("items that the server has are referred to", async () => {
   await expect(unknown).rejects.toMatchObject({ status: 400, message: expect.stringContaining("not found") as string });
 });
 
-for (const isStreamed of [false, true])
-  test(`of a response that is not stored nothing is kept once nothing waits, ${isStreamed ? "streamed" : "whole"}`, async () => {
-    const program: ScriptedStep = { programs: ["return (await tools.depot({ id: 1 })).n;"] };
-    await using gateway = await openGateway([program, ({ results }) => ({ text: `It is ${results[0]?.text}.` })]);
-    const ask = asking(gateway, isStreamed);
-    const openOnes = () => Array.fromAsync(gateway.journal.list({ open: true }));
-    const user = { role: "user", content: "How many?" } as const;
-    const first = await ask({ input: [user], store: false });
-    expect(await openOnes()).toHaveLength(2);
-    const input = [user, ...first.output, ...outputsFor(first)] as Item[];
-    expect((await ask({ input, store: false })).output_text).toBe("It is 10.");
-    expect(await openOnes()).toEqual([]);
-    await expect(ask({ input, store: false })).rejects.toMatchObject({ status: 400 });
-    const plain = await ask({ input: [user], store: true });
-    expect(await openOnes()).not.toEqual([]);
-    await ask({ input: "more", store: false, previous_response_id: plain.id }).catch(() => {});
-    expect(await openOnes()).not.toEqual([]);
-    expect(gateway.errors).toEqual([]);
-  });
+test.each(WAYS)("of a response that is not stored nothing is kept once nothing waits, %s", async (_, isStreamed) => {
+  const program: ScriptedStep = { programs: ["return (await tools.depot({ id: 1 })).n;"] };
+  await using gateway = await openGateway([program, ({ results }) => ({ text: `It is ${results[0]?.text}.` })]);
+  const ask = asking(gateway, isStreamed);
+  const openOnes = () => Array.fromAsync(gateway.journal.list({ open: true }));
+  const user = { role: "user", content: "How many?" } as const;
+  const first = await ask({ input: [user], store: false });
+  expect(await openOnes()).toHaveLength(2);
+  const input = [user, ...first.output, ...outputsFor(first)] as Item[];
+  expect((await ask({ input, store: false })).output_text).toBe("It is 10.");
+  expect(await openOnes()).toEqual([]);
+  await expect(ask({ input, store: false })).rejects.toMatchObject({ status: 400 });
+  const plain = await ask({ input: [user], store: true });
+  expect(await openOnes()).not.toEqual([]);
+  await ask({ input: "more", store: false, previous_response_id: plain.id }).catch(() => {});
+  expect(await openOnes()).not.toEqual([]);
+  expect(gateway.errors).toEqual([]);
+});
 
-for (const isStreamed of [false, true])
-  test(`a client is asked at once for programs that cannot be put down, as often as they ask, ${isStreamed ? "streamed" : "whole"}`, async () => {
+test.each(WAYS)(
+  "a client is asked at once for programs that cannot be put down, as often as they ask, %s",
+  async (_, isStreamed) => {
     const twice = (id: number) =>
       `const at = "ann@example.com"; const { n } = await tools.depot({ id: ${id} }); return n + (await tools.depot({ id: n })).n;`;
     const script: readonly ScriptedStep[] = [
       { programs: [twice(1), twice(2)] },
       ({ results }) => ({ text: results.map(({ text }) => text.split("\n")[0]).join(" and ") }),
     ];
-    const redact = ({ text }: { readonly text: string }) =>
-      [...text.matchAll(/ann@example\.com/g)].map(({ index, 0: { length } }) => ({
-        start: index,
-        end: index + length,
-        what: "address",
-      }));
-    await using gateway = await openGateway(script, { runtime: { redact } });
+    await using gateway = await openGateway(script, { runtime: redacting(/ann@example\.com/g, "address") });
     const ask = asking(gateway, isStreamed);
     const input: Item[] = [{ role: "user", content: "How many?" }];
     for (const calls of [2, 2, 0]) {
@@ -196,10 +180,12 @@ for (const isStreamed of [false, true])
     }
     expect(await Array.fromAsync(gateway.journal.list({ open: true }))).toEqual([]);
     expect(gateway.errors).toEqual([]);
-  });
+  },
+);
 
-for (const isStreamed of [false, true])
-  test(`a client gets the input of a program's call whole of which the journal has a part, and none else gets that part, ${isStreamed ? "streamed" : "whole"}`, async () => {
+test.each(WAYS)(
+  "a client gets the input of a program's call whole of which the journal has a part, and none else gets that part, %s",
+  async (_, isStreamed) => {
     // What the source says itself is taken out of the program too.
     const to = isStreamed ? '"ann@example.com"' : '"ann" + "@example.com"';
     const call = (id: number) => `(await tools.send({ to: ${to}, id: ${id} })).n`;
@@ -207,11 +193,10 @@ for (const isStreamed of [false, true])
       { programs: [`return ${call(1)} + ${call(2)};`] },
       ({ results }) => ({ text: results[0]?.text.split("\n")[0] ?? "" }),
     ];
-    const redact = ({ text }: { readonly text: string }) =>
-      [...text.matchAll(/ann@example\.com/g)].map(({ index }) => ({ start: index, end: index + 15, what: "address" }));
-    await using gateway = await openGateway(script, { runtime: { redact } });
+    await using gateway = await openGateway(script, { runtime: redacting(/ann@example\.com/g, "address") });
     const properties = { to: { type: "string" }, id: { type: "number" } };
-    const send = { ...DEPOT, name: "send", parameters: { ...DEPOT.parameters, properties, required: ["to", "id"] } };
+    const parameters = { type: "object", properties, required: ["to", "id"], additionalProperties: false };
+    const send = { ...functionTool("send"), parameters } as OpenAI.Responses.Tool;
     const ask = asking(gateway, isStreamed);
     const tools = [TOOLS[0], send] as Body["tools"] & object;
     const input: Item[] = [{ role: "user", content: "Send it." }];
@@ -233,7 +218,8 @@ for (const isStreamed of [false, true])
       message: expect.stringContaining("was redacted") as string,
     });
     expect(gateway.errors).toEqual([]);
-  });
+  },
+);
 
 test("a response that is followed twice goes two ways", async () => {
   await using gateway = await openGateway(

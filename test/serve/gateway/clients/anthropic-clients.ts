@@ -1,7 +1,5 @@
 import type Anthropic from "@anthropic-ai/sdk";
-import { anthropic } from "portcullis";
-import { ownClient } from "./own-client.ts";
-import { answerTo, API_KEY, type Client, DEPOT, INPUT, MOST_REQUESTS, QUESTION, STOCK } from "./task.ts";
+import { answerTo, type Client, DEPOT, INPUT, MOST_REQUESTS, QUESTION, STOCK } from "./task.ts";
 
 const PROGRAMS = { type: "code_execution_20260120" as const, name: "code_execution" as const };
 const TOOLS = [
@@ -59,20 +57,6 @@ export const toolRunner: Client = async (task) => {
   } as never) as unknown as { readonly runUntilDone: () => Promise<Anthropic.Beta.BetaMessage> };
   return textOf((await runner.runUntilDone()).content);
 };
-
-/** This package's own adapter. */
-export const ownAnthropic: Client = (task) =>
-  ownClient(
-    task,
-    anthropic({
-      model: task.model,
-      apiKey: API_KEY,
-      baseUrl: "http://localhost",
-      fetch: task.gateway.fetch,
-      stream: task.isStreamed,
-      retries: 0,
-    }),
-  );
 
 /** The text after the last block of another kind. */
 function textOf(content: readonly { readonly type: string; readonly text?: unknown }[]): string {

@@ -5,9 +5,10 @@ import { WIRES } from "../../../models/wires.ts";
 import { testOfAll } from "../../../support/all-tests.ts";
 import { openGateway, restartedGateway } from "../gateways.ts";
 import { aiAnthropic, aiOpenai } from "./ai-sdk-clients.ts";
-import { messages, ownAnthropic, toolRunner } from "./anthropic-clients.ts";
+import { messages, toolRunner } from "./anthropic-clients.ts";
 import { agents } from "./agents-client.ts";
-import { ownOpenai, responses } from "./openai-clients.ts";
+import { responses } from "./openai-clients.ts";
+import { ownAnthropic, ownOpenai } from "./own-client.ts";
 import type { Client } from "./task.ts";
 
 /*

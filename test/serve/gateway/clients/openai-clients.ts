@@ -1,7 +1,5 @@
 import type OpenAI from "openai";
-import { openai } from "portcullis";
-import { ownClient } from "./own-client.ts";
-import { answerTo, API_KEY, type Client, DEPOT, INPUT, MOST_REQUESTS, QUESTION, STOCK } from "./task.ts";
+import { answerTo, type Client, DEPOT, INPUT, MOST_REQUESTS, QUESTION, STOCK } from "./task.ts";
 
 type Item = OpenAI.Responses.ResponseInputItem;
 type Call = OpenAI.Responses.ResponseFunctionToolCall & { readonly caller?: unknown };
@@ -46,20 +44,3 @@ export const responses =
     }
     throw new Error("The conversation has no end.");
   };
-
-/** This package's own adapter. */
-export const ownOpenai =
-  (store: boolean): Client =>
-  (task) =>
-    ownClient(
-      task,
-      openai({
-        model: task.model,
-        apiKey: API_KEY,
-        baseUrl: "http://localhost/v1",
-        fetch: task.gateway.fetch,
-        stream: task.isStreamed,
-        store,
-        retries: 0,
-      }),
-    );

@@ -5,9 +5,9 @@ import { expect, test } from "vitest";
 import { testOfAll } from "../../../support/all-tests.ts";
 import { openGateway } from "../gateways.ts";
 import { aiAnthropic, aiOpenai } from "./ai-sdk-clients.ts";
-import { ownAnthropic, toolRunner } from "./anthropic-clients.ts";
+import { toolRunner } from "./anthropic-clients.ts";
 import { agents } from "./agents-client.ts";
-import { ownOpenai } from "./openai-clients.ts";
+import { ownAnthropic, ownOpenai } from "./own-client.ts";
 import { type Client, QUESTION } from "./task.ts";
 
 const TOOLS = [{ type: "code_execution_20260120" as const, name: "code_execution" as const }];
