@@ -1,13 +1,12 @@
 import { AIMessage, HumanMessage, type ToolMessage } from "@langchain/core/messages";
 import { fakeModel } from "@langchain/core/testing";
 import { tool } from "@langchain/core/tools";
-import { Client } from "@modelcontextprotocol/client";
-import { InMemoryTransport, McpServer } from "@modelcontextprotocol/server";
 import { Agent, Runner } from "@openai/agents";
 import { isStepCount, streamText } from "ai";
 import type { AsToolOptions, LoopTools, Runtime } from "../../src/index.ts";
 import { aiSdkModel } from "./models/ai-sdk.ts";
 import { anthropicClient } from "./models/anthropic.ts";
+import { clientThat, connectBefore2026 } from "./models/mcp.ts";
 import { agentsModel } from "./models/openai-agents.ts";
 
 /** What a loop's model was told about the tool, and read as the result of its call. */
@@ -33,6 +32,12 @@ export type Drive = (runtime: Runtime, input: unknown, options?: DriveOptions) =
 
 const NAME = "run_program";
 
+const settled = <Value>(work: Promise<Value>) =>
+  work.then(
+    (value) => [value, undefined] as const,
+    (error: unknown) => [undefined, error] as const,
+  );
+
 const driveAiSdk: Drive = async (runtime, input, { signal, asTool } = {}) => {
   const model = aiSdkModel(input);
   const tools = await runtime.asTool("ai-sdk", asTool);
@@ -41,14 +46,7 @@ const driveAiSdk: Drive = async (runtime, input, { signal, asTool } = {}) => {
   const onError = (event: { readonly error: unknown }) => {
     error = event.error;
   };
-  const result = streamText({
-    model,
-    tools,
-    stopWhen,
-    prompt: "task",
-    onError,
-    ...(signal ? { abortSignal: signal } : {}),
-  });
+  const result = streamText({ model, tools, stopWhen, prompt: "task", onError, abortSignal: signal });
   const progress: string[] = [];
   for await (const part of result.fullStream) {
     if (part.type === "tool-result" && part.preliminary === true) progress.push(part.output as string);
@@ -73,16 +71,9 @@ const driveAiSdk: Drive = async (runtime, input, { signal, asTool } = {}) => {
 const driveAnthropic: Drive = async (runtime, input, { signal, asTool } = {}) => {
   const { client, asked } = anthropicClient(input);
   const { run_program } = await runtime.asTool("anthropic", asTool);
-  const error: unknown = await client.beta.messages
-    .toolRunner(
-      { model: "test", max_tokens: 100, messages: [{ role: "user", content: "task" }], tools: [run_program] },
-      signal ? { signal } : {},
-    )
-    .runUntilDone()
-    .then(
-      () => undefined,
-      (reason: unknown) => reason,
-    );
+  const messages = [{ role: "user" as const, content: "task" }];
+  const body = { model: "test", max_tokens: 100, messages, tools: [run_program] };
+  const [, error] = await settled(client.beta.messages.toolRunner(body, { signal }).runUntilDone());
   const block = asked[1]?.messages.at(-1)?.content[0];
   return {
     description: asked[0]?.tools[0]?.description ?? "",
@@ -98,10 +89,7 @@ const driveOpenAiAgents: Drive = async (runtime, input, { signal, asTool } = {})
   const model = agentsModel(input);
   const { run_program } = await runtime.asTool("openai-agents", asTool);
   const agent = new Agent({ name: "tester", model, tools: [run_program] });
-  const error: unknown = await new Runner({ tracingDisabled: true }).run(agent, "task", signal ? { signal } : {}).then(
-    () => undefined,
-    (reason: unknown) => reason,
-  );
+  const [, error] = await settled(new Runner({ tracingDisabled: true }).run(agent, "task", { signal }));
   const declared = model.requests[0]?.tools[0];
   return {
     description: declared?.type === "function" ? declared.description : "",
@@ -123,17 +111,10 @@ const driveLangChain: Drive = async (runtime, input, { signal, asTool } = {}) =>
   const asked = await model.invoke([new HumanMessage("task")]);
   const progress: string[] = [];
   const callbacks = [{ handleToolEvent: (chunk: unknown) => void progress.push(chunk as string) }];
-  let message: ToolMessage | undefined;
-  let error: unknown;
-  try {
-    message = (await run_program.invoke(asked.tool_calls?.[0], {
-      callbacks,
-      ...(signal ? { signal } : {}),
-    })) as ToolMessage;
-    await model.invoke([new HumanMessage("task"), asked, message]);
-  } catch (reason) {
-    error = reason;
-  }
+  const [message, error] = await settled(
+    run_program.invoke(asked.tool_calls?.[0], { callbacks, signal }) as Promise<ToolMessage>,
+  );
+  if (message) await model.invoke([new HumanMessage("task"), asked, message]);
   return {
     description: run_program.description,
     schema: run_program.schema,
@@ -146,32 +127,21 @@ const driveLangChain: Drive = async (runtime, input, { signal, asTool } = {}) =>
 };
 
 const driveMcp: Drive = async (runtime, input, { signal, asTool } = {}) => {
-  const { run_program } = await runtime.asTool("mcp", asTool);
-  const server = new McpServer({ name: "server", version: "1.0.0" });
-  server.registerTool(run_program.name, run_program.config, run_program.handler);
-  const client = new Client({ name: "client", version: "1.0.0" });
-  const [one, other] = InMemoryTransport.createLinkedPair();
-  await Promise.all([server.connect(one), client.connect(other)]);
+  const { client } = clientThat();
+  await using _ = await connectBefore2026(runtime, client, asTool);
   const { tools } = await client.listTools();
   const progress: string[] = [];
-  const outcome = await client
-    .callTool(
-      { name: NAME, arguments: input as Record<string, unknown> },
-      { onprogress: ({ message = "" }) => void progress.push(message), ...(signal ? { signal } : {}) },
-    )
-    .then(
-      (result) => ({ result, error: undefined }),
-      (error: unknown) => ({ result: undefined, error }),
-    );
-  await client.close();
-  const block = outcome.result?.content[0];
+  const onprogress = ({ message = "" }) => void progress.push(message);
+  const call = client.callTool({ name: NAME, arguments: input as Record<string, unknown> }, { onprogress, signal });
+  const [result, error] = await settled(call);
+  const block = result?.content[0];
   return {
     description: tools[0]?.description ?? "",
     schema: tools[0]?.inputSchema,
     text: block?.type === "text" ? block.text : undefined,
-    failed: outcome.result && outcome.result.isError === true,
+    failed: result && result.isError === true,
     progress,
-    error: outcome.error,
+    error,
   };
 };
 

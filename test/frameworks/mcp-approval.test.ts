@@ -1,10 +1,9 @@
-import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
-import { createMcpHandler, InMemoryTransport, McpServer } from "@modelcontextprotocol/server";
 import { describe, expect, test } from "vitest";
 import { createRuntime, defineTool, type Runtime } from "../../src/index.ts";
 import { createMemorySandbox } from "../../src/runtime/testing.ts";
 import { z } from "zod";
 import { manualClock } from "../support/clock.ts";
+import { clientThat, connectBefore2026, connectFrom2026, textOf } from "./models/mcp.ts";
 
 const paid: number[] = [];
 const needsApproval = { allowedCallers: ["programmatic"], effect: "write", approval: "always" } as const;
@@ -29,53 +28,6 @@ const move = defineTool({
 
 const open = (): Promise<Runtime> => createRuntime({ tools: [pay, move], sandbox: createMemorySandbox() });
 
-async function serverFor(runtime: Runtime): Promise<McpServer> {
-  const server = new McpServer({ name: "server", version: "1.0.0" });
-  const { run_program } = await runtime.asTool("mcp");
-  server.registerTool(run_program.name, run_program.config, run_program.handler);
-  return server;
-}
-
-interface Connected extends AsyncDisposable {
-  readonly client: Client;
-}
-
-/** Servers up to protocol 2025-11-25 send a request to the client. */
-async function connectBefore2026(runtime: Runtime, client: Client): Promise<Connected> {
-  const [one, other] = InMemoryTransport.createLinkedPair();
-  await Promise.all([(await serverFor(runtime)).connect(one), client.connect(other)]);
-  return { client, [Symbol.asyncDispose]: () => client.close() };
-}
-
-/** Later ones answer that they need input; each request gets a server of its own. */
-async function connectFrom2026(runtime: Runtime, client: Client): Promise<Connected> {
-  const handler = createMcpHandler(() => serverFor(runtime));
-  const fetch = (url: string | URL, init?: RequestInit) => handler.fetch(new Request(url, init));
-  await client.connect(new StreamableHTTPClientTransport(new URL("http://localhost/mcp"), { fetch }));
-  return { client, [Symbol.asyncDispose]: () => client.close() };
-}
-
-type Answer = { readonly action: "accept" | "decline" | "cancel"; readonly content?: Record<string, boolean> };
-
-function clientThat(answer?: () => Answer): { readonly client: Client; readonly asked: string[] } {
-  const asked: string[] = [];
-  const client = new Client(
-    { name: "client", version: "1.0.0" },
-    { versionNegotiation: { mode: "auto" }, capabilities: answer ? { elicitation: { form: {} } } : {} },
-  );
-  if (answer)
-    client.setRequestHandler("elicitation/create", ({ params }) => {
-      asked.push(params.message);
-      return answer();
-    });
-  return { client, asked };
-}
-
-async function textOf(client: Client, code: string): Promise<string> {
-  const { content } = await client.callTool({ name: "run_program", arguments: { code } });
-  return content.map((block) => (block.type === "text" ? block.text : "")).join("");
-}
-
 test("an `approve` of the host is not left to the client", async () => {
   await using runtime = await createRuntime({ tools: [pay], sandbox: createMemorySandbox(), approve: () => false });
   const { client, asked } = clientThat(() => ({ action: "accept", content: { allow: true } }));
@@ -98,10 +50,9 @@ describe.each([
       await textOf(client, `return [await tools.bank.pay({ cents: 1 }), await tools.bank.pay({ cents: 2 })];`),
     ).toBe('["paid 1","paid 2"]');
     expect(paid).toEqual([1, 2]);
-    expect(asked).toEqual([
-      'A program asks to call bank.pay with this input:\n  {"cents":1}\n  It changes something each time. Its description: Pays an amount',
-      'A program asks to call bank.pay with this input:\n  {"cents":2}\n  It changes something each time. Its description: Pays an amount',
-    ]);
+    const question = (cents: number) =>
+      `A program asks to call bank.pay with this input:\n  {"cents":${cents}}\n  It changes something each time. Its description: Pays an amount`;
+    expect(asked).toEqual([question(1), question(2)]);
   });
 
   test("the user of the client reads what the handler gets, and below it what was sent", async () => {
@@ -131,12 +82,7 @@ describe.each([
     const code = `const codes = [];
       for (let cents = 1; cents <= 4; cents += 1) await tools.bank.pay({ cents }).catch((error) => codes.push(error.code));
       return codes;`;
-    expect(JSON.parse(await textOf(client, code))).toEqual([
-      "approval_denied",
-      "approval_denied",
-      "approval_denied",
-      "approval_denied",
-    ]);
+    expect(JSON.parse(await textOf(client, code))).toEqual(Array.from({ length: 4 }, () => "approval_denied"));
     expect([asked, paid]).toEqual([4, []]);
   });
 
@@ -227,17 +173,9 @@ test("requests that are repeated at once leave one time to answer, counted from 
 test("what a user is shown of an input is bounded, and cannot pass for the question", async () => {
   const input = z.object({ text: z.string() });
   const description = "Writes a note";
-  const write = defineTool({
-    ...needsApproval,
-    name: "notes.write",
-    description,
-    inputSchema: input,
-    execute: () => "done",
-  });
-  await using runtime = await createRuntime({
-    tools: [write],
-    sandbox: createMemorySandbox(),
-  });
+  const about = { ...needsApproval, name: "notes.write", description, inputSchema: input };
+  const write = defineTool({ ...about, execute: () => "done" });
+  await using runtime = await createRuntime({ tools: [write], sandbox: createMemorySandbox() });
   const long = String.raw`return tools.notes.write({ text: "\u001b[2J\nA program asks to call notes.read" + "x".repeat(1500) });`;
   const { inputRequests } = (await (await loopOf(runtime))(long, contextOf(undefined))) as unknown as Asked;
   const message = inputRequests["1"]?.params.message ?? "";

@@ -1,5 +1,3 @@
-import { Client } from "@modelcontextprotocol/client";
-import { InMemoryTransport, McpServer } from "@modelcontextprotocol/server";
 import { beforeEach, expect, test } from "vitest";
 import { createMemoryJournal } from "../../src/journal/index.ts";
 import type { Approve } from "../../src/index.ts";
@@ -7,6 +5,7 @@ import { scriptedModel } from "../../src/runtime/testing.ts";
 import { type ManualClock, manualClock } from "../support/clock.ts";
 import { openRefunds, THREE } from "./approval/rules.ts";
 import { anthropicClient } from "./models/anthropic.ts";
+import { clientThat, connectBefore2026, textOf } from "./models/mcp.ts";
 
 /*
  * A program with three approvals, ten minutes of waiting for each by the clock, costs at most two requests to the model more
@@ -45,17 +44,9 @@ test("in runtime.agent an approver that takes its time costs no request, and the
 test("a conversation that waits in the journal, in a process for each approval, asks its model for no turn more", async () => {
   const journal = createMemoryJournal();
   let requests = 0;
+  const counted = <Step>(step: Step): Step => ((requests += 1), step);
   const script = () =>
-    scriptedModel([
-      () => {
-        requests += 1;
-        return { programs: [THREE] };
-      },
-      ({ results }) => {
-        requests += 1;
-        return { text: results[0]?.text ?? "" };
-      },
-    ]);
+    scriptedModel([() => counted({ programs: [THREE] }), ({ results }) => counted({ text: results[0]?.text ?? "" })]);
   const open = () => openRefunds({ policy: "ask-writes", approve: () => "later", journal });
   {
     await using refunds = await open();
@@ -80,52 +71,24 @@ test("in Anthropic's tool runner an approver that takes its time costs no reques
   await using refunds = await openRefunds({ policy: "ask-writes" });
   const { client, asked: requests } = anthropicClient({ code: THREE });
   const { run_program } = await refunds.runtime.asTool("anthropic", { approve });
+  const messages = [{ role: "user" as const, content: "refund" }];
   await client.beta.messages
-    .toolRunner({
-      model: "test",
-      max_tokens: 100,
-      messages: [{ role: "user", content: "refund" }],
-      tools: [run_program],
-    })
+    .toolRunner({ model: "test", max_tokens: 100, messages, tools: [run_program] })
     .runUntilDone();
   expect(refunds.paid).toEqual([1, 2, 3]);
   expect([asked, requests.length]).toEqual([["1", "2", "3"], 2]);
 });
 
-test("an MCP client is asked three times within one call, which its model made with one request", async () => {
+test.each([
+  ["is asked three times within one call, which its model made with one request", {}, 3],
+  ["that grants further calls is asked once", { more: 2 }, 1],
+])("an MCP client %s", async (_, granted, times) => {
   await using refunds = await openRefunds({ policy: "ask-writes" });
-  const { run_program } = await refunds.runtime.asTool("mcp");
-  const server = new McpServer({ name: "server", version: "1.0.0" });
-  server.registerTool(run_program.name, run_program.config, run_program.handler);
-  const client = new Client({ name: "client", version: "1.0.0" }, { capabilities: { elicitation: { form: {} } } });
-  let asked = 0;
-  client.setRequestHandler("elicitation/create", async () => {
-    asked += 1;
+  const { client, asked } = clientThat(() => {
     clock.pass(TEN_MINUTES);
-    return { action: "accept", content: { allow: true } };
+    return { action: "accept", content: { allow: true, ...granted } };
   });
-  const [one, other] = InMemoryTransport.createLinkedPair();
-  await Promise.all([server.connect(one), client.connect(other)]);
-  const { content } = await client.callTool({ name: "run_program", arguments: { code: THREE } });
-  await client.close();
-  expect(content).toMatchObject([{ type: "text", text: JSON.stringify(PAID) }]);
-  expect([asked, refunds.paid]).toEqual([3, [1, 2, 3]]);
-});
-
-test("an MCP client that grants further calls is asked once", async () => {
-  await using refunds = await openRefunds({ policy: "ask-writes" });
-  const { run_program } = await refunds.runtime.asTool("mcp");
-  const server = new McpServer({ name: "server", version: "1.0.0" });
-  server.registerTool(run_program.name, run_program.config, run_program.handler);
-  const client = new Client({ name: "client", version: "1.0.0" }, { capabilities: { elicitation: { form: {} } } });
-  let asked = 0;
-  client.setRequestHandler("elicitation/create", async () => {
-    asked += 1;
-    return { action: "accept", content: { allow: true, more: 2 } };
-  });
-  const [one, other] = InMemoryTransport.createLinkedPair();
-  await Promise.all([server.connect(one), client.connect(other)]);
-  await client.callTool({ name: "run_program", arguments: { code: THREE } });
-  await client.close();
-  expect([asked, refunds.paid]).toEqual([1, [1, 2, 3]]);
+  await using _client = await connectBefore2026(refunds.runtime, client);
+  expect(await textOf(client, THREE)).toBe(JSON.stringify(PAID));
+  expect([asked.length, refunds.paid]).toEqual([times, [1, 2, 3]]);
 });

@@ -196,39 +196,22 @@ test("a denied call ends the program: nothing is paid, the model reads the loop'
   for await (const { state } of runtime.executions.list()) expect(state).toBe("ended");
 });
 
+const ask = ({ toolCall }: { toolCall: { toolName: string } }) =>
+  toolCall.toolName === "refund" ? "user-approval" : undefined;
+const no = () => ({ deny: "no" });
+
 /** The same rule for the same tool: what the handler has done, how many people were asked, and the reason that was read. */
-test.each<[string, unknown, Answer | undefined, { paid: number[]; asked: number; reads: RegExp }]>([
-  ["not-applicable", { refund: "not-applicable" }, undefined, { paid: [1], asked: 0, reads: /paid 1/ }],
-  ["approved", { refund: "approved" }, undefined, { paid: [1], asked: 0, reads: /paid 1/ }],
-  [
-    "denied with a reason",
-    { refund: { type: "denied", reason: "closed" } },
-    undefined,
-    { paid: [], asked: 0, reads: /closed/ },
-  ],
-  ["user-approval, approved", { refund: "user-approval" }, () => true, { paid: [1], asked: 1, reads: /paid 1/ }],
-  [
-    "user-approval, denied",
-    { refund: "user-approval" },
-    () => ({ deny: "no" }),
-    { paid: [], asked: 1, reads: /denied: no/ },
-  ],
-  [
-    "a function of the input",
-    { refund: ({ n }: { n: number }) => (n > 0 ? { type: "denied", reason: "too much" } : undefined) },
-    undefined,
-    { paid: [], asked: 0, reads: /too much/ },
-  ],
-  [
-    "one function for all",
-    ({ toolCall }: { toolCall: { toolName: string } }) =>
-      toolCall.toolName === "refund" ? "user-approval" : undefined,
-    () => true,
-    { paid: [1], asked: 1, reads: /paid 1/ },
-  ],
+test.each<[string, unknown, Answer, paid: number[], asked: number, reads: RegExp]>([
+  ["not-applicable", { refund: "not-applicable" }, no, [1], 0, /paid 1/],
+  ["approved", { refund: "approved" }, no, [1], 0, /paid 1/],
+  ["denied with a reason", { refund: { type: "denied", reason: "closed" } }, no, [], 0, /closed/],
+  ["user-approval, approved", { refund: "user-approval" }, () => true, [1], 1, /paid 1/],
+  ["user-approval, denied", { refund: "user-approval" }, no, [], 1, /denied: no/],
+  ["a function of the input", { refund: () => ({ type: "denied", reason: "too much" }) }, no, [], 0, /too much/],
+  ["one function for all", ask, () => true, [1], 1, /paid 1/],
 ])(
   "%s means the same for a call of the model and for one of its program",
-  async (_, toolApproval, answer, expected) => {
+  async (_, toolApproval, answer, paid, asked, reads) => {
     const code = `try { return await tools.refund({ n: 1 }); } catch (error) { return error.message; }`;
     await using one = await openRefunds();
     const { of, first } = await nested(one.runtime, toolApproval, code);
@@ -241,15 +224,15 @@ test.each<[string, unknown, Answer | undefined, { paid: number[]; asked: number;
         return called.ok && "value" in called ? called.value : "no value";
       },
     });
-    const direct = await converse(
-      () => ({ tools: { refund }, toolApproval }),
-      { toolName: "refund", input: { n: 1 } },
-      answer,
-    );
-    expect([one.paid, ofProgram.asked.length]).toEqual([expected.paid, expected.asked]);
-    expect([other.paid, direct.asked.length]).toEqual([expected.paid, expected.asked]);
-    expect(String(ofProgram.results.at(-1))).toMatch(expected.reads);
-    expect(String(direct.results.at(-1))).toMatch(expected.reads);
+    const call = { toolName: "refund", input: { n: 1 } };
+    const direct = await converse(() => ({ tools: { refund }, toolApproval }), call, answer);
+    for (const [done, seen] of [
+      [one.paid, ofProgram],
+      [other.paid, direct],
+    ] as const) {
+      expect([done, seen.asked.length]).toEqual([paid, asked]);
+      expect(String(seen.results.at(-1))).toMatch(reads);
+    }
   },
 );
 
@@ -268,15 +251,12 @@ test("`approved` of toolApproval answers the tool's own rule, in its name; it do
   ]);
 });
 
+const throwing = () => {
+  throw new Error("no rules");
+};
+
 test.each<[string, unknown]>([
-  [
-    "throws",
-    {
-      refund: () => {
-        throw new Error("no rules");
-      },
-    },
-  ],
+  ["throws", { refund: throwing }],
   ["says nonsense", { refund: "yes" }],
   ["says null", { refund: () => null }],
 ])("a toolApproval that %s decides nothing: the calls are refused", async (_, toolApproval) => {
@@ -322,6 +302,8 @@ test("a program that waits goes on with no other handle, in no other conversatio
   expect(paid).toEqual([1]);
 });
 
+type Tools = Awaited<ReturnType<typeof nested>>["tools"];
+
 /** A conversation whose provider gives each call the id `call_0`. The AI SDK asks about an approved call once more before it runs it. */
 class RepeatedIds {
   messages: object[] = [];
@@ -333,12 +315,12 @@ class RepeatedIds {
   }
 
   /** One turn of the model with one call. Gives its result; undefined if it was denied. */
-  async turn(tools: Awaited<ReturnType<typeof nested>>["tools"], isApproved = true): Promise<string | undefined> {
+  async turn(tools: Tools, isApproved = true): Promise<string | undefined> {
     await this.ask(tools);
     return this.answer(tools, isApproved);
   }
 
-  async ask({ run_program }: Awaited<ReturnType<typeof nested>>["tools"]): Promise<void> {
+  async ask({ run_program }: Tools): Promise<void> {
     const { messages } = this;
     expect(await run_program.needsApproval!(this.#input, { toolCallId: "call_0", messages })).toBe(true);
     const approvalId = `approval ${(this.#asked += 1)}`;
@@ -348,10 +330,7 @@ class RepeatedIds {
     this.messages = [...messages, { role: "assistant", content }];
   }
 
-  async answer(
-    { run_program }: Awaited<ReturnType<typeof nested>>["tools"],
-    approved: boolean,
-  ): Promise<string | undefined> {
+  async answer({ run_program }: Tools, approved: boolean): Promise<string | undefined> {
     const response = { type: "tool-approval-response", approvalId: `approval ${this.#asked}`, approved };
     const messages = [...this.messages, { role: "tool", content: [response] }];
     const options = { toolCallId: "call_0", messages };

@@ -27,6 +27,8 @@ const interruptsOf = (state: object) =>
 /** The answer to a question: it names the call. */
 const named = ({ program, callId }: Asked, answer: object) => ({ program, callId, ...answer });
 
+const callOf = (name: string, args: object, n: number) => ({ name, args, id: `call-${n}`, type: "tool_call" }) as const;
+
 /**
  * A graph of a model and its tools, with a checkpointer. It is built anew for each step, as another process would. The model
  * makes the calls in one turn.
@@ -45,12 +47,7 @@ async function drive(
     const message =
       last.type === "tool"
         ? new AIMessage(last.text)
-        : new AIMessage({
-            content: "",
-            tool_calls: [args]
-              .flat()
-              .map((one, n) => ({ name, args: one, id: `call-${n}`, type: "tool_call" as const })),
-          });
+        : new AIMessage({ content: "", tool_calls: [args].flat().map((one, n) => callOf(name, one, n)) });
     return { messages: [message] };
   };
   const graph = async () =>
@@ -137,26 +134,21 @@ test.each([
     const refund = tool(
       async (input: { n: number }) => {
         const isAllowed = interrupt("refund?") === true;
-        const called = await other.runtime.call({
-          tool: "refund",
-          input,
-          caller: "direct",
-          approve: () => isAllowed,
-        });
+        const approve = () => isAllowed;
+        const called = await other.runtime.call({ tool: "refund", input, caller: "direct", approve });
         return called.ok && "value" in called ? String(called.value) : "message" in called ? called.message : "";
       },
       { name: "refund", description: "Refunds", schema: z.object({ n: z.number() }) },
     );
-    const direct = await drive(
-      () => refund,
-      "refund",
-      { n: 1 },
-      () => answer,
-    );
-    expect([other.paid, direct.asked.length]).toEqual([paid, 1]);
-    expect(direct.text).toMatch(reads);
-    expect([one.paid, ofProgram.asked.length]).toEqual([paid, 1]);
-    expect(ofProgram.text).toMatch(reads);
+    const toolOf = () => refund;
+    const direct = await drive(toolOf, "refund", { n: 1 }, () => answer);
+    for (const [done, seen] of [
+      [other.paid, direct],
+      [one.paid, ofProgram],
+    ] as const) {
+      expect([done, seen.asked.length]).toEqual([paid, 1]);
+      expect(seen.text).toMatch(reads);
+    }
   },
 );
 
@@ -215,12 +207,8 @@ test.each<[string, object[], number, number[]]>([
     await using refunds = await openRefunds({ approval: "always" });
     const { runtime, paid } = refunds;
     const tools = await nested(runtime)();
-    const { asked } = await drive(
-      () => tools,
-      "run_program",
-      calls,
-      (about) => named(about, { allow: (about.input as { n: number }).n !== denied }),
-    );
+    const allowOthers = (about: Asked) => named(about, { allow: (about.input as { n: number }).n !== denied });
+    const { asked } = await drive(() => tools, "run_program", calls, allowOthers);
     expect(asked.map(({ input }) => (input as { n: number }).n)).toEqual(calls.map((_, index) => index + 1));
     expect(paid).toEqual(left);
   },
@@ -249,10 +237,9 @@ test("the answer to another tool of the same turn counts for no call of a progra
     description: "Looks into it",
     schema: z.object({}),
   });
-  const first = { name: "calendar", args: {}, id: "call-0", type: "tool_call" as const };
-  const second = { name: "run_program", args: pay(1), id: "call-1", type: "tool_call" as const };
+  const tool_calls = [callOf("calendar", {}, 0), callOf("run_program", pay(1), 1)];
   const graph = new StateGraph(MessagesAnnotation)
-    .addNode("model", () => ({ messages: [new AIMessage({ content: "", tool_calls: [first, second] })] }))
+    .addNode("model", () => ({ messages: [new AIMessage({ content: "", tool_calls })] }))
     .addNode("tools", new ToolNode([asking, await nested(runtime)()] as never[]))
     .addEdge("__start__", "model")
     .addEdge("model", "tools")

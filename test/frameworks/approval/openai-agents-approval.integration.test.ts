@@ -16,6 +16,7 @@ import { AT_ONCE, decisionsOf, journalOf, openRefunds, THREE } from "./rules.ts"
 /** A model that makes one call first, then goes on with programs that wait, and ends by the text of the last result. */
 function modelOf(name: string, input: unknown) {
   const results: string[] = [];
+  const said = () => ({ type: "output_text" as const, text: results.at(-1) ?? "" });
   let requests = 0;
   const model: Model = {
     getResponse: async (request): Promise<ModelResponse> => {
@@ -35,14 +36,7 @@ function modelOf(name: string, input: unknown) {
         usage: new Usage(),
         output: call
           ? [{ type: "function_call", callId: `call-${requests}`, status: "completed", ...call }]
-          : [
-              {
-                type: "message",
-                role: "assistant",
-                status: "completed",
-                content: [{ type: "output_text", text: results.at(-1) ?? "" }],
-              },
-            ],
+          : [{ type: "message", role: "assistant", status: "completed", content: [said()] }],
       };
     },
     getStreamedResponse: () => {
@@ -128,59 +122,43 @@ const guard = (name: string, behavior: object) =>
 const rejects = guard("no large refunds", { type: "rejectContent", message: "Larger than 5." });
 const throws = guard("no large refunds", { type: "throwException" });
 
-test.each<
-  [
-    string,
-    { needsApproval?: unknown; inputGuardrails?: unknown[] },
-    number,
-    boolean,
-    { paid: number[]; asked: number; reads: RegExp },
-  ]
->([
-  ["no rule", { needsApproval: false }, 1, true, { paid: [1], asked: 0, reads: /paid 1/ }],
-  ["needsApproval, approved", { needsApproval: true }, 1, true, { paid: [1], asked: 1, reads: /paid 1/ }],
-  ["needsApproval, rejected", { needsApproval: true }, 1, false, { paid: [], asked: 1, reads: /not approved/ }],
-  [
-    "needsApproval of the input",
-    { needsApproval: async (_: unknown, { n }: { n: number }) => n > 5 },
-    9,
-    true,
-    { paid: [9], asked: 1, reads: /paid 9/ },
-  ],
-  [
-    "a guardrail that rejects",
-    { inputGuardrails: [rejects] },
-    9,
-    true,
-    { paid: [], asked: 0, reads: /Larger than 5\./ },
-  ],
-  ["a guardrail that lets it pass", { inputGuardrails: [rejects] }, 1, true, { paid: [1], asked: 0, reads: /paid 1/ }],
-])("%s means the same for a call of the model and for one of its program", async (_, rule, n, isApproved, expected) => {
-  const code = `try { return await tools.refund({ n: ${n} }); } catch (error) { return error.message; }`;
-  await using one = await openRefunds();
-  const ofProgram = await run(toolsOf(one.runtime, rule as AsToolOptions), "run_program", { code }, () => isApproved);
-  await using other = await openRefunds();
-  const refund = tool({
-    name: "refund",
-    description: "Refunds",
-    parameters: z.object({ n: z.number() }),
-    ...(rule as object),
-    execute: async (input) => {
-      const called = await other.runtime.call({ tool: "refund", input, caller: "direct" });
-      return called.ok && "value" in called ? String(called.value) : "no value";
-    },
-  });
-  const direct = await run(
-    () => [refund],
-    "refund",
-    { n },
-    () => isApproved,
-  );
-  expect([one.paid, ofProgram.asked.length]).toEqual([expected.paid, expected.asked]);
-  expect([other.paid, direct.asked.length]).toEqual([expected.paid, expected.asked]);
-  expect(ofProgram.results.at(-1)).toMatch(expected.reads);
-  expect(direct.results.at(-1)).toMatch(expected.reads);
-});
+const large = async (_: unknown, { n }: { n: number }) => n > 5;
+
+test.each<[string, object, n: number, isApproved: boolean, paid: number[], asked: number, reads: RegExp]>([
+  ["no rule", { needsApproval: false }, 1, true, [1], 0, /paid 1/],
+  ["needsApproval, approved", { needsApproval: true }, 1, true, [1], 1, /paid 1/],
+  ["needsApproval, rejected", { needsApproval: true }, 1, false, [], 1, /not approved/],
+  ["needsApproval of the input", { needsApproval: large }, 9, true, [9], 1, /paid 9/],
+  ["a guardrail that rejects", { inputGuardrails: [rejects] }, 9, true, [], 0, /Larger than 5\./],
+  ["a guardrail that lets it pass", { inputGuardrails: [rejects] }, 1, true, [1], 0, /paid 1/],
+])(
+  "%s means the same for a call of the model and for one of its program",
+  async (_, rule, n, yes, paid, asked, reads) => {
+    const code = `try { return await tools.refund({ n: ${n} }); } catch (error) { return error.message; }`;
+    await using one = await openRefunds();
+    const ofProgram = await run(toolsOf(one.runtime, rule as AsToolOptions), "run_program", { code }, () => yes);
+    await using other = await openRefunds();
+    const refund = tool({
+      name: "refund",
+      description: "Refunds",
+      parameters: z.object({ n: z.number() }),
+      ...(rule as object),
+      execute: async (input) => {
+        const called = await other.runtime.call({ tool: "refund", input, caller: "direct" });
+        return called.ok && "value" in called ? String(called.value) : "no value";
+      },
+    });
+    const only = () => [refund];
+    const direct = await run(only, "refund", { n }, () => yes);
+    for (const [done, seen] of [
+      [one.paid, ofProgram],
+      [other.paid, direct],
+    ] as const) {
+      expect([done, seen.asked.length]).toEqual([paid, asked]);
+      expect(seen.results.at(-1)).toMatch(reads);
+    }
+  },
+);
 
 test("a guardrail that ends the run ends it for a call of a program too, and the call is denied", async () => {
   const { runtime, paid } = await openRefunds();
@@ -196,12 +174,8 @@ test("a rejected call ends the program, and the journal has the denial with the 
   const { runtime, paid } = await openRefunds();
   await using _ = runtime;
   const [program] = await toolsOf(runtime, { needsApproval: true })();
-  const { state } = await run(
-    () => [program!],
-    "run_program",
-    { code: THREE },
-    () => false,
-  );
+  const only = () => [program!];
+  const { state } = await run(only, "run_program", { code: THREE }, () => false);
   const { needsApproval } = program as {
     needsApproval: (context: unknown, input: unknown, id: string) => Promise<boolean>;
   };

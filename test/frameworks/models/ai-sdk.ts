@@ -1,5 +1,4 @@
 import { MockLanguageModelV4, simulateReadableStream } from "ai/test";
-import { INPUT } from "./question.ts";
 
 const usage = {
   inputTokens: { total: 1, noCache: 1, cacheRead: 0, cacheWrite: 0 },
@@ -16,14 +15,7 @@ export function aiSdkModel(input: unknown): MockLanguageModelV4 {
       const output = part?.type === "tool-result" ? part.output : undefined;
       const delta = output?.type === "text" || output?.type === "error-text" ? output.value : "";
       const turn = isFirst
-        ? [
-            {
-              type: "tool-call" as const,
-              toolCallId: "1",
-              toolName: "run_program",
-              input: JSON.stringify(input),
-            },
-          ]
+        ? [{ type: "tool-call" as const, toolCallId: "1", toolName: "run_program", input: JSON.stringify(input) }]
         : [
             { type: "text-start" as const, id: "t" },
             { type: "text-delta" as const, id: "t", delta },
@@ -43,5 +35,3 @@ export function aiSdkModel(input: unknown): MockLanguageModelV4 {
   });
   return model;
 }
-
-export const model = aiSdkModel(INPUT);

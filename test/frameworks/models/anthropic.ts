@@ -1,5 +1,4 @@
 import Anthropic from "@anthropic-ai/sdk";
-import { INPUT } from "./question.ts";
 
 interface Asked {
   readonly tools: readonly { readonly description: string; readonly input_schema: unknown }[];
@@ -13,13 +12,9 @@ export function anthropicClient(input: unknown): { readonly client: Anthropic; r
   const asked: Asked[] = [];
   const reply = (stop: string, content: object) =>
     Response.json({
-      id: "m",
-      type: "message",
-      role: "assistant",
-      model: "test",
+      ...{ id: "m", type: "message", role: "assistant", model: "test", usage: { input_tokens: 1, output_tokens: 1 } },
       stop_reason: stop,
       content: [content],
-      usage: { input_tokens: 1, output_tokens: 1 },
     });
   const client = new Anthropic({
     apiKey: "none",
@@ -33,5 +28,3 @@ export function anthropicClient(input: unknown): { readonly client: Anthropic; r
   });
   return { client, asked };
 }
-
-export const { client } = anthropicClient(INPUT);

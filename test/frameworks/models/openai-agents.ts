@@ -1,5 +1,4 @@
 import { type Model, type ModelRequest, type ModelResponse, Usage } from "@openai/agents";
-import { INPUT } from "./question.ts";
 
 /** A model of OpenAI Agents that calls `run_program` once, and answers by the text of its result. */
 export function agentsModel(
@@ -31,5 +30,3 @@ export function agentsModel(
     },
   };
 }
-
-export const model = agentsModel(INPUT);
