@@ -1,8 +1,7 @@
 import { expect, test } from "vitest";
-import { z } from "zod";
-import { createRuntime, defineTool, type Runtime } from "../../src/index.ts";
+import type { Runtime } from "../../src/index.ts";
 import { createMemoryJournal, type Journal } from "../../src/journal/index.ts";
-import { createMemorySandbox } from "../../src/runtime/testing.ts";
+import { openRefunds, THREE } from "./approval/rules.ts";
 
 /*
  * A program whose `approve` says "later", in a loop that has no means of its own to ask people: the model gets a handle, and the
@@ -10,35 +9,13 @@ import { createMemorySandbox } from "../../src/runtime/testing.ts";
  */
 
 const ONE = "return tools.refund({ n: 1 });";
-const THREE = `
-  const seen = [];
-  for (const n of [1, 2, 3]) seen.push(await tools.refund({ n }));
-  return seen;
-`;
 const PAID = ["paid 1", "paid 2", "paid 3"];
 
 /** A runtime whose `approve` answers "later", with the calls that it was asked about, and what was paid. */
-async function openRefunds(journal: Journal = createMemoryJournal()) {
-  const [paid, asked]: [number[], string[]] = [[], []];
-  const refund = defineTool({
-    name: "refund",
-    description: "Pays back.",
-    inputSchema: z.object({ n: z.number() }),
-    outputSchema: z.string(),
-    effect: "write",
-    approval: "always",
-    allowedCallers: ["programmatic"],
-    execute: ({ n }) => {
-      paid.push(n);
-      return `paid ${n}`;
-    },
-  });
-  const approve = ({ callId }: { readonly callId: string }) => {
-    asked.push(callId);
-    return "later" as const;
-  };
-  const runtime = await createRuntime({ tools: [refund], sandbox: createMemorySandbox(), journal, approve });
-  return { runtime, paid, asked, [Symbol.asyncDispose]: () => runtime[Symbol.asyncDispose]() };
+async function openLater(journal?: Journal) {
+  const asked: string[] = [];
+  const approve = ({ callId }: { readonly callId: string }) => (asked.push(callId), "later" as const);
+  return { ...(await openRefunds({ approval: "always", approve, ...(journal && { journal }) })), asked };
 }
 
 const programOf = async (runtime: Runtime) => {
@@ -56,7 +33,7 @@ async function decide(runtime: Runtime, id: string, allow = true): Promise<void>
 }
 
 test("a program that waits gives its model one handle, and goes on by itself once a person has decided", async () => {
-  await using refunds = await openRefunds();
+  await using refunds = await openLater();
   const run = await programOf(refunds.runtime);
   const text = await run(ONE);
   const handle = handleOf(text);
@@ -70,10 +47,12 @@ test("a program that waits gives its model one handle, and goes on by itself onc
 });
 
 test("a program that waits again keeps its handle", async () => {
-  await using refunds = await openRefunds();
+  await using refunds = await openLater();
   const run = await programOf(refunds.runtime);
   const first = await run(THREE);
   const handle = handleOf(first);
+  // A model that asks too early reads the same text, and nobody is asked again.
+  expect([await run(handle), await run(` ${handle};\n`), refunds.asked]).toEqual([first, first, ["1"]]);
   const texts = [];
   for (const _ of PAID) {
     await decide(refunds.runtime, handle);
@@ -86,22 +65,14 @@ test("a program that waits again keeps its handle", async () => {
   ]);
 });
 
-test("a model that asks too early reads the same text, and nobody is asked again", async () => {
-  await using refunds = await openRefunds();
-  const run = await programOf(refunds.runtime);
-  const text = await run(THREE);
-  expect([await run(handleOf(text)), await run(` ${handleOf(text)};\n`)]).toEqual([text, text]);
-  expect([refunds.asked, refunds.paid]).toEqual([["1"], []]);
-});
-
 test("the handle holds after the host has ended, and what was decided meanwhile is done once", async () => {
   const journal = createMemoryJournal();
   let handle: string;
   {
-    await using refunds = await openRefunds(journal);
+    await using refunds = await openLater(journal);
     handle = handleOf(await (await programOf(refunds.runtime))(ONE));
   }
-  await using refunds = await openRefunds(journal);
+  await using refunds = await openLater(journal);
   const run = await programOf(refunds.runtime);
   await decide(refunds.runtime, handle);
   expect(await Promise.all([run(handle), run(handle)])).toEqual(['"paid 1"', '"paid 1"']);
@@ -109,7 +80,7 @@ test("the handle holds after the host has ended, and what was decided meanwhile 
 });
 
 test("the same program sent again while it waits has the same handle, and nobody is asked again", async () => {
-  await using refunds = await openRefunds();
+  await using refunds = await openLater();
   const run = await programOf(refunds.runtime);
   const text = await run(ONE);
   expect([await run(ONE), await run(` ${ONE}\n`), refunds.asked]).toEqual([text, text, ["1"]]);
@@ -123,16 +94,17 @@ test("the same program sent again while it waits has the same handle, and nobody
 test.each(['"$"', "return '$';", "```js\n$\n```", '{"code":"$"}', "await load('$')"])(
   "a handle is one as models wrap it: %s",
   async (wrapped) => {
-    await using refunds = await openRefunds();
+    await using refunds = await openLater();
     const run = await programOf(refunds.runtime);
     const text = await run(ONE);
     expect(await run(wrapped.replace("$", handleOf(text)))).toBe(text);
+    // Beside other code it is code.
     expect(await run(`return (await tools.refund({ n: 2 })) + "${handleOf(text)}";`)).not.toBe(text);
   },
 );
 
 test("a program whose call was denied is told so", async () => {
-  await using refunds = await openRefunds();
+  await using refunds = await openLater();
   const run = await programOf(refunds.runtime);
   const handle = handleOf(await run("return tools.refund({ n: 1 }).catch(({ code }) => code);"));
   await decide(refunds.runtime, handle, false);
@@ -141,7 +113,7 @@ test("a program whose call was denied is told so", async () => {
 });
 
 test("a handle that nobody was given, or another tenant, fails, and runs nothing", async () => {
-  await using refunds = await openRefunds();
+  await using refunds = await openLater();
   const handle = handleOf(await (await programOf(refunds.runtime))(THREE));
   await using other = refunds.runtime.derive({ tenant: "other" });
   for (const [runtime, given] of [
@@ -152,10 +124,4 @@ test("a handle that nobody was given, or another tenant, fails, and runs nothing
       "There is no program with this handle, and none was run.",
     );
   expect(refunds.paid).toEqual([]);
-});
-
-test("code that names a handle beside other code is run as code", async () => {
-  await using refunds = await openRefunds();
-  const handle = handleOf(await (await programOf(refunds.runtime))(THREE));
-  expect(await (await programOf(refunds.runtime))(`return "${handle}".length;`)).toBe(String(handle.length));
 });
