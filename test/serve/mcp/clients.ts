@@ -68,32 +68,37 @@ const textOf = ({ contents }: { readonly contents: readonly object[] }) =>
 /** Longer than the tests, so that no client gives up by itself. */
 const TIMEOUT_MS = 120_000;
 
-export const connectV1: Connect = async (address, answer) => {
+const stdioOf = (args: readonly string[]) =>
+  ({ command: process.execPath, args: doorArgs(...args), env: DOOR_ENV, stderr: "ignore" }) as const;
+
+/** What both versions have. */
+const testClient = (
+  client: ClientV1 | ClientV2,
+  version: string | undefined,
+  call: (params: { name: string; arguments: Record<string, unknown> }, options: object) => Promise<unknown>,
+): TestClient => ({
+  version,
+  instructions: client.getInstructions(),
+  list: async () => (await client.listTools()).tools.map(({ name }) => name),
+  call: async (name, args = {}, options = {}) =>
+    resultOf((await call({ name, arguments: { ...args } }, { timeout: TIMEOUT_MS, ...options })) as never),
+  read: async (uri) => textOf(await client.readResource({ uri })),
+  [Symbol.asyncDispose]: () => client.close(),
+});
+
+const connectV1: Connect = async (address, answer) => {
   const client = new ClientV1(info, { capabilities: capabilitiesOf(answer) });
   if (answer) client.setRequestHandler(ElicitRequestSchema, ({ params }) => answer(params.message));
-  const transport =
-    "url" in address
-      ? new HttpV1(new URL(address.url), headersOf(address.token))
-      : new StdioV1({ command: process.execPath, args: doorArgs(...address.args), env: DOOR_ENV, stderr: "ignore" });
+  const isHttp = "url" in address;
+  const transport = isHttp
+    ? new HttpV1(new URL(address.url), headersOf(address.token))
+    : new StdioV1(stdioOf(address.args));
   let version: string | undefined;
   Object.assign(transport, { setProtocolVersion: (one: string) => void (version = one) });
   await client.connect(transport);
-  return {
-    version,
-    instructions: client.getInstructions(),
-    list: async () => (await client.listTools()).tools.map(({ name }) => name),
-    call: async (name, args = {}, options = {}) =>
-      resultOf(
-        CallToolResultSchema.parse(
-          await client.callTool({ name, arguments: { ...args } }, CallToolResultSchema, {
-            timeout: TIMEOUT_MS,
-            ...options,
-          }),
-        ),
-      ),
-    read: async (uri) => textOf(await client.readResource({ uri })),
-    [Symbol.asyncDispose]: () => client.close(),
-  };
+  return testClient(client, version, async (params, options) =>
+    CallToolResultSchema.parse(await client.callTool(params, CallToolResultSchema, options)),
+  );
 };
 
 const connectV2 =
@@ -101,20 +106,12 @@ const connectV2 =
   async (address, answer) => {
     const client = new ClientV2(info, { versionNegotiation: { mode }, capabilities: capabilitiesOf(answer) });
     if (answer) client.setRequestHandler("elicitation/create", ({ params }) => answer(params.message) as never);
-    const transport =
-      "url" in address
-        ? new HttpV2(new URL(address.url), headersOf(address.token))
-        : new StdioV2({ command: process.execPath, args: doorArgs(...address.args), env: DOOR_ENV, stderr: "ignore" });
-    await client.connect(transport);
-    return {
-      version: client.getNegotiatedProtocolVersion(),
-      instructions: client.getInstructions(),
-      list: async () => (await client.listTools()).tools.map(({ name }) => name),
-      call: async (name, args = {}, options = {}) =>
-        resultOf(await client.callTool({ name, arguments: { ...args } }, { timeout: TIMEOUT_MS, ...options })),
-      read: async (uri) => textOf(await client.readResource({ uri })),
-      [Symbol.asyncDispose]: () => client.close(),
-    };
+    const isHttp = "url" in address;
+    await client.connect(
+      isHttp ? new HttpV2(new URL(address.url), headersOf(address.token)) : new StdioV2(stdioOf(address.args)),
+    );
+    const version = client.getNegotiatedProtocolVersion();
+    return testClient(client, version, (params, options) => client.callTool(params, options));
   };
 
 export const CLIENTS = [

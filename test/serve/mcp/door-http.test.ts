@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe } from "vitest";
-import { USUAL_CLIENTS } from "./clients.ts";
+import { ALL_TESTS } from "../../support/all-tests.ts";
+import { CLIENTS, USUAL_CLIENTS } from "./clients.ts";
 import { describeDoor, describeImpatientDoor, describeMuteClient } from "./door.suite.ts";
 import { openOwnDoor, type OwnDoor } from "./doors.ts";
 
@@ -14,7 +15,7 @@ afterAll(async () => {
   await impatient[Symbol.asyncDispose]();
 });
 
-describe.each(USUAL_CLIENTS)("a client of $client over HTTP", ({ connect, version }) => {
+describe.each(ALL_TESTS ? CLIENTS : USUAL_CLIENTS)("a client of $client over HTTP", ({ connect, version }) => {
   describeDoor({ connect, version, address: () => door });
   describeMuteClient({ connect, address: () => door });
   describeImpatientDoor({ connect, address: () => impatient });

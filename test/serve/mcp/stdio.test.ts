@@ -73,8 +73,6 @@ describe("bad input", () => {
     ["--keys without --http", 2, () => ["--tools", tools, "--keys", "k.json"], "go with --http: add --http PORT"],
     ["an open address without keys", 2, () => http("--host", "0.0.0.0"), "add --keys FILE"],
     ["keys that are no JSON", 2, () => http("--keys", keys("{")), "line 1 column 2"],
-    ["a key twice", 2, () => http("--keys", keys({ keys: [key, { ...key, id: "b" }] })), 'key "b"'],
-    ["a misspelt field", 2, () => http("--keys", keys({ keys: [{ ...key, tool: [] }] })), "tools"],
     [
       "a tool that does not exist",
       2,
