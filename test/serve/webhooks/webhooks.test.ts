@@ -1,5 +1,7 @@
+import { once } from "node:events";
 import { createServer as createHttp, type IncomingHttpHeaders, type ServerResponse } from "node:http";
 import { type AddressInfo, createServer as createSocketServer } from "node:net";
+import { text as textOf } from "node:stream/consumers";
 import { expect, test, vi } from "vitest";
 import { verifyWebhook } from "../../../src/serve/webhooks/signature.ts";
 import { post } from "../../../src/serve/webhooks/webhooks.ts";
@@ -10,7 +12,7 @@ import { createMemorySandbox } from "../../../src/runtime/testing.ts";
 import { TenantIds } from "../../../src/serve/tenant-ids.ts";
 import { Webhooks } from "../../../src/serve/webhooks/webhooks.ts";
 import { manualClock } from "../../support/clock.ts";
-import { KEYS, openServer } from "../servers.ts";
+import { KEYS, type OpenServer, openServer } from "../servers.ts";
 import { testOfAll } from "../../support/all-tests.ts";
 
 const SECRET = "secret-0123456789abcdef01";
@@ -22,41 +24,36 @@ interface Received {
   readonly json: any;
 }
 
-/** A server that receives webhooks, and answers each with the next of these statuses, and then with 204. */
-async function receiver(statuses: number[] = []) {
+/** A server that receives webhooks, and answers each with the next of these statuses, then with 204; or when it is told to. */
+async function receiver(statuses: number[] | "waits" = []) {
   const received: Received[] = [];
-  const waiting: { readonly count: number; readonly resolve: () => void }[] = [];
+  const open: ServerResponse[] = [];
   const server = createHttp((request, response) => {
-    const chunks: Buffer[] = [];
-    request.on("data", (chunk: Buffer) => chunks.push(chunk));
-    request.on("end", () => {
-      const text = Buffer.concat(chunks).toString();
+    void textOf(request).then((text) => {
       received.push({ headers: request.headers, text, json: JSON.parse(text) as unknown });
+      if (statuses === "waits") return void open.push(response);
       const status = statuses.shift() ?? 204;
-      response.writeHead(status, status === 302 ? { location: "/elsewhere" } : {}).end("x".repeat(100_000));
-      for (const { count, resolve } of waiting) if (received.length >= count) resolve();
+      return response.writeHead(status, status === 302 ? { location: "/elsewhere" } : {}).end("x".repeat(100_000));
     });
   });
-  await new Promise<void>((resolve) => {
-    server.listen(0, "127.0.0.1", resolve);
-  });
-  const { port } = server.address() as AddressInfo;
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
   return {
-    url: `http://127.0.0.1:${port}/hook`,
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`,
     received,
-    until: (count: number) =>
-      received.length >= count
-        ? Promise.resolve()
-        : new Promise<void>((resolve) => {
-            waiting.push({ count, resolve });
-          }),
-    [Symbol.asyncDispose]: () =>
-      new Promise<void>((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
+    answer: () => open.shift()?.writeHead(204).end(),
+    until: (count: number) => expect.poll(() => received.length, { timeout: 10_000 }).toBeGreaterThanOrEqual(count),
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      server.close();
+      await once(server, "close");
+    },
   };
 }
+
+/** Begins a program over HTTP. */
+const execute = (door: OpenServer, id: string, program = "return 1") =>
+  door.ask("POST", "/v1/executions", { key: "ann-0123456789abcdef", body: { program, id } });
 
 const hook = (url: string, more: Partial<WebhookOptions> = {}): WebhookOptions => ({
   url,
@@ -70,7 +67,7 @@ test("a program that waits and then ends is told of twice, signed, with its call
   await using other = await receiver();
   await using door = await openServer({ keys: KEYS, webhooks: [hook(other.url)] }, { approve: () => "later" });
   const key = "ann-0123456789abcdef";
-  await door.ask("POST", "/v1/executions", { key, body: { program: PAY, id: "e 1" } });
+  await execute(door, "e 1", PAY);
   await other.until(1);
   await door.ask("POST", "/v1/executions/e%201/decisions", { key, body: { decisions: { 1: { allow: true } } } });
   await other.until(2);
@@ -99,9 +96,8 @@ test("only the events that a webhook asks for are sent to it, and a conversation
     { keys: KEYS, webhooks: [hook(other.url, { events: ["execution_ended"] })] },
     { approve: () => "later" },
   );
-  const key = "ann-0123456789abcdef";
-  await door.ask("POST", "/v1/executions", { key, body: { program: PAY, id: "waits" } });
-  await door.ask("POST", "/v1/executions", { key, body: { program: "return 1", id: "ends" } });
+  await execute(door, "waits", PAY);
+  await execute(door, "ends");
   await other.until(1);
   expect(other.received.map(({ json }) => [json.type, json.execution])).toEqual([["execution_ended", "ends"]]);
 });
@@ -123,10 +119,9 @@ test("events that rest before their next attempt hold up no other event", async 
   await using other = await receiver(Array.from({ length: 8 }, () => 500));
   await using door = await openServer({ keys: KEYS, webhooks: [hook(other.url)] });
   manualClock();
-  const key = "ann-0123456789abcdef";
   const ids = Array.from({ length: 9 }, (_, n) => `e${n}`);
   for (const [n, execution] of ids.entries()) {
-    await door.ask("POST", "/v1/executions", { key, body: { program: "return 1", id: execution } });
+    await execute(door, execution);
     await other.until(n + 1);
   }
   expect(other.received.map(({ json }) => json.execution)).toEqual(ids);
@@ -137,10 +132,7 @@ test("what is not answered with success is sent again later, with the same id, a
   await using other = await receiver([500, 302]);
   await using door = await openServer({ keys: KEYS, webhooks: [hook(other.url)] });
   const clock = manualClock();
-  await door.ask("POST", "/v1/executions", {
-    key: "ann-0123456789abcdef",
-    body: { program: "return 1", id: "e" },
-  });
+  await execute(door, "e");
   await other.until(1);
   for (const ms of [1000, 5000]) {
     const before = other.received.length;
@@ -157,10 +149,7 @@ test("what is not answered with success is sent again later, with the same id, a
 test("a receiver that wants no more of it is told no more, and the operator is", async () => {
   await using other = await receiver([410]);
   await using door = await openServer({ keys: KEYS, webhooks: [hook(other.url)] });
-  await door.ask("POST", "/v1/executions", {
-    key: "ann-0123456789abcdef",
-    body: { program: "return 1", id: "e" },
-  });
+  await execute(door, "e");
   await expect.poll(() => door.errors.length).toBeGreaterThan(0);
   expect(door.errors).toMatchObject([
     { code: "webhook_failed", message: expect.stringContaining("it answered 410") as string },
@@ -195,50 +184,27 @@ test.each<[string, unknown, RegExp]>([
   expect(() => readWebhooks([given as WebhookOptions])).not.toThrow(/hunter2|0123456789abcdef/);
 });
 
-/** A webhook whose requests wait until they are answered, and what it was told of, by execution. */
+/** A webhook whose requests wait until they are answered. */
 async function slowHook() {
-  const told: string[] = [];
-  const open: ServerResponse[] = [];
+  const other = await receiver("waits");
   const errors: unknown[] = [];
-  const server = createHttp((request, response) => {
-    const chunks: Buffer[] = [];
-    request.on("data", (chunk: Buffer) => chunks.push(chunk));
-    request.on("end", () => {
-      told.push((JSON.parse(Buffer.concat(chunks).toString()) as { execution: string }).execution);
-      open.push(response);
-    });
-  });
-  await new Promise<void>((resolve) => {
-    server.listen(0, "127.0.0.1", resolve);
-  });
   const journal = createMemoryJournal();
-  const { port } = server.address() as AddressInfo;
-  const webhooks = new Webhooks({
-    webhooks: [hook(`http://127.0.0.1:${port}/hook`)],
-    journal,
-    ids: new TenantIds(journal),
-    onError: (error) => errors.push(error),
-  });
+  const onError = (error: unknown) => errors.push(error);
+  const webhooks = new Webhooks({ webhooks: [hook(other.url)], journal, ids: new TenantIds(journal), onError });
   const runtime = await createRuntime({ tools: [], journal, sandbox: createMemorySandbox() });
   return {
-    told,
+    ...other,
     errors,
+    told: () => other.received.map(({ json }) => json.execution as string),
     /** Tells of an execution of this tenant that waits for a call with such an id. */
     tell: async (tenant: string, execution: string, callId = "1") => {
       await runtime.execute("return 1", { tenant, id: execution });
-      const call = { callId, tool: "t", input: {}, since: 0 };
-      webhooks.take({
-        type: "execution_waiting",
-        execution,
-        at: 0,
-        waiting: { type: "waiting", approvals: [], calls: [call] },
-      });
+      const waiting = { type: "waiting", approvals: [], calls: [{ callId, tool: "t", input: {}, since: 0 }] } as const;
+      webhooks.take({ type: "execution_waiting", execution, at: 0, waiting });
     },
-    answer: () => open.shift()?.writeHead(204).end(),
     [Symbol.asyncDispose]: async () => {
       webhooks[Symbol.dispose]();
-      server.closeAllConnections();
-      server.close();
+      await other[Symbol.asyncDispose]();
       await runtime[Symbol.asyncDispose]();
     },
   };
@@ -247,14 +213,14 @@ async function slowHook() {
 test("events of a tenant come before the many of another that wait for a slow receiver, and those of each in their order", async () => {
   await using slow = await slowHook();
   for (let n = 0; n < 20; n += 1) await slow.tell("a", `a${n}`);
-  await expect.poll(() => slow.told.length).toBe(8);
+  await expect.poll(() => slow.told().length).toBe(8);
   for (const execution of ["b0", "b1", "c0"]) await slow.tell(execution.slice(0, 1), execution);
   for (let answered = 9; answered <= 14; answered += 1) {
     slow.answer();
-    await expect.poll(() => slow.told.length).toBe(answered);
+    await expect.poll(() => slow.told().length).toBe(answered);
   }
   // Each of the others has fewer requests open than the first tenant until it has none left to tell.
-  expect(slow.told.slice(8)).toEqual(["b0", "c0", "b1", "a8", "a9", "a10"]);
+  expect(slow.told().slice(8)).toEqual(["b0", "c0", "b1", "a8", "a9", "a10"]);
 });
 
 testOfAll("a tenant whose events wait may hold as many bytes as it leaves to others, who are told", async () => {
@@ -262,18 +228,14 @@ testOfAll("a tenant whose events wait may hold as many bytes as it leaves to oth
   const long = "x".repeat(3 * 1024 * 1024);
   for (let n = 0; n < 9; n += 1) await slow.tell("a", `a${n}`, long);
   for (const tenant of ["b", "c"]) await slow.tell(tenant, tenant, long);
-  await expect.poll(() => [slow.errors.length, slow.told.length]).toEqual([4, 7]);
+  await expect.poll(() => [slow.errors.length, slow.told().length]).toEqual([4, 7]);
   // Requests that are made at once arrive in any order.
-  expect(slow.told.toSorted()).toEqual(["a0", "a1", "a2", "a3", "a4", "b", "c"]);
+  expect(slow.told().toSorted()).toEqual(["a0", "a1", "a2", "a3", "a4", "b", "c"]);
   expect(slow.errors).toEqual(
-    [5, 6, 7, 8].map((n) =>
-      expect.objectContaining({
-        code: "webhook_failed",
-        message: expect.stringMatching(
-          new RegExp(`execution_waiting of "a${n}" .*too many events of its tenant`),
-        ) as string,
-      }),
-    ),
+    [5, 6, 7, 8].map((n) => {
+      const message = new RegExp(`execution_waiting of "a${n}" .*too many events of its tenant`);
+      return expect.objectContaining({ code: "webhook_failed", message: expect.stringMatching(message) as string });
+    }),
   );
 });
 
