@@ -1,48 +1,17 @@
 import { describe, expect, test } from "vitest";
-import { KEYS, keyOf, type OpenServer, openServer } from "../../servers.ts";
+import { KEYS, type OpenServer, openServer } from "../../servers.ts";
+import { initialize, send } from "./messages.ts";
 
-const ACCEPT = { "content-type": "application/json", accept: "application/json, text/event-stream" };
 const without = (id: string) => ({ keys: KEYS.keys.filter((key) => key.id !== id) });
 const changed = (id: string, change: object) => ({
   keys: KEYS.keys.map((key) => (key.id === id ? { ...key, ...change } : key)),
 });
 
-interface Asked {
-  readonly key?: string;
-  readonly method?: string;
-  readonly session?: string | undefined;
-  readonly headers?: Readonly<Record<string, string>>;
-}
-
-/** One message, of which the answer is not read. */
-function send(door: OpenServer, message: object | undefined, { key = "ann", method, session, headers }: Asked = {}) {
-  return door.server.fetch(
-    new Request("http://localhost/mcp", {
-      method: method ?? "POST",
-      headers: {
-        authorization: `Bearer ${keyOf(key)}`,
-        ...ACCEPT,
-        ...(session === undefined ? {} : { "mcp-session-id": session, "mcp-protocol-version": "2025-11-25" }),
-        ...headers,
-      },
-      ...(message ? { body: JSON.stringify({ jsonrpc: "2.0", id: 1, ...message }) } : {}),
-    }),
-  );
-}
-
-async function begin(
-  door: OpenServer,
-  key = "ann",
-  padding = 0,
-): Promise<{ status: number; id: string; text: string }> {
-  const capabilities = { experimental: { padding: { text: "x".repeat(padding) } } };
-  const params = { protocolVersion: "2025-11-25", capabilities, clientInfo: { name: "raw", version: "1" } };
-  const response = await send(door, { method: "initialize", params }, { key });
-  return {
-    status: response.status,
-    id: response.headers.get("mcp-session-id") ?? "",
-    text: await response.text(),
-  };
+async function begin(door: OpenServer, key = "ann", padding = 0) {
+  const message = initialize("2025-11-25", { experimental: { padding: { text: "x".repeat(padding) } } });
+  const response = await send(door, message, { key });
+  const { status, headers } = response;
+  return { status, id: headers.get("mcp-session-id") ?? "", text: await response.text() };
 }
 
 const status = async (door: OpenServer, session: string, key = "ann") => {

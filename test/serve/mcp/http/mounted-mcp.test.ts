@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import { KEYS, keyOf, openServer } from "../../servers.ts";
 import { ALL_TESTS } from "../../../support/all-tests.ts";
 import { CLIENTS, USUAL_CLIENTS } from "../clients.ts";
+import { initialize, send } from "./messages.ts";
 
 const PAY = "return await tools.bank.pay({ amount: 7 })";
 const SLOW = "return await tools.crm.slow({})";
@@ -62,41 +63,20 @@ test("a key runs no more at once than it may, by both doors together", async () 
     expect([isError, text]).toEqual([true, expect.stringContaining("runs 1 executions already")]);
 });
 
-/** A message as it stands on the wire. */
-function messageOf(message: object, id: string, headers: Readonly<Record<string, string>> = {}): Request {
-  return new Request("http://localhost/mcp", {
-    method: "POST",
-    headers: {
-      authorization: `Bearer ${keyOf(id)}`,
-      "content-type": "application/json",
-      accept: "application/json, text/event-stream",
-      ...headers,
-    },
-    body: JSON.stringify(message),
-  });
-}
-
-const START = {
-  jsonrpc: "2.0",
-  id: 1,
-  method: "initialize",
-  params: { protocolVersion: "2025-06-18", capabilities: {}, clientInfo: { name: "t", version: "1" } },
-};
-
 test("a length that is none takes no other client's room", async () => {
   await using door = await openServer({ keys: KEYS });
   for (const length of ["x", "-1", ""]) {
-    const request = messageOf(START, "ann", { "content-length": length });
-    expect((await door.server.fetch(request)).status, length).toBe(200);
+    const headers = { "content-length": length };
+    expect((await send(door, initialize(), { headers })).status, length).toBe(200);
   }
-  const large = messageOf({ ...START, more: "x".repeat(5 * 1024 * 1024) }, "bob");
-  expect((await door.server.fetch(large)).status).toBe(413);
+  const large = { ...initialize(), more: "x".repeat(5 * 1024 * 1024) };
+  expect((await send(door, large, { key: "bob" })).status).toBe(413);
 });
 
 test("a server that is closed opens no door for MCP", async () => {
   await using door = await openServer({ keys: KEYS });
   await door.server.close();
-  expect((await door.server.fetch(messageOf(START, "ann"))).status).toBe(503);
+  expect((await send(door, initialize())).status).toBe(503);
 });
 
 test("to list the programs of a client no records of other executions are read", async () => {

@@ -1,27 +1,14 @@
 import { expect, test } from "vitest";
-import { keyOf, openServer, KEYS } from "../../servers.ts";
+import { openServer, type OpenServer, KEYS } from "../../servers.ts";
+import { initialize, send } from "./messages.ts";
 
 /** A client that opens no stream of its own, and asks its user in the protocol's forms. */
-async function openClient({ server }: Awaited<ReturnType<typeof openServer>>, version: string) {
-  let session: Record<string, string> = {};
-  const post = (message: object, signal = new AbortController().signal) => {
-    const headers = { authorization: `Bearer ${keyOf("con")}`, accept: "application/json, text/event-stream" };
-    const body = JSON.stringify({ jsonrpc: "2.0", ...message });
-    return server.fetch(
-      new Request("http://localhost/mcp", {
-        method: "POST",
-        body,
-        signal,
-        headers: { "content-type": "application/json", ...headers, ...session },
-      }),
-    );
-  };
-  const clientInfo = { name: "c", version: "1" };
-  const params = { protocolVersion: version, capabilities: { elicitation: {} }, clientInfo };
-  const opened = await post({ id: 1, method: "initialize", params });
-  session = { "mcp-session-id": opened.headers.get("mcp-session-id") ?? "", "mcp-protocol-version": version };
+async function openClient(door: OpenServer, version: string) {
+  const opened = await send(door, initialize(version, { elicitation: {} }), { key: "con" });
+  const session = opened.headers.get("mcp-session-id") ?? "";
   await opened.text();
-  await post({ method: "notifications/initialized" });
+  const post = (message: object, signal?: AbortSignal) => send(door, message, { key: "con", session, version, signal });
+  await post({ id: undefined, method: "notifications/initialized" });
   return post;
 }
 
