@@ -125,20 +125,6 @@ test("calls that a program makes at once are asked about at once, and each gets 
   expect(content).toEqual([{ type: "text", text: '["rejected","fulfilled"]' }]);
 });
 
-test("an answer to a program that is not waiting runs nothing", async () => {
-  await using runtime = await open();
-  const call = await loopOf(runtime);
-  paid.length = 0;
-  const { requestState } = (await call(code, contextOf(undefined))) as unknown as Asked;
-  for (const state of ["guessed", "constructor", "__proto__", 7, {}, null])
-    expect(await call(code, contextOf(state, { "1": yes }))).toMatchObject({ isError: true });
-  expect(await call("return 2;", contextOf(requestState, { "1": yes }))).toMatchObject({ isError: true });
-  expect(paid).toEqual([]);
-  expect(await call(code, contextOf(requestState, { "1": yes }))).toMatchObject({ content: [{ text: '"paid 1"' }] });
-  expect(await call(code, contextOf(requestState, { "1": yes }))).toMatchObject({ isError: true });
-  expect(paid).toEqual([1]);
-});
-
 test("a program whose client does not come back is cancelled", async () => {
   const ended = Promise.withResolvers<string>();
   await using runtime = await createRuntime({

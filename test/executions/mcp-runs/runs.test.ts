@@ -29,17 +29,10 @@ const callOf = (start: McpCall["start"], more: Partial<McpCall> = {}): McpCall =
 });
 
 /** Asks for approval of one call, and gives the answer as its result. */
-const asks = async ({ approve }: Pick<RunWork, "approve">, input: unknown = {}) => {
+const asks = async ({ approve }: Pick<RunWork, "approve">, input: unknown = {}, callId = "1") => {
   const { signal } = new AbortController();
-  const answer = await approve({
-    callId: "1",
-    tool: "bank.pay",
-    effect: "write",
-    description: "Pays",
-    input,
-    signal,
-  } as never);
-  return textResult(JSON.stringify(answer));
+  const call = { callId, tool: "bank.pay", effect: "write", description: "Pays", input, signal };
+  return textResult(JSON.stringify(await approve(call as never)));
 };
 
 const rounds = { type: "rounds", state: undefined, responses: {} } as const;
@@ -47,13 +40,9 @@ const rounds = { type: "rounds", state: undefined, responses: {} } as const;
 test("a client is told of a run that makes no calls at least every ten seconds, in growing numbers", async () => {
   const told: number[] = [];
   const { promise, resolve } = Promise.withResolvers<void>();
-  const answered = new McpRuns().handle(
-    callOf(async () => {
-      await promise;
-      return textResult("done");
-    }),
-    request({ notify: async (progress) => void told.push(progress) }),
-  );
+  const call = callOf(() => promise.then(() => textResult("done")));
+  const notify = async (progress: number) => void told.push(progress);
+  const answered = new McpRuns().handle(call, request({ notify }));
   for (let seconds = 0; seconds < 60; seconds += 10) {
     const before = told.length;
     await clock.advance(10_000);
@@ -154,11 +143,10 @@ test("a run is its principal's, also if another one chooses the same id, and bot
   const runs = new McpRuns();
   const most = 63 * 1024 * 1024;
   const begun: PromiseWithResolvers<void>[] = [];
-  const start = async () => {
+  const start = () => {
     const gate = Promise.withResolvers<void>();
     begun.push(gate);
-    await gate.promise;
-    return textResult("done");
+    return gate.promise.then(() => textResult("done"));
   };
   const answers = ["ann", "bob"].map((principal) =>
     runs.handle(callOf(start, { id: "one", principal, bytes: most }), request()),
@@ -166,30 +154,19 @@ test("a run is its principal's, also if another one chooses the same id, and bot
   expect(["ann", "bob"].map((principal) => runs.find("one", principal)?.principal)).toEqual(["ann", "bob"]);
   for (const { resolve } of begun) resolve();
   await Promise.all(answers);
-  for (const principal of ["ann", "bob"])
-    expect(
-      await runs.handle(
-        callOf(async () => textResult("next"), { principal, bytes: most }),
-        request(),
-      ),
-    ).toEqual(textResult("next"));
+  for (const principal of ["ann", "bob"]) {
+    const next = callOf(async () => textResult("next"), { principal, bytes: most });
+    expect(await runs.handle(next, request())).toEqual(textResult("next"));
+  }
 });
 
 test("a round answers what was asked in it or before, and nothing that has come up since", async () => {
   const runs = new McpRuns();
-  const { signal } = new AbortController();
   const allowed: string[] = [];
-  const call = callOf(async ({ approve }) => {
+  const call = callOf(async (work) => {
     for (const callId of ["1", "2", "3"]) {
-      const answer = await approve({
-        callId,
-        tool: "bank.pay",
-        effect: "write",
-        description: "Pays",
-        input: {},
-        signal,
-      } as never);
-      allowed.push(`${callId} ${(answer as { allow: boolean }).allow}`);
+      const { content } = await asks(work, {}, callId);
+      allowed.push(`${callId} ${content[0]?.text.includes('"allow":true')}`);
     }
     return textResult("done");
   });

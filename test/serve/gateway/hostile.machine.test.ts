@@ -2,22 +2,17 @@ import { expect, test } from "vitest";
 import { readMessages } from "../../../src/serve/gateway/surface/anthropic/read-messages.ts";
 import { readItems } from "../../../src/serve/gateway/surface/openai/read-items.ts";
 import { processorNow, turnsOf } from "../turns.ts";
-import { openGateway, type OpenGateway } from "./gateways.ts";
+import { openGateway, type OpenGateway, post, PROGRAMS } from "./gateways.ts";
 
 /** Of the processor time of all turns together, what the longest one may take. */
 const MOST_SHARE = 0.3;
 /** Reading that compares each part with all others takes four times as long. */
 const MOST_RATIO = 3.2;
 
-function count({ fetch }: OpenGateway, content: string): Promise<Response> {
-  const headers = {
-    "content-type": "application/json",
-    "anthropic-version": "2023-06-01",
-    authorization: "Bearer con-0123456789abcdef",
-  };
-  const body = JSON.stringify({ model: "m", max_tokens: 10, messages: [{ role: "user", content }] });
-  return fetch("http://localhost/v1/messages/count_tokens", { method: "POST", headers, body });
-}
+const count = (gateway: OpenGateway, content: string) => {
+  const body = { model: "m", max_tokens: 10, messages: [{ role: "user", content }] };
+  return post(gateway, body, { path: "/v1/messages/count_tokens" });
+};
 
 test.each([
   ["one word", "a".repeat(4_000_000)],
@@ -53,70 +48,49 @@ function expectLinear(workOn: (size: number) => () => unknown): void {
   expect(two / one).toBeLessThan(MOST_RATIO);
 }
 
-test("twice as many calls, programs and answers take twice as long to read, not four times", () => {
-  const history = (count: number) => {
-    const numbers = Array.from({ length: count }, (_, index) => index);
-    const caller = (index: number) => ({ type: "code_execution_20260120", tool_id: `p${index}` });
-    return {
-      messages: [
-        { role: "user", content: "x" },
-        {
-          role: "assistant",
-          content: [
-            ...numbers.map((one) => ({
-              type: "server_tool_use",
-              id: `p${one}`,
-              name: "code_execution",
-              input: { code: "" },
-            })),
-            ...numbers.map((one) => ({ type: "tool_use", id: `c${one}`, name: "f", input: {}, caller: caller(one) })),
-            ...numbers.map((one) => ({ type: "tool_use", id: `d${one}`, name: "f", input: {} })),
-          ],
-        },
-        {
-          role: "user",
-          content: ["c", "d"].flatMap((of) =>
-            numbers.map((one) => ({ type: "tool_result", tool_use_id: of + one, content: "" })),
-          ),
-        },
-        {
-          role: "assistant",
-          content: numbers.map((one) => ({
-            type: "code_execution_tool_result",
-            tool_use_id: `p${one}`,
-            content: { type: "code_execution_result", stdout: "", stderr: "", return_code: 0, content: [] },
-          })),
-        },
-        { role: "user", content: "y" },
-      ],
-    };
-  };
-  expectLinear((count) => {
-    const body = history(count);
-    return () => readMessages(body.messages);
-  });
-}, 60_000);
+type Numbers = readonly number[];
+const user = (content: unknown) => ({ role: "user", content });
 
-test("twice as many items of OpenAI's wire take twice as long to read, not four times", () => {
-  const history = (count: number) => {
-    const numbers = Array.from({ length: count }, (_, index) => index);
-    const call = { type: "function_call", name: "f", arguments: "{}" };
-    return {
-      input: [
-        { role: "user", content: "x" },
-        ...numbers.map((one) => ({ type: "program", call_id: `p${one}`, code: "", fingerprint: "f" })),
-        ...numbers.map((one) => ({ ...call, call_id: `c${one}`, caller: { type: "program", caller_id: `p${one}` } })),
-        ...numbers.map((one) => ({ ...call, call_id: `d${one}` })),
-        ...["c", "d"].flatMap((of) =>
-          numbers.map((one) => ({ type: "function_call_output", call_id: of + one, output: "" })),
-        ),
-        ...numbers.map((one) => ({ type: "program_output", call_id: `p${one}`, result: "", status: "completed" })),
-        { role: "user", content: "y" },
-      ],
-    };
-  };
-  expectLinear((count) => {
-    const body = history(count);
-    return () => readItems(body.input, new Map(), false);
-  });
-}, 60_000);
+function messagesOf(numbers: Numbers): readonly object[] {
+  const caller = (index: number) => ({ type: PROGRAMS.type, tool_id: `p${index}` });
+  const call = { type: "tool_use", name: "f", input: {} };
+  const program = { type: "server_tool_use", name: "code_execution", input: { code: "" } };
+  const ended = { type: "code_execution_result", stdout: "", stderr: "", return_code: 0, content: [] };
+  const calls = [
+    ...numbers.map((one) => ({ ...program, id: `p${one}` })),
+    ...numbers.map((one) => ({ ...call, id: `c${one}`, caller: caller(one) })),
+    ...numbers.map((one) => ({ ...call, id: `d${one}` })),
+  ];
+  const results = ["c", "d"].flatMap((of) => numbers.map((one) => ({ type: "tool_result", tool_use_id: of + one })));
+  const ends = numbers.map((one) => ({ type: "code_execution_tool_result", tool_use_id: `p${one}`, content: ended }));
+  const said = (content: unknown) => ({ role: "assistant", content });
+  return [user("x"), said(calls), user(results), said(ends), user("y")];
+}
+
+function itemsOf(numbers: Numbers): readonly object[] {
+  const call = { type: "function_call", name: "f", arguments: "{}" };
+  const output = { type: "function_call_output", output: "" };
+  return [
+    user("x"),
+    ...numbers.map((one) => ({ type: "program", call_id: `p${one}`, code: "", fingerprint: "f" })),
+    ...numbers.map((one) => ({ ...call, call_id: `c${one}`, caller: { type: "program", caller_id: `p${one}` } })),
+    ...numbers.map((one) => ({ ...call, call_id: `d${one}` })),
+    ...["c", "d"].flatMap((of) => numbers.map((one) => ({ ...output, call_id: of + one }))),
+    ...numbers.map((one) => ({ type: "program_output", call_id: `p${one}`, result: "", status: "completed" })),
+    user("y"),
+  ];
+}
+
+test.each<[string, (numbers: Numbers) => readonly object[], (history: readonly object[]) => unknown]>([
+  ["calls, programs and answers of Anthropic's wire", messagesOf, readMessages],
+  ["items of OpenAI's wire", itemsOf, (items) => readItems(items, new Map(), false)],
+])(
+  "twice as many %s take twice as long to read, not four times",
+  (_, historyOf, read) => {
+    expectLinear((size) => {
+      const history = historyOf(Array.from({ length: size }, (_value, index) => index));
+      return () => read(history);
+    });
+  },
+  60_000,
+);

@@ -4,7 +4,7 @@ import type OpenAI from "openai";
 import { expect, test } from "vitest";
 import { chatWire } from "../../../models/openai/chat/wire.ts";
 import { type Served, serve, type WireStep } from "../../../models/wire.ts";
-import { openGateway, type OpenGateway } from "../gateways.ts";
+import { openGateway, type OpenGateway, PROGRAMS } from "../gateways.ts";
 
 /*
  * What the vendors document of hosted programs, request for request, with another base URL and another model: here one
@@ -36,7 +36,6 @@ const QUERY_DATABASE = {
   },
   allowed_callers: ["code_execution_20260120" as const],
 };
-const CODE_EXECUTION = { type: "code_execution_20260120" as const, name: "code_execution" as const };
 
 /** In the documents the echoed program is `...`, without a caller, and the rows end in `...` too. */
 test.each([
@@ -56,41 +55,29 @@ return rows.sort((a, b) => b.revenue - a.revenue).slice(0, 5).map((row) => row.c
   ];
   await hosting(script, async ({ anthropic }, served) => {
     const { messages } = anthropic();
-    const tools = [CODE_EXECUTION, QUERY_DATABASE];
+    const asked = { model: MODEL, max_tokens: 4096, tools: [PROGRAMS, QUERY_DATABASE] };
     const question = {
       role: "user" as const,
       content: "Query customer purchase history from the last quarter and identify our top 5 customers by revenue",
     };
-    const paused = await messages.create({ model: MODEL, max_tokens: 4096, messages: [question], tools });
+    const paused = await messages.create({ ...asked, messages: [question] });
     const [text, code, call] = paused.content as [
       Anthropic.TextBlock,
       Anthropic.ServerToolUseBlock,
       Anthropic.ToolUseBlock,
     ];
-    const done = await messages.create({
-      model: MODEL,
-      max_tokens: 4096,
-      container: paused.container?.id ?? "",
-      messages: [
-        question,
-        {
-          role: "assistant",
-          content: [
-            { type: "text", text: text.text },
-            { type: "server_tool_use", id: code.id, name: "code_execution", input: { code: "..." } },
-            { type: "tool_use", id: call.id, name: call.name, input: call.input, caller: call.caller },
-          ],
-        },
-        { role: "user", content: [{ type: "tool_result", tool_use_id: call.id, content: rows }] },
-      ],
-      tools,
-    });
+    const { id, name, input, caller } = call;
+    const content: Anthropic.ContentBlockParam[] = [
+      { type: "text", text: text.text },
+      { type: "server_tool_use", id: code.id, name: "code_execution", input: { code: "..." } },
+      { type: "tool_use", id, name, input, caller },
+    ];
+    const result = { type: "tool_result" as const, tool_use_id: id, content: rows };
+    const history = [question, { role: "assistant" as const, content }, { role: "user" as const, content: [result] }];
+    const done = await messages.create({ ...asked, container: paused.container?.id ?? "", messages: history });
+    const printed = { type: "code_execution_result", stdout: answer, stderr: "", return_code: 0 };
     expect(done.content).toMatchObject([
-      {
-        type: "code_execution_tool_result",
-        tool_use_id: code.id,
-        content: { type: "code_execution_result", stdout: answer, stderr: "", return_code: 0 },
-      },
+      { type: "code_execution_tool_result", tool_use_id: code.id, content: printed },
       { type: "text", text: "Those are the top customers." },
     ]);
     expect(done.stop_reason).toBe("end_turn");
@@ -143,13 +130,8 @@ return { sku, available_units: stock.available_units, requested_units: demand.re
     ];
     let previous: string | undefined;
     for (;;) {
-      const response = await client.responses.create({
-        model: MODEL,
-        store,
-        input,
-        tools,
-        ...(previous === undefined ? {} : { previous_response_id: previous }),
-      });
+      const body = { model: MODEL, store, input, tools, previous_response_id: previous };
+      const response = await client.responses.create(body);
       expect(response.status).toBe("completed");
       const calls = response.output.flatMap((item) => (item.type === "function_call" ? [item] : []));
       if (calls.length === 0) {
