@@ -31,12 +31,17 @@ export interface AiSdkCallOptions {
 }
 
 export function aiSdkTool<Input>(tool: LoopTool): AiSdkTool<Input> {
+  return Object.assign(declared<Input>(tool), {
+    execute: (input: Input, { abortSignal }: AiSdkCallOptions = {}) => running(tool, input, abortSignal),
+  });
+}
+
+function declared<Input>(tool: Pick<LoopTool, "description" | "schema">) {
   return {
     get description() {
       return tool.description;
     },
     inputSchema: jsonSchema<Input>(tool.schema),
-    execute: (input, { abortSignal } = {}) => running(tool, input, abortSignal),
   };
 }
 
@@ -72,19 +77,16 @@ export function aiSdkPausingTools(program: LoopTool, pausing: PausingTools, tool
       const question = await pausing.question(callOf(input, options), goingOf(options));
       return question === undefined ? "not-applicable" : { type: "user-approval", reason: question };
     };
-    return {
-      get description() {
-        return about.description;
-      },
-      inputSchema: jsonSchema<Input>(about.schema),
+    return Object.assign(declared<Input>(about), {
       approval,
-      needsApproval: async (input, options) => (await approval(input, options)) !== "not-applicable",
-      execute: (input, options = {}) => {
+      needsApproval: async (input: Input, options: AiSdkCallOptions) =>
+        (await approval(input, options)) !== "not-applicable",
+      execute: (input: Input, options: AiSdkCallOptions = {}) => {
         const call = callOf(input, options);
         const run = (_: unknown, work: RunOptions) => pausing.run(call, goingOf(options, work), call.isApproved);
         return running({ run }, input, options.abortSignal);
       },
-    };
+    });
   };
   return {
     run_program: toolOf<{ readonly code: string }>(program),

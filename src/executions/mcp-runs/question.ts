@@ -2,7 +2,7 @@ import type { ApprovalAnswer, ApprovalDecision, ApprovalRequest } from "../../ga
 import { callAbout } from "../output/call-about.ts";
 import { countOf, fieldOf, insetText } from "../../base/index.ts";
 import { shownInput } from "../output/input-text.ts";
-import type { Elicitation } from "./asking.ts";
+import type { Elicitation } from "./request.ts";
 
 /** Further calls that one answer allows at most. */
 const MOST_MORE = 1_000_000;

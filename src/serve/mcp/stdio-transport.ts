@@ -180,34 +180,26 @@ export class StdioTransport implements Transport {
   }
 }
 
-interface AnswerTurn {
-  readonly id: unknown;
-  readonly release: Release;
-}
-
 /** Turns of answers, each of which ends when its answer has been sent, or its request is cancelled. */
 class AnswerTurns {
   readonly #places = new Places({ atOnce: 1 });
-  #current: AnswerTurn | undefined;
+  /** Ends the turn of the request with this id. */
+  #current: { readonly id: unknown; readonly end: Release } | undefined;
 
   async take({ id, signal }: AnsweredRequest): Promise<void> {
     const release = await this.#places.take("", signal);
     if (!release) return;
-    const current = { id, release };
-    this.#current = current;
-    signal.addEventListener("abort", () => this.#end(current), { once: true });
-    if (signal.aborted) this.#end(current);
+    const end = () => {
+      if (this.#current?.end === end) this.#current = undefined;
+      release();
+    };
+    this.#current = { id, end };
+    signal.addEventListener("abort", end, { once: true });
+    if (signal.aborted) end();
   }
 
   sent(id: unknown): void {
-    const current = this.#current;
-    if (current && current.id === id) this.#end(current);
-  }
-
-  #end(turn: AnswerTurn): void {
-    if (this.#current !== turn) return;
-    this.#current = undefined;
-    turn.release();
+    if (this.#current && this.#current.id === id) this.#current.end();
   }
 }
 

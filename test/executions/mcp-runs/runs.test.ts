@@ -1,6 +1,5 @@
 import { beforeEach, expect, test } from "vitest";
-import type { Elicitation } from "../../../src/executions/mcp-runs/asking.ts";
-import type { McpRequest } from "../../../src/executions/mcp-runs/request.ts";
+import type { Elicitation, McpRequest } from "../../../src/executions/mcp-runs/request.ts";
 import { textResult } from "../../../src/executions/mcp-runs/result.ts";
 import type { RunWork } from "../../../src/executions/mcp-runs/run.ts";
 import { type McpCall, McpRuns } from "../../../src/executions/mcp-runs/runs.ts";

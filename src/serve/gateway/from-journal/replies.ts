@@ -18,7 +18,7 @@ import { NO_ITEMS, readRecords } from "../../../journal/reading/index.ts";
 import type { Journal } from "../../../journal/journal.ts";
 import type { CallRecord, JournalRecord, ResultRecord } from "../../../journal/record.ts";
 import { type ModelCall, type ModelUsage, NO_USAGE, sumOfUsage } from "../../../models/model.ts";
-import type { ProgramBytes } from "../surface/surface.ts";
+import type { ProgramBytes, ProgramEnded } from "../surface/surface.ts";
 import { dueAt } from "../../../gate/approve/call-waits.ts";
 import { type AskedCalls, markOf, readProgramCalls } from "./program-calls.ts";
 
@@ -31,21 +31,16 @@ export interface CallPlace {
 
 export type ToldPart =
   | { readonly type: "text" | "reasoning"; readonly turn: number; readonly text: string }
-  | {
-      readonly type: "call";
-      readonly place: CallPlace;
-      readonly tool: string;
-      /** Undefined if it was redacted, and no driver here has it. */
-      readonly inputText: string | undefined;
-    }
-  | { readonly type: "program"; readonly place: CallPlace; readonly source: string }
-  | {
-      readonly type: "program_ended";
-      readonly place: CallPlace;
-      readonly text: string;
-      readonly isError: boolean;
-      readonly isLate: boolean;
-    };
+  | ({ readonly place: CallPlace } & (
+      | {
+          readonly type: "call";
+          readonly tool: string;
+          /** Undefined if it was redacted, and no driver here has it. */
+          readonly inputText: string | undefined;
+        }
+      | { readonly type: "program"; readonly source: string }
+      | ProgramEnded
+    ));
 
 /** A call that the client answers. */
 export interface ClientCall {
@@ -95,23 +90,17 @@ export function turnsUntil({ state, all }: Replies, reply: number): number {
   return Math.max(copiedTurns(state), ...told.map((part) => ("place" in part ? part.place.turn : part.turn) + 1));
 }
 
-/** What the records between two turns say, by the number of the turn before them. */
+/** What the records between two turns say, by the number of the turn before them and the call. */
 class TurnLog {
-  readonly calls = new Map<number, Map<string, CallRecord>>();
-  readonly results = new Map<number, Map<string, ResultRecord>>();
+  readonly calls = new Map<string, CallRecord>();
+  readonly results = new Map<string, ResultRecord>();
   readonly rests = new Map<number, string | undefined>();
 
   take(record: JournalRecord, turn: number): void {
-    if (record.type === "call" && record.decision === "client") mapIn(this.calls, turn).set(record.call, record);
-    if (record.type === "result") mapIn(this.results, turn).set(record.call, record);
+    if (record.type === "call" && record.decision === "client") this.calls.set(`${turn} ${record.call}`, record);
+    if (record.type === "result") this.results.set(`${turn} ${record.call}`, record);
     if (record.type === "rest") this.rests.set(turn, record.ending);
   }
-}
-
-function mapIn<Value>(all: Map<number, Map<string, Value>>, turn: number): Map<string, Value> {
-  const one = all.get(turn) ?? new Map<string, Value>();
-  all.set(turn, one);
-  return one;
 }
 
 async function toldIn(journal: Journal, state: KnownState, log: TurnLog): Promise<readonly Reply[]> {
@@ -166,9 +155,9 @@ const NOT_ASKED: AskedCalls = { calls: [], rounds: 0, bytesIn: [], isLeft: false
 /** What a call asks the client for: itself, or the calls of its program. */
 async function askedBy(journal: Journal, { header }: KnownState, { made, log, turn }: MadeCall): Promise<AskedCalls> {
   if (made.type === "tool_call") {
-    const record = log.calls.get(turn)?.get(made.id);
+    const record = log.calls.get(`${turn} ${made.id}`);
     if (!record) return NOT_ASKED;
-    const result = log.results.get(turn)?.get(made.id);
+    const result = log.results.get(`${turn} ${made.id}`);
     const answer = result && markOf(result);
     const { id, tool } = made;
     const inputText = record.input ?? made.inputText;

@@ -90,36 +90,28 @@ export interface Asked extends AskedTools, Omit<AskedHistory, "instructions" | "
 }
 
 /** One piece of an answer, in its order. Ids are those that the client sees. */
-export type ReplyPart =
-  /** A text, or a summary of the reasoning. */
-  | { readonly type: "text" | "reasoning"; readonly key: string; readonly id: string; readonly text: string }
+export type ReplyPart = { readonly key: string; readonly id: string } & (
+  | { readonly type: "text" | "reasoning"; readonly text: string }
   | {
       readonly type: "call";
-      readonly key: string;
-      readonly id: string;
       readonly tool: string;
       readonly namespace?: string | undefined;
       readonly inputText: string;
       /** Id of the program that calls. */
       readonly program?: string | undefined;
     }
-  | {
-      readonly type: "program";
-      readonly key: string;
-      readonly id: string;
-      readonly source: string;
-      /** What names the state that the server keeps for it. */
-      readonly state: string;
-    }
-  | {
-      readonly type: "program_ended";
-      readonly key: string;
-      readonly id: string;
-      readonly text: string;
-      readonly isError: boolean;
-      /** Whether a limit of time stopped it. */
-      readonly isLate: boolean;
-    };
+  /** `state` names what the server keeps for it. */
+  | { readonly type: "program"; readonly source: string; readonly state: string }
+  | ProgramEnded
+);
+
+export interface ProgramEnded {
+  readonly type: "program_ended";
+  readonly text: string;
+  readonly isError: boolean;
+  /** Whether a limit of time stopped it. */
+  readonly isLate: boolean;
+}
 
 /** A part that clients are sent while the model writes it. */
 export type SpokenPart = Extract<ReplyPart, { readonly type: "text" | "reasoning" }>;
