@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { z } from "zod";
 import type { Runtime } from "../../../src/index.ts";
 import { settableClock } from "../../support/clock.ts";
-import { AT_ONCE, decisionsOf, journalOf, openRefunds, THREE } from "./rules.ts";
+import { AT_ONCE, decisionsOf, expectSame, journalOf, openRefunds, THREE } from "./rules.ts";
 
 const usage = {
   inputTokens: { total: 1, noCache: 1, cacheRead: 0, cacheWrite: 0 },
@@ -209,32 +209,21 @@ test.each<[string, unknown, Answer, paid: number[], asked: number, reads: RegExp
   ["user-approval, denied", { refund: "user-approval" }, no, [], 1, /denied: no/],
   ["a function of the input", { refund: () => ({ type: "denied", reason: "too much" }) }, no, [], 0, /too much/],
   ["one function for all", ask, () => true, [1], 1, /paid 1/],
-])(
-  "%s means the same for a call of the model and for one of its program",
-  async (_, toolApproval, answer, paid, asked, reads) => {
-    const code = `try { return await tools.refund({ n: 1 }); } catch (error) { return error.message; }`;
-    await using one = await openRefunds();
-    const { of, first } = await nested(one.runtime, toolApproval, code);
-    const ofProgram = await converse(of, first, answer);
-    await using other = await openRefunds();
-    const refund = tool({
-      inputSchema: z.object({ n: z.number() }),
-      execute: async (input) => {
-        const called = await other.runtime.call({ tool: "refund", input, caller: "direct" });
-        return called.ok && "value" in called ? called.value : "no value";
-      },
-    });
-    const call = { toolName: "refund", input: { n: 1 } };
-    const direct = await converse(() => ({ tools: { refund }, toolApproval }), call, answer);
-    for (const [done, seen] of [
-      [one.paid, ofProgram],
-      [other.paid, direct],
-    ] as const) {
-      expect([done, seen.asked.length]).toEqual([paid, asked]);
-      expect(String(seen.results.at(-1))).toMatch(reads);
-    }
-  },
-);
+])("%s means the same for a call of the model and for one of its program", (_, toolApproval, answer, ...expected) => {
+  const ofProgram = async (runtime: Runtime, code: string) => {
+    const { of, first } = await nested(runtime, toolApproval, code);
+    return converse(of, first, answer);
+  };
+  return expectSame(
+    ofProgram,
+    (call) => {
+      const refund = tool({ inputSchema: z.object({ n: z.number() }), execute: (input) => call(input) });
+      const first = { toolName: "refund", input: { n: 1 } };
+      return converse(() => ({ tools: { refund }, toolApproval }), first, answer);
+    },
+    expected,
+  );
+});
 
 test("`approved` of toolApproval answers the tool's own rule, in its name; it does not loosen the runtime's policy", async () => {
   const { runtime, paid } = await openRefunds({

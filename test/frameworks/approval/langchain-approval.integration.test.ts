@@ -8,7 +8,7 @@ import { createRuntime, type Runtime } from "../../../src/index.ts";
 import { createMemorySandbox } from "../../../src/runtime/testing.ts";
 import { makeTool } from "../../gate/open-session.ts";
 import { copyOf } from "../../support/journal-with.ts";
-import { AT_ONCE, decisionsOf, journalOf, openRefunds, THREE } from "./rules.ts";
+import { AT_ONCE, decisionsOf, expectSame, journalOf, openRefunds, THREE } from "./rules.ts";
 
 interface Asked {
   readonly type: string;
@@ -119,36 +119,28 @@ test("answers other than { allow: true } deny, and the program reads the note", 
   expect(seen[2]).toContain('Reason given: "not this one"');
 });
 
-test.each([
+test.each<[boolean, paid: number[], reads: RegExp]>([
   [true, [1], /paid 1/],
   [false, [], /denied/],
 ])(
   "an interrupt that is answered %s means the same for a call of the model and for one of its program",
-  async (answer, paid, reads) => {
-    const code = `try { return await tools.refund({ n: 1 }); } catch (error) { return error.message; }`;
-    const one = await openRefunds({ approval: "always" });
-    await using _ = one.runtime;
+  (answer, paid, reads) => {
+    const textsOf = async (driven: ReturnType<typeof drive>) => ({ ...(await driven), results: [(await driven).text] });
     const answered = (asked: Asked) => named(asked, { allow: answer });
-    const ofProgram = await drive(nested(one.runtime), "run_program", { code }, answered);
-    await using other = await openRefunds({ approval: "always" });
-    const refund = tool(
-      async (input: { n: number }) => {
-        const isAllowed = interrupt("refund?") === true;
-        const approve = () => isAllowed;
-        const called = await other.runtime.call({ tool: "refund", input, caller: "direct", approve });
-        return called.ok && "value" in called ? String(called.value) : "message" in called ? called.message : "";
+    return expectSame(
+      (runtime, code) => textsOf(drive(nested(runtime), "run_program", { code }, answered)),
+      (call) => {
+        const fields = { name: "refund", description: "Refunds", schema: z.object({ n: z.number() }) };
+        const refund = tool((input) => {
+          const isAllowed = interrupt("refund?") === true;
+          return call(input, { approve: () => isAllowed });
+        }, fields);
+        const toolOf = () => refund;
+        return textsOf(drive(toolOf, "refund", { n: 1 }, () => answer));
       },
-      { name: "refund", description: "Refunds", schema: z.object({ n: z.number() }) },
+      [paid, 1, reads],
+      { approval: "always" },
     );
-    const toolOf = () => refund;
-    const direct = await drive(toolOf, "refund", { n: 1 }, () => answer);
-    for (const [done, seen] of [
-      [other.paid, direct],
-      [one.paid, ofProgram],
-    ] as const) {
-      expect([done, seen.asked.length]).toEqual([paid, 1]);
-      expect(seen.text).toMatch(reads);
-    }
   },
 );
 

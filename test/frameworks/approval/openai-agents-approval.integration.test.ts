@@ -11,7 +11,7 @@ import {
 import { expect, test } from "vitest";
 import { z } from "zod";
 import type { AsToolOptions, Runtime } from "../../../src/index.ts";
-import { AT_ONCE, decisionsOf, journalOf, openRefunds, THREE } from "./rules.ts";
+import { AT_ONCE, decisionsOf, expectSame, journalOf, openRefunds, THREE } from "./rules.ts";
 
 /** A model that makes one call first, then goes on with programs that wait, and ends by the text of the last result. */
 function modelOf(name: string, input: unknown) {
@@ -131,33 +131,18 @@ test.each<[string, object, n: number, isApproved: boolean, paid: number[], asked
   ["needsApproval of the input", { needsApproval: large }, 9, true, [9], 1, /paid 9/],
   ["a guardrail that rejects", { inputGuardrails: [rejects] }, 9, true, [], 0, /Larger than 5\./],
   ["a guardrail that lets it pass", { inputGuardrails: [rejects] }, 1, true, [1], 0, /paid 1/],
-])(
-  "%s means the same for a call of the model and for one of its program",
-  async (_, rule, n, yes, paid, asked, reads) => {
-    const code = `try { return await tools.refund({ n: ${n} }); } catch (error) { return error.message; }`;
-    await using one = await openRefunds();
-    const ofProgram = await run(toolsOf(one.runtime, rule as AsToolOptions), "run_program", { code }, () => yes);
-    await using other = await openRefunds();
-    const refund = tool({
-      name: "refund",
-      description: "Refunds",
-      parameters: z.object({ n: z.number() }),
-      ...(rule as object),
-      execute: async (input) => {
-        const called = await other.runtime.call({ tool: "refund", input, caller: "direct" });
-        return called.ok && "value" in called ? String(called.value) : "no value";
-      },
-    });
-    const only = () => [refund];
-    const direct = await run(only, "refund", { n }, () => yes);
-    for (const [done, seen] of [
-      [one.paid, ofProgram],
-      [other.paid, direct],
-    ] as const) {
-      expect([done, seen.asked.length]).toEqual([paid, asked]);
-      expect(seen.results.at(-1)).toMatch(reads);
-    }
-  },
+])("%s means the same for a call of the model and for one of its program", (_, rule, n, yes, ...expected) =>
+  expectSame(
+    (runtime, code) => run(toolsOf(runtime, rule as AsToolOptions), "run_program", { code }, () => yes),
+    (call) => {
+      const about = { name: "refund", description: "Refunds", parameters: z.object({ n: z.number() }) };
+      const refund = tool({ ...about, ...(rule as object), execute: (input) => call(input) });
+      const only = () => [refund];
+      return run(only, "refund", { n }, () => yes);
+    },
+    expected,
+    { n },
+  ),
 );
 
 test("a guardrail that ends the run ends it for a call of a program too, and the call is denied", async () => {

@@ -1,4 +1,5 @@
-import { createRuntime, type Runtime, type RuntimeOptions } from "../../../src/index.ts";
+import { expect } from "vitest";
+import { type CallOptions, createRuntime, type Runtime, type RuntimeOptions } from "../../../src/index.ts";
 import { createMemoryJournal } from "../../../src/journal/index.ts";
 import { createMemorySandbox } from "../../../src/runtime/testing.ts";
 import { makeTool } from "../../gate/open-session.ts";
@@ -38,6 +39,41 @@ export async function openRefunds(
   });
   const runtime = await createRuntime({ tools: [refund], sandbox: createMemorySandbox(), ...more });
   return { runtime, paid, [Symbol.asyncDispose]: () => runtime[Symbol.asyncDispose]() };
+}
+
+interface Seen {
+  readonly asked: readonly unknown[];
+  readonly results: readonly unknown[];
+}
+
+type Call = (input: unknown, more?: Partial<CallOptions>) => Promise<string>;
+
+/**
+ * Holds that a rule means the same for a call of a program and for one of the model, whose tool calls `refund`: what was
+ * paid, how many people were asked, and what was read.
+ */
+export async function expectSame(
+  ofProgram: (runtime: Runtime, code: string) => Promise<Seen>,
+  ofModel: (call: Call) => Promise<Seen>,
+  [paid, asked, reads]: readonly [paid: number[], asked: number, reads: RegExp],
+  { n = 1, approval = "never" }: { readonly n?: number; readonly approval?: "always" | "never" } = {},
+): Promise<void> {
+  await using one = await openRefunds({ approval });
+  const code = `try { return await tools.refund({ n: ${n} }); } catch (error) { return error.message; }`;
+  const nested = await ofProgram(one.runtime, code);
+  await using other = await openRefunds({ approval });
+  const call: Call = async (input, more) => {
+    const called = await other.runtime.call({ tool: "refund", input, caller: "direct", ...more });
+    return called.ok && "value" in called ? String(called.value) : "message" in called ? called.message : "";
+  };
+  const direct = await ofModel(call);
+  for (const [done, seen] of [
+    [one.paid, nested],
+    [other.paid, direct],
+  ] as const) {
+    expect([done, seen.asked.length]).toEqual([paid, asked]);
+    expect(String(seen.results.at(-1))).toMatch(reads);
+  }
 }
 
 /** What the journal holds of decisions about calls, over all executions: who decided, and how. */

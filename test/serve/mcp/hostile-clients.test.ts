@@ -7,6 +7,7 @@ import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { CLIENTS } from "./clients.ts";
 import { type OpenDoor, openHttpDoor } from "./doors.ts";
+import { initialize } from "./http/messages.ts";
 
 const ANN = "key-of-ann-0123456789";
 const BOB = "key-of-bob-0123456789";
@@ -76,6 +77,9 @@ const ENVELOPE = {
   "io.modelcontextprotocol/clientInfo": { name: "raw", version: "1" },
 };
 
+const begin = (capabilities: object = {}) =>
+  JSON.stringify({ jsonrpc: "2.0", id: 1, ...initialize("2025-11-25", capabilities) });
+
 let id = 0;
 
 interface CallAnswer {
@@ -138,25 +142,15 @@ describe("a body", () => {
 });
 
 describe("the memory that a client can take is bounded", () => {
-  const initialize = (padding: number) => ({
-    jsonrpc: "2.0",
-    id: 1,
-    method: "initialize",
-    params: {
-      protocolVersion: "2025-11-25",
-      capabilities: { experimental: { padding: { text: "x".repeat(padding) } } },
-      clientInfo: { name: "raw", version: "1" },
-    },
-  });
-
   test("by a session, which keeps what the client says of itself", async () => {
-    expect((await post(JSON.stringify(initialize(1000)))).status).toBe(200);
-    expect((await post(JSON.stringify(initialize(65 * 1024)))).status).toBe(413);
+    const padded = (length: number) => ({ experimental: { padding: { text: "x".repeat(length) } } });
+    expect((await post(begin(padded(1000)))).status).toBe(200);
+    expect((await post(begin(padded(65 * 1024)))).status).toBe(413);
   });
 
   test("by a batch, of which a key's rate would count one request", async () => {
     const list = { jsonrpc: "2.0", id: 1, method: "tools/list" };
-    const { headers } = await post(JSON.stringify(initialize(0)));
+    const { headers } = await post(begin());
     const session = { "mcp-session-id": String(headers["mcp-session-id"]), "mcp-protocol-version": "2025-03-26" };
     for (const more of [{}, session]) expect((await post(JSON.stringify([list, list]), more)).status).toBe(400);
   });
@@ -234,13 +228,7 @@ describe("two principals", () => {
   });
 
   test("do not share a session", async () => {
-    const initialize = {
-      jsonrpc: "2.0",
-      id: 1,
-      method: "initialize",
-      params: { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "raw", version: "1" } },
-    };
-    const { headers } = await post(JSON.stringify(initialize));
+    const { headers } = await post(begin());
     const session = String(headers["mcp-session-id"]);
     const list = '{"jsonrpc":"2.0","id":2,"method":"tools/list"}';
     const own = { "mcp-session-id": session, "mcp-protocol-version": "2025-11-25" };

@@ -3,12 +3,10 @@ import { once } from "node:events";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
+import { initialize } from "./http/messages.ts";
 import { rawServer } from "../../sources/mcp/servers.ts";
 
-export const INITIALIZE = {
-  method: "initialize",
-  params: { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "raw", version: "1" } },
-};
+export const INITIALIZE = initialize();
 
 /** A call of `run_program`. */
 export const programCall = (code: string) => ({

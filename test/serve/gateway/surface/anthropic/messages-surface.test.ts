@@ -5,9 +5,7 @@
  * src/serve/gateway/surface/anthropic/read-request.ts
  */
 import { expect, test } from "vitest";
-import { readMessage } from "../../../../../src/models/anthropic/reply.ts";
 import { messagesSurface } from "../../../../../src/serve/gateway/surface/anthropic/messages-surface.ts";
-import type { ReplyPart } from "../../../../../src/serve/gateway/surface/surface.ts";
 import { surfaceTests } from "../surface.suite.ts";
 
 const HEADERS = new Headers({ "anthropic-version": "2023-06-01" });
@@ -117,40 +115,3 @@ const MAY_BE = {
 };
 
 surfaceTests(messagesSurface, BODY, MAY_BE, HEADERS);
-
-test("what is written whole is what the adapter puts together from the events", () => {
-  const parts: ReplyPart[] = [
-    { type: "text", key: "a", id: "text_1", text: "One, two, three." },
-    { type: "program", key: "b", id: "srvtoolu_1", source: "return 1", state: "container_1" },
-    { type: "call", key: "c", id: "toolu_1", tool: "f", inputText: '{"a":[1]}', program: "srvtoolu_1" },
-    { type: "program_ended", key: "d", id: "srvtoolu_1", text: "failed", isError: true, isLate: false },
-    { type: "call", key: "e", id: "toolu_2", tool: "f", inputText: "{}" },
-  ];
-  const facts = {
-    id: "msg_1",
-    model: "m",
-    echo: {},
-    at: 0,
-    state: { id: "container_1", expiresAt: 0 },
-    usage: { inputTokens: 10, outputTokens: 2, cachedInputTokens: 4 },
-    programs: { calls: 1, bytesIn: 2, bytesOut: 3 },
-  };
-  const message = messagesSurface.reply(parts, { type: "called" }, facts);
-  expect(readMessage(message)).toMatchObject({
-    text: "One, two, three.",
-    stopReason: "tool_use",
-    container: { id: "container_1" },
-    usage: { inputTokens: 10, outputTokens: 2, cachedInputTokens: 4 },
-  });
-  const [first, ...rest] = parts;
-  const writer = messagesSurface.writer(facts, (key) => ({ type: "text", key, id: key, text: "" }));
-  const text =
-    writer.begin() +
-    writer.piece("One, ", "a") +
-    (first ? writer.part(first, "two, three.") : "") +
-    rest.map((part) => writer.part(part)).join("") +
-    (writer.end({ type: "called" }, facts) as string);
-  const events = text.trim().split("\n\n");
-  for (const event of events) expect(event).toMatch(/^event: \w+\ndata: \{.*\}$/);
-  expect(events.filter((event) => event.startsWith("event: content_block_start"))).toHaveLength(parts.length);
-});
