@@ -19,64 +19,77 @@ type ReadFields<Rules> = {
   readonly [Name in keyof Rules]?: Rules[Name] extends FieldRule<infer Value> ? Value : never;
 };
 
-export function rule<Value>(expected: string, fits: (value: unknown) => boolean): FieldRule<Value> {
+function rule<Value>(expected: string, fits: (value: unknown) => boolean): FieldRule<Value> {
   return { why: `expected ${expected}`, fits };
 }
 
-export function required<Value>(one: FieldRule<Value>): FieldRule<Value> {
-  return { ...one, isRequired: true };
-}
+const EFFORTS = { minimal: "low", low: "low", medium: "medium", high: "high", xhigh: "high", max: "high" } as const;
 
-export const TEXT = rule<string>("a string", (value) => typeof value === "string");
-export const NAME = rule<string>(
-  "a string of 1 to 256 characters",
-  (value) => typeof value === "string" && value !== "" && value.length <= 256,
-);
-export const FLAG = rule<boolean>("a boolean", (value) => typeof value === "boolean");
-export const OBJECT = rule<Fields>("an object", isFields);
-export const LIST = rule<readonly unknown[]>("an array", Array.isArray);
-export const COUNT = rule<number>(
-  "a whole number above 0",
-  (value) => Number.isSafeInteger(value) && Number(value) > 0,
-);
-export const CHOICE = rule<unknown>("a choice", () => true);
-/** Of the user, an empty list is refused with its message. */
-export const CONTENT = rule<string | readonly Fields[]>(
-  "a string or a list of parts",
-  (value) => typeof value === "string" || (Array.isArray(value) && value.every(isFields)),
-);
-export const SCHEMA = rule<Fields>(
-  'a JSON Schema of `type: "object"`',
-  (value) => isFields(value) && value.type === "object",
-);
-/** Fields that change nothing here: what a provider keeps, charges, counts or shows. */
-export const IGNORED = rule<unknown>("", () => true);
+const oneOf = (names: string) =>
+  rule<string>(`one of ${names.replaceAll(" ", ", ")}`, (value) => names.split(" ").some((name) => name === value));
+
+const isText = (value: unknown) => typeof value === "string";
+
 /** Fields that the provider has, and this server does not offer. */
-export const NOT_OFFERED: FieldRule = {
+const notOffered: FieldRule = {
   why: "this server does not offer it",
   code: "unsupported_parameter",
   fits: (value) => Array.isArray(value) && value.length === 0,
 };
 
-export const named = (most: number) =>
-  rule<string>(
-    `a string that matches '^[a-zA-Z0-9_-]{1,${most}}$'`,
-    (value) => typeof value === "string" && value.length <= most && /^[A-Za-z0-9_-]+$/.test(value),
-  );
-
-export const upTo = (most: number) =>
-  rule<number>(`a number from 0 to ${most}`, (value) => typeof value === "number" && value >= 0 && value <= most);
-
-export const oneOf = (names: string) =>
-  rule<string>(`one of ${names.replaceAll(" ", ", ")}`, (value) => names.split(" ").some((name) => name === value));
-
-/** A field in place of which the provider's own default may stand. */
-export const only = (value: unknown): FieldRule => ({ ...NOT_OFFERED, fits: (one) => one === value });
-
-/** One rule for several fields. */
-export function all(one: FieldRule, names: string): FieldRules {
-  return Object.fromEntries(names.split(" ").map((name) => [name, one]));
-}
+/** How the fields of requests have to be. */
+export const field = {
+  rule,
+  oneOf,
+  notOffered,
+  /** Fields that change nothing here: what a provider keeps, charges, counts or shows. */
+  ignored: rule<unknown>("", () => true),
+  choice: rule<unknown>("a choice", () => true),
+  text: rule<string>("a string", isText),
+  name: rule<string>(
+    "a string of 1 to 256 characters",
+    (value) => typeof value === "string" && value !== "" && value.length <= 256,
+  ),
+  flag: rule<boolean>("a boolean", (value) => typeof value === "boolean"),
+  object: rule<Fields>("an object", isFields),
+  list: rule<readonly unknown[]>("an array", Array.isArray),
+  count: rule<number>("a whole number above 0", (value) => Number.isSafeInteger(value) && Number(value) > 0),
+  /** Of the user, an empty list is refused with its message. */
+  content: rule<string | readonly Fields[]>(
+    "a string or a list of parts",
+    (value) => isText(value) || (Array.isArray(value) && value.every(isFields)),
+  ),
+  schema: rule<Fields>('a JSON Schema of `type: "object"`', (value) => isFields(value) && value.type === "object"),
+  effort: oneOf(`none ${Object.keys(EFFORTS).join(" ")}`),
+  /** The form of an answer: any text, or JSON by a schema. */
+  format: rule<Fields>(
+    "{ type: 'json_schema', schema }",
+    (value) =>
+      isFields(value) &&
+      (value.type === "json_schema" ? isFields(value.schema) : value.type === "text" && value.schema === undefined),
+  ),
+  named: (most: number) =>
+    rule<string>(
+      `a string that matches '^[a-zA-Z0-9_-]{1,${most}}$'`,
+      (value) => typeof value === "string" && value.length <= most && /^[A-Za-z0-9_-]+$/.test(value),
+    ),
+  upTo: (most: number) =>
+    rule<number>(`a number from 0 to ${most}`, (value) => typeof value === "number" && value >= 0 && value <= most),
+  /** The callers of a tool: this loop itself, or programs by the name that the provider has for them. */
+  callers: (program: string, isProgram: (caller: string) => boolean) =>
+    rule<readonly string[]>(
+      `a list of 'direct' and '${program}'`,
+      (value) =>
+        Array.isArray(value) &&
+        value.length > 0 &&
+        value.every((one) => typeof one === "string" && (one === "direct" || isProgram(one))),
+    ),
+  /** A field in place of which the provider's own default may stand. */
+  only: (value: unknown): FieldRule => ({ ...notOffered, fits: (one) => one === value }),
+  required: <Value>(one: FieldRule<Value>): FieldRule<Value> => ({ ...one, isRequired: true }),
+  /** One rule for several fields. */
+  all: (one: FieldRule, names: string): FieldRules => Object.fromEntries(names.split(" ").map((name) => [name, one])),
+};
 
 /** Throws `RefusedAsk` for a body with fields that no rule names: passed over, they would give an answer to another question. */
 export function refuseUnknown(body: unknown, rules: FieldRules): void {
@@ -97,21 +110,10 @@ export function readFields<Rules extends FieldRules>(value: unknown, rules: Rule
   return Object.fromEntries(read) as ReadFields<Rules>;
 }
 
-const EFFORTS = { minimal: "low", low: "low", medium: "medium", high: "high", xhigh: "high", max: "high" } as const;
-export const EFFORT = oneOf(`none ${Object.keys(EFFORTS).join(" ")}`);
-
 export function reasoningOf(effort: string | undefined, summary: boolean): Reasoning | undefined {
   if (effort === "none" || (effort === undefined && !summary)) return undefined;
   return given({ effort: EFFORTS[effort as keyof typeof EFFORTS], summary: summary || undefined });
 }
-
-/** The form of an answer: any text, or JSON by a schema. */
-export const FORMAT = rule<Fields>(
-  "{ type: 'json_schema', schema }",
-  (value) =>
-    isFields(value) &&
-    (value.type === "json_schema" ? isFields(value.schema) : value.type === "text" && value.schema === undefined),
-);
 
 export function answerSchema(format: Fields | undefined): ModelSettings["answer"] {
   return format?.schema as ModelSettings["answer"];
@@ -158,16 +160,6 @@ export function readTools(given: readonly unknown[], form: ToolForm): AskedTools
   }
   return { tools, programs: has.programs };
 }
-
-/** The callers of a tool: this loop itself, or programs by the name that the provider has for them. */
-export const callersRule = (program: string, isProgram: (caller: string) => boolean) =>
-  rule<readonly string[]>(
-    `a list of 'direct' and '${program}'`,
-    (value) =>
-      Array.isArray(value) &&
-      value.length > 0 &&
-      value.every((one) => typeof one === "string" && (one === "direct" || isProgram(one))),
-  );
 
 export function callersOf(callers: readonly string[] = ["direct"]): readonly Caller[] {
   return [...new Set(callers.map((one): Caller => (one === "direct" ? one : "programmatic")))];

@@ -2,7 +2,7 @@ import { describe, type Fields, given, listOf, textOf } from "../../../../base/i
 import { callerOf, CODE_EXECUTION_NAME, outputOf } from "../../../../models/anthropic/reply.ts";
 import type { ContentPart, MessagePart } from "../../../../models/model.ts";
 import { HistoryReader } from "../history-reader.ts";
-import { answerOf, blocksOf, CONTENT, NAME, OBJECT, oneOf, readFields, required, TEXT } from "../request-fields.ts";
+import { answerOf, blocksOf, field, readFields } from "../request-fields.ts";
 import { type AskedHistory, refused } from "../surface.ts";
 
 /** Reads messages into turns of the model. Throws `RefusedAsk` for what the provider would refuse. */
@@ -13,7 +13,7 @@ export function readMessages(messages: readonly unknown[]): AskedHistory {
   return history.end();
 }
 
-const MESSAGE = { role: required(oneOf("user assistant system")), content: required(CONTENT) };
+const MESSAGE = { role: field.required(field.oneOf("user assistant system")), content: field.required(field.content) };
 
 function readMessage(history: HistoryReader, message: unknown, place: string): void {
   const { role, content } = readFields(message, MESSAGE, place);
@@ -69,7 +69,7 @@ function notOffered({ type }: Fields, place: string): never {
   throw refused(place, `this server does not offer ${describe(type)} here`);
 }
 
-const CALL = { id: required(NAME), name: required(NAME), input: OBJECT };
+const CALL = { id: field.required(field.name), name: field.required(field.name), input: field.object };
 
 function readCall(history: HistoryReader, block: Fields, place: string): void {
   const { id = "", name: tool = "", input = {} } = readFields(block, CALL, place);
@@ -82,7 +82,7 @@ function readCall(history: HistoryReader, block: Fields, place: string): void {
 function readContent(block: Fields, place: string): MessagePart {
   switch (block.type) {
     case "text":
-      return { type: "text", text: readFields(block, { text: required(TEXT) }, place).text ?? "" };
+      return { type: "text", text: readFields(block, { text: field.required(field.text) }, place).text ?? "" };
     case "image":
       return readSource(block, "image", place);
     case "document":
@@ -98,7 +98,7 @@ function readContent(block: Fields, place: string): MessagePart {
   }
 }
 
-const SOURCE = { "source.type": required(oneOf("base64 text url")) };
+const SOURCE = { "source.type": field.required(field.oneOf("base64 text url")) };
 
 function readSource(block: Fields, type: "image" | "file", place: string): ContentPart {
   readFields(block, SOURCE, place);
@@ -115,7 +115,7 @@ function readSource(block: Fields, type: "image" | "file", place: string): Conte
 
 /** The content of a `tool_result`. */
 function readResult(block: Fields, place: string) {
-  const { content } = readFields(block, { content: CONTENT }, place);
+  const { content } = readFields(block, { content: field.content }, place);
   const parts = blocksOf(content).map((one, index) => readContent(one, `${place}.content.${index}`));
   return answerOf(parts, block.is_error === true);
 }

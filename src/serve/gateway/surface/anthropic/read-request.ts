@@ -3,72 +3,54 @@ import { CODE_EXECUTION_NAME, CODE_EXECUTION_TYPE, isCodeExecution } from "../..
 import type { ModelSettings, ToolChoice } from "../../../../models/model.ts";
 import { RUN_PROGRAM } from "../../../../tools/tool-name.ts";
 import {
-  all,
   answerSchema,
   callersOf,
-  callersRule,
-  CHOICE,
-  COUNT,
-  EFFORT,
-  FLAG,
-  FORMAT,
-  IGNORED,
+  field,
   joined,
-  LIST,
-  NAME,
-  named,
-  NOT_OFFERED,
-  OBJECT,
-  oneOf,
   readFields,
   readTools,
   reasoningOf,
   refuseUnknown,
-  required,
-  rule,
-  SCHEMA,
-  TEXT,
   type ToolForm,
-  upTo,
 } from "../request-fields.ts";
 import { type Asked, type AskedTools, refused, RefusedAsk } from "../surface.ts";
 import { readMessages } from "./read-messages.ts";
 
 const FIELDS = {
-  ...all(IGNORED, "metadata service_tier inference_geo cache_control speed betas"),
-  ...all(NOT_OFFERED, "mcp_servers context_management top_k top_p fallbacks skills"),
+  ...field.all(field.ignored, "metadata service_tier inference_geo cache_control speed betas"),
+  ...field.all(field.notOffered, "mcp_servers context_management top_k top_p fallbacks skills"),
   // Clients send the whole history again if they are told so.
-  thread: { ...NOT_OFFERED, code: "thread_unsupported_request" },
-  model: required(NAME),
-  max_tokens: required(COUNT),
-  messages: required(LIST),
-  system: rule<string | readonly Fields[]>(
+  thread: { ...field.notOffered, code: "thread_unsupported_request" },
+  model: field.required(field.name),
+  max_tokens: field.required(field.count),
+  messages: field.required(field.list),
+  system: field.rule<string | readonly Fields[]>(
     "a string or a list of text blocks",
     (value) =>
       typeof value === "string" ||
       (Array.isArray(value) &&
         value.every((one) => textOf(one, "type") === "text" && textOf(one, "text") !== undefined)),
   ),
-  tools: LIST,
-  tool_choice: CHOICE,
-  temperature: upTo(1),
-  stop_sequences: rule<readonly string[]>(
+  tools: field.list,
+  tool_choice: field.choice,
+  temperature: field.upTo(1),
+  stop_sequences: field.rule<readonly string[]>(
     "a list of strings that are not blank",
     (value) => Array.isArray(value) && value.every((one) => typeof one === "string" && one.trim() !== ""),
   ),
-  stream: FLAG,
-  container: rule<string | Fields>(
+  stream: field.flag,
+  container: field.rule<string | Fields>(
     "a string, without skills",
     (value) => typeof value === "string" || (isFields(value) && listOf(value, "skills").length === 0),
   ),
-  thinking: OBJECT,
-  "thinking.type": oneOf("adaptive enabled disabled between_tools"),
-  "thinking.display": oneOf("summarized omitted"),
-  "thinking.budget_tokens": COUNT,
-  output_config: OBJECT,
-  "output_config.effort": EFFORT,
-  "output_config.format": FORMAT,
-  output_format: FORMAT,
+  thinking: field.object,
+  "thinking.type": field.oneOf("adaptive enabled disabled between_tools"),
+  "thinking.display": field.oneOf("summarized omitted"),
+  "thinking.budget_tokens": field.count,
+  output_config: field.object,
+  "output_config.effort": field.effort,
+  "output_config.format": field.format,
+  output_format: field.format,
 };
 
 /** Tokens of a budget for thinking below which an effort is `low`, and below which it is `medium`. */
@@ -80,7 +62,7 @@ export function readRequest(body: unknown, headers: Headers, counts = false): As
   if (!headers.get("anthropic-version"))
     throw new RefusedAsk({ kind: "invalid", message: "anthropic-version: header is required" });
   refuseUnknown(body, FIELDS);
-  const read = readFields(body, counts ? { ...FIELDS, max_tokens: COUNT } : FIELDS);
+  const read = readFields(body, counts ? { ...FIELDS, max_tokens: field.count } : FIELDS);
   const { model = "", messages = [], system, container } = read;
   const tools = readTools(read.tools ?? [], TOOLS);
   const { endsWithModel, instructions, ...history } = readMessages(messages);
@@ -139,10 +121,10 @@ const PROGRAM_TYPES: ReadonlySet<unknown> = new Set([
 ]);
 
 const TOOL = {
-  name: required(named(128)),
-  description: TEXT,
-  input_schema: required(SCHEMA),
-  allowed_callers: callersRule(CODE_EXECUTION_TYPE, isCodeExecution),
+  name: field.required(field.named(128)),
+  description: field.text,
+  input_schema: field.required(field.schema),
+  allowed_callers: field.callers(CODE_EXECUTION_TYPE, isCodeExecution),
 };
 
 const TOOLS: ToolForm = {

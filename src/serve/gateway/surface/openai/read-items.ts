@@ -2,7 +2,7 @@ import { describe, type Fields, given, isFields, textOf } from "../../../../base
 import type { MessagePart } from "../../../../models/model.ts";
 import { callerOf } from "../../../../models/openai/responses/reply.ts";
 import { HistoryReader, ID_LENGTH } from "../history-reader.ts";
-import { answerOf, blocksOf, CONTENT, NAME, oneOf, readFields, required, TEXT } from "../request-fields.ts";
+import { answerOf, blocksOf, field, readFields } from "../request-fields.ts";
 import { type AskedHistory, refused, type StoredItems } from "../surface.ts";
 
 export interface AskedItems extends AskedHistory {
@@ -10,8 +10,11 @@ export interface AskedItems extends AskedHistory {
   readonly fingerprint: string | undefined;
 }
 
-const MESSAGE = { role: required(oneOf("user assistant system developer")), content: required(CONTENT) };
-const CALL = { call_id: required(NAME), name: required(NAME) };
+const MESSAGE = {
+  role: field.required(field.oneOf("user assistant system developer")),
+  content: field.required(field.content),
+};
+const CALL = { call_id: field.required(field.name), name: field.required(field.name) };
 
 /** Reads the input of a request. `stored` are the items of this server that it refers to. */
 export function readItems(input: unknown, stored: StoredItems, goesOn: boolean): AskedItems {
@@ -32,7 +35,7 @@ export function readItems(input: unknown, stored: StoredItems, goesOn: boolean):
         return takeCall(history, item, place);
       case "function_call_output":
       case "custom_tool_call_output": {
-        const { output } = readFields(item, { output: required(CONTENT) }, place);
+        const { output } = readFields(item, { output: field.required(field.content) }, place);
         const parts = blocksOf(output).map((part, index) => readPart(part, `${place}.output[${index}]`));
         return history.answer(text("call_id"), answerOf(parts), place);
       }
@@ -92,7 +95,7 @@ const DATA_URL = /^data:([a-z]{1,20}\/[a-z\d.+-]{1,100});base64,/;
 function readPart(part: Fields, place: string): MessagePart {
   const { type } = part;
   if (type === "input_text" || type === "output_text" || type === "text")
-    return { type: "text", text: readFields(part, { text: required(TEXT) }, place).text ?? "" };
+    return { type: "text", text: readFields(part, { text: field.required(field.text) }, place).text ?? "" };
   const url = textOf(part, "image_url") ?? textOf(part, "file_data") ?? textOf(part, "file_url");
   if ((type !== "input_image" && type !== "input_file") || url === undefined)
     throw refused(place, "this server offers input_text, and input_image and input_file with their data or a URL");

@@ -3,60 +3,45 @@ import type { ModelSettings, ToolChoice } from "../../../../models/model.ts";
 import type { TextFormat } from "../../../../tools/text-format.ts";
 import { RUN_PROGRAM } from "../../../../tools/tool-name.ts";
 import {
-  all,
   answerSchema,
   callersOf,
-  callersRule,
-  CHOICE,
-  COUNT,
-  EFFORT,
-  FLAG,
-  FORMAT,
-  IGNORED,
+  field,
   joined,
-  LIST,
-  NAME,
-  named,
-  NOT_OFFERED,
-  OBJECT,
-  only,
-  oneOf,
   readFields,
   readTools,
   reasoningOf,
   refuseUnknown,
-  required,
-  SCHEMA,
-  TEXT,
   type ToolForm,
-  upTo,
 } from "../request-fields.ts";
 import { type Asked, type AskedTool, type AskedTools, refused, type StoredItems } from "../surface.ts";
 import { readItems } from "./read-items.ts";
 
 const FIELDS = {
-  ...all(IGNORED, "metadata user safety_identifier prompt_cache_key prompt_cache_retention service_tier include"),
-  ...all(IGNORED, "stream_options top_logprobs truncation"),
-  ...all(NOT_OFFERED, "conversation prompt context_management max_tool_calls moderation"),
-  top_p: only(1),
-  background: only(false),
-  model: required(NAME),
-  input: CHOICE,
-  instructions: TEXT,
-  previous_response_id: TEXT,
-  tools: LIST,
-  tool_choice: CHOICE,
-  parallel_tool_calls: FLAG,
-  stream: FLAG,
-  store: FLAG,
-  temperature: upTo(2),
-  max_output_tokens: COUNT,
-  reasoning: OBJECT,
-  "reasoning.effort": EFFORT,
-  "reasoning.summary": oneOf("auto concise detailed"),
-  "reasoning.generate_summary": oneOf("auto concise detailed"),
-  text: OBJECT,
-  "text.format": FORMAT,
+  ...field.all(
+    field.ignored,
+    "metadata user safety_identifier prompt_cache_key prompt_cache_retention service_tier include",
+  ),
+  ...field.all(field.ignored, "stream_options top_logprobs truncation"),
+  ...field.all(field.notOffered, "conversation prompt context_management max_tool_calls moderation"),
+  top_p: field.only(1),
+  background: field.only(false),
+  model: field.required(field.name),
+  input: field.choice,
+  instructions: field.text,
+  previous_response_id: field.text,
+  tools: field.list,
+  tool_choice: field.choice,
+  parallel_tool_calls: field.flag,
+  stream: field.flag,
+  store: field.flag,
+  temperature: field.upTo(2),
+  max_output_tokens: field.count,
+  reasoning: field.object,
+  "reasoning.effort": field.effort,
+  "reasoning.summary": field.oneOf("auto concise detailed"),
+  "reasoning.generate_summary": field.oneOf("auto concise detailed"),
+  text: field.object,
+  "text.format": field.format,
 };
 
 /** Reads the body of `POST /v1/responses`. */
@@ -117,14 +102,14 @@ function echoOf(body: Fields): Fields {
 
 const PROGRAMS = "programmatic_tool_calling";
 const OWN = {
-  name: required(named(64)),
-  parameters: SCHEMA,
-  output_schema: OBJECT,
-  async: only(false),
-  allowed_callers: callersRule("programmatic", (caller) => caller === "programmatic"),
+  name: field.required(field.named(64)),
+  parameters: field.schema,
+  output_schema: field.object,
+  async: field.only(false),
+  allowed_callers: field.callers("programmatic", (caller) => caller === "programmatic"),
 };
-const GROUP = { name: required(named(64)), tools: required(LIST) };
-const SEARCH = { execution: only("server") };
+const GROUP = { name: field.required(field.named(64)), tools: field.required(field.list) };
+const SEARCH = { execution: field.only("server") };
 
 /** The tools of a request: the other end of `declareTools` in `../../../../models/openai/responses/request.ts`. */
 const TOOLS: ToolForm = {
