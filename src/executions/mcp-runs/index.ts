@@ -1,5 +1,5 @@
 export { type McpRequest, principalOf, readRequest } from "./request.ts";
 export * from "./result.ts";
 export { LatestValue, type Progress, Run, type RunWork } from "./run.ts";
-export { type McpCall, McpRuns } from "./runs.ts";
+export { McpRuns } from "./runs.ts";
 export { digestOf } from "./seal.ts";

@@ -4,7 +4,6 @@ import type { AnsweredRequest } from "../server-options.ts";
 import { withTraceparent } from "../../gate/telemetry/index.ts";
 import type { MountedMcp } from "../mcp/http/mounted-mcp.ts";
 import { apiExtras, mcpRoute, type OtherRoute } from "../other-routes.ts";
-import { Gateway } from "../gateway/gateway.ts";
 import type { GatewayParts } from "../gateway/gateway-parts.ts";
 import { gatewayRoutes, vendorsForm } from "../gateway/gateway-routes.ts";
 import { type Admission, admit } from "../http/admit.ts";
@@ -136,7 +135,7 @@ function othersOf(parts: AppParts): readonly Served[] {
   const { which, mcp } = parts;
   if (which === "operator") return [];
   const document = () => openApiDocument(packageVersion());
-  const more = which === "mcp" ? [] : [...apiExtras(document), ...gatewayRoutes(new Gateway(parts))];
+  const more = which === "mcp" ? [] : [...apiExtras(document), ...gatewayRoutes(parts)];
   return [...more, mcpRoute(mcp)].map(({ refuse: own, keyHeader, handle, ...route }) => ({
     ...route,
     form: () => ({ refuse: own, keyHeader }),

@@ -2,11 +2,14 @@ import { messagesSurface } from "./surface/anthropic/messages-surface.ts";
 import { responsesSurface } from "./surface/openai/responses-surface.ts";
 import { RefusedAsk, type Surface } from "./surface/surface.ts";
 import type { OtherRoute } from "../other-routes.ts";
-import type { Gateway } from "./gateway.ts";
+import { Gateway } from "./gateway.ts";
+import type { GatewayParts } from "./gateway-parts.ts";
+import { removeAnswer } from "./stored-answers.ts";
 import { refusalOfProblem, refusalResponse } from "./refusals.ts";
 
 /** The vendors' own paths. */
-export function gatewayRoutes(gateway: Gateway): readonly OtherRoute[] {
+export function gatewayRoutes(parts: GatewayParts): readonly OtherRoute[] {
+  const gateway = new Gateway(parts);
   const messages = routesOf(messagesSurface, KEY_HEADER);
   const responses = routesOf(responsesSurface);
   return [
@@ -15,7 +18,7 @@ export function gatewayRoutes(gateway: Gateway): readonly OtherRoute[] {
     responses("/v1/responses", ["POST"], (request, key) => gateway.answer(responsesSurface, request, key)),
     responses("/v1/responses/input_tokens", ["POST"], (request, key) => gateway.count(responsesSurface, request, key)),
     responses("/v1/responses/:response", ["DELETE"], ({ url, signal }, key) =>
-      gateway.stored.remove(responsesSurface, idIn(url), { key, signal }),
+      removeAnswer(parts, responsesSurface, idIn(url), { key, signal }),
     ),
   ];
 }

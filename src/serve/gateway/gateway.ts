@@ -34,7 +34,7 @@ import { newRequestId, refusalOf, refusalOfEnding } from "./refusals.ts";
 import { readReplies } from "./from-journal/replies.ts";
 import { headOf, told } from "./from-journal/told.ts";
 import { optionsFor } from "./say-options.ts";
-import { StoredAnswers, textIn } from "./stored-answers.ts";
+import { storedItems, textIn } from "./stored-answers.ts";
 import { tokensInParts } from "../../tools/count-tokens.ts";
 
 /** What answers a request, and where. */
@@ -66,12 +66,9 @@ export class Gateway {
   readonly #parts: GatewayParts;
   /** What is driven now, by its execution. */
   readonly #driven = new Map<string, Drive>();
-  /** The answers that were given before. */
-  readonly stored: StoredAnswers;
 
   constructor(parts: GatewayParts) {
     this.#parts = parts;
-    this.stored = new StoredAnswers(parts);
   }
 
   /** Answers a request on a path of this surface. Throws what `refuse` of its route writes. */
@@ -81,7 +78,7 @@ export class Gateway {
       const ids = new ClientIds(this.#parts.secrets, key, surface.ids);
       const hold = (more: number) => held.defer(this.#parts.open.hold(key, more, WHAT));
       const { readings } = this.#parts;
-      const items = () => this.stored.items(surface, value, { ids, key, hold });
+      const items = () => storedItems(this.#parts, surface, value, { ids, key, hold });
       const stored = await readings.run(key.id, request.signal, items);
       // Each takes as long as its part of a turn of the loop, so no two are in one.
       const lane = new Lane(key.tenant);

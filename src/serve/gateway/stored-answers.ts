@@ -16,70 +16,62 @@ const MOST_REFERRED = 1000;
 /** Names of tools are those of the conversation where a request does not declare them. */
 const NO_TOOLS = new ClientTools([]);
 
-/** The answers that were given before, as clients refer to them and delete them. */
-export class StoredAnswers {
-  readonly #parts: GatewayParts;
-
-  constructor(parts: GatewayParts) {
-    this.#parts = parts;
+/**
+ * The items to which a request refers, as far as this server has given them to the key. `hold` counts their bytes, of
+ * which a reference has few. Throws `RefusedAsk` for references to too many conversations.
+ */
+export async function storedItems(
+  { runtime }: GatewayParts,
+  surface: Surface,
+  body: unknown,
+  { ids, key, hold }: Pick<Exchange, "ids" | "key"> & { readonly hold: (bytes: number) => void },
+): Promise<StoredItems> {
+  const items = new Map<string, Fields>();
+  const wanted = new Set(surface.references?.(body));
+  const named = new Set([...wanted].flatMap((id) => ids.executionOf(id) ?? []));
+  if (named.size > MOST_REFERRED)
+    throw refused("input", `its references are to items of more than ${MOST_REFERRED} conversations`);
+  for (const execution of named) {
+    if (!isStoredExecution(execution)) continue;
+    const replies = await ifKnown(() => knownReplies({ runtime, key }, execution));
+    const parts = replies?.all.flatMap((reply) => reply.parts) ?? [];
+    const find = function* (): SlicedWork<number> {
+      let bytes = 0;
+      for (const part of parts.filter(isKnown)) {
+        const item = surface.item?.(ids.part(execution, part, NO_TOOLS));
+        yield;
+        if (!item || !wanted.has(String(item.id))) continue;
+        bytes += Buffer.byteLength(textIn(part));
+        items.set(String(item.id), item);
+      }
+      return bytes;
+    };
+    hold(await new Lane(key.tenant).work(find()));
   }
+  return items;
+}
 
-  /**
-   * The items to which a request refers, as far as this server has given them to the key. `hold` counts their bytes, of
-   * which a reference has few. Throws `RefusedAsk` for references to too many conversations.
-   */
-  async items(
-    surface: Surface,
-    body: unknown,
-    { ids, key, hold }: Pick<Exchange, "ids" | "key"> & { readonly hold: (bytes: number) => void },
-  ): Promise<StoredItems> {
-    const items = new Map<string, Fields>();
-    const wanted = new Set(surface.references?.(body));
-    const named = new Set([...wanted].flatMap((id) => ids.executionOf(id) ?? []));
-    if (named.size > MOST_REFERRED)
-      throw refused("input", `its references are to items of more than ${MOST_REFERRED} conversations`);
-    for (const execution of named) {
-      if (!isStoredExecution(execution)) continue;
-      const replies = await ifKnown(() => knownReplies({ runtime: this.#parts.runtime, key }, execution));
-      const parts = replies?.all.flatMap((reply) => reply.parts) ?? [];
-      const find = function* (): SlicedWork<number> {
-        let bytes = 0;
-        for (const part of parts.filter(isKnown)) {
-          const item = surface.item?.(ids.part(execution, part, NO_TOOLS));
-          yield;
-          if (!item || !wanted.has(String(item.id))) continue;
-          bytes += Buffer.byteLength(textIn(part));
-          items.set(String(item.id), item);
-        }
-        return bytes;
-      };
-      hold(await new Lane(key.tenant).work(find()));
-    }
-    return items;
+/** Ends the conversation of an answer that was given before: no request goes on after it. */
+export async function removeAnswer(
+  { runtime, readings, secrets, expiry }: GatewayParts,
+  surface: Surface,
+  id: string,
+  { key, signal }: { readonly key: Key; readonly signal: AbortSignal },
+): Promise<Response> {
+  const ids = new ClientIds(secrets, key, surface.ids);
+  const read = () =>
+    readings.run(key.id, signal, async () => (await previousOf({ runtime, key, ids }, id)) ?? none(id));
+  const { execution } = (await read()).replies.state.header;
+  const end = await expiry.turns.take(execution);
+  try {
+    // A request before this one may have gone on with it.
+    await read();
+    await expiry.end(execution, key.tenant);
+  } finally {
+    end();
   }
-
-  /** Ends the conversation of an answer that was given before: no request goes on after it. */
-  async remove(
-    surface: Surface,
-    id: string,
-    { key, signal }: { readonly key: Key; readonly signal: AbortSignal },
-  ): Promise<Response> {
-    const { runtime, readings, secrets, expiry } = this.#parts;
-    const ids = new ClientIds(secrets, key, surface.ids);
-    const read = () =>
-      readings.run(key.id, signal, async () => (await previousOf({ runtime, key, ids }, id)) ?? none(id));
-    const { execution } = (await read()).replies.state.header;
-    const end = await expiry.turns.take(execution);
-    try {
-      // A request before this one may have gone on with it.
-      await read();
-      await expiry.end(execution, key.tenant);
-    } finally {
-      end();
-    }
-    const headers = { [surface.requestIdHeader]: newRequestId() };
-    return Response.json({ id, object: "response", deleted: true }, { headers });
-  }
+  const headers = { [surface.requestIdHeader]: newRequestId() };
+  return Response.json({ id, object: "response", deleted: true }, { headers });
 }
 
 function none(id: string): never {

@@ -8,7 +8,6 @@ import {
   digestOf,
   errorResult,
   type LinkedResult,
-  type McpCall,
   type McpRequest,
   type McpRuns,
   type Progress,
@@ -138,7 +137,7 @@ export class DoorCalls {
     name: string,
     input: Fields,
     request: McpRequest,
-    call: Pick<McpCall, "id" | "owns" | "who" | "start">,
+    call: Pick<Parameters<McpRuns["handle"]>[0], "id" | "owns" | "who" | "start">,
   ): Promise<LinkedResult> {
     const { runs, principal } = this.#parts;
     const afterwards = call.id === undefined ? undefined : (id: string) => this.#resumed(id, "still");
