@@ -36,7 +36,6 @@ export const REVIEWED_PATTERNS: Readonly<Record<string, readonly string[]>> = {
     String.raw`/^(-?\d+)(?:\.(\d+))?(?:e([+-]\d+))?$/`,
     String.raw`/^\s*\{\s*"code"\s*:\s*"/`,
     String.raw`/[^"\\]+|\\(?:u[\da-f]{4}|[^u])/giy`,
-    String.raw`/^[a-zA-Z0-9_-]+$/`,
     String.raw`/^(?:\/(?:[^/~]|~[01])*)+$/`,
     String.raw`/^g\s*(?<calls>[1-9]\d{0,5})(?:\s+(?<pointer>\/\S{1,200})=(?<sum>\d{1,15}(?:\.\d{1,6})?))?$/i`,
     String.raw`/^'(?:[^']|'')*'$/`,
