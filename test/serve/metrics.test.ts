@@ -52,12 +52,7 @@ test("times of requests are counted in each bucket from theirs on", () => {
   const name = "http_server_request_duration_seconds";
   const about = 'http_request_method="GET",http_route="/a",http_response_status_code="200"';
   const lines = metrics.text().split("\n");
-  for (const [bound, count] of [
-    ["0.005", 1],
-    ["0.01", 2],
-    ["10", 2],
-    ["+Inf", 3],
-  ])
+  for (const [bound, count] of Object.entries({ 0.005: 1, 0.01: 2, 10: 2, "+Inf": 3 }))
     expect(lines).toContain(`${name}_bucket{${about},le="${bound}"} ${count}`);
   expect(lines).toContain(`${name}_count{${about}} 3`);
   expect(lines).toContain(`${name}_sum{${about}} 70.009`);

@@ -1,9 +1,7 @@
-import { once } from "node:events";
 import { agentAsTool } from "portcullis";
 import { createMemoryJournal } from "portcullis/journal";
 import { scriptedModel } from "portcullis/testing";
 import { describe, expect, test } from "vitest";
-import { copyOf } from "../../support/journal-with.ts";
 import { makeTool } from "../../support/tools.ts";
 import { keyOf, openServer } from "../servers.ts";
 import { openGateway } from "../gateway/gateways.ts";
@@ -235,52 +233,3 @@ test.each(["program", "conversation"] as const)(
     expect(ran).toEqual([]);
   },
 );
-
-test("a decision that is sent twice decides nothing that is asked after a death, nor after a second one", async () => {
-  const runs = [1, 2, 3].map(() => Promise.withResolvers<void>());
-  let paid = 0;
-  const pay = makeTool({
-    name: "pay",
-    effect: "write",
-    approval: "always",
-    execute: async (_: unknown, { signal }: { readonly signal: AbortSignal }) => {
-      runs[paid]?.resolve();
-      paid += 1;
-      if (paid < 3) await once(signal, "abort");
-    },
-  });
-  const open = (journal = createMemoryJournal()) =>
-    openServer({ keys: keys(RUN) }, { journal, tools: [pay], approve: () => "later", leaseMs: 100 });
-  const decide = ({ ask }: Awaited<ReturnType<typeof open>>, more: object = {}) =>
-    ask("POST", "/v1/executions/e/decisions", {
-      key: keyOf("run"),
-      body: { decisions: { 1: { allow: true, ...more } } },
-    });
-  await using stack = new AsyncDisposableStack();
-  let journal = createMemoryJournal();
-  let host = stack.use(await open(journal));
-  await host.ask("POST", "/v1/executions", {
-    key: keyOf("run"),
-    body: { id: "e", program: "return await tools.pay({})" },
-  });
-  await expect.poll(async () => (await decide(host)).status).toBe(200);
-  for (const [index, last] of [{}, { hold: 2 }].entries()) {
-    await runs[index]?.promise;
-    journal = await copyOf(journal, (records) => records);
-    host = stack.use(await open(journal));
-    await expect
-      .poll(async () => {
-        await host.server.recover();
-        return (await host.ask("GET", "/v1/executions/e", { key: keyOf("run") })).json.outcome?.approvals;
-      })
-      .toMatchObject([{ why: "outcome_unknown", hold: index + 2 }]);
-    expect((await decide(host, last)).json.error).toMatchObject({
-      code: "decision_exists",
-      message: expect.stringContaining(`give hold ${index + 2}`),
-    });
-    expect(paid).toBe(index + 1);
-    expect((await decide(host, { hold: index + 2 })).status).toBe(200);
-  }
-  await runs[2]?.promise;
-  expect(paid).toBe(3);
-});

@@ -29,14 +29,6 @@ const post = (url: string) =>
     body: JSON.stringify({ program: "return await tools.crm.find({})" }),
   });
 
-testOfAll("a server of node's own takes requests to it", async () => {
-  await using door = await openServer();
-  const url = await serve(door.server.listener);
-  const ran = await post(url);
-  expect([ran.status, await ran.json()]).toMatchObject([200, { outcome: { value: [{ id: 1 }] } }]);
-  expect((await fetch(`${url}/healthz`)).status).toBe(200);
-});
-
 test("where a body was read before, the operator is told what to change, and the client that it is not its fault", async () => {
   await using door = await openServer();
   const url = await serve((incoming, outgoing) => {

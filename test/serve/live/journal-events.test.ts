@@ -50,14 +50,7 @@ const typesOf = (all: readonly { readonly type: string }[]) => all.map(({ type }
 
 test("a program's records tell of its beginning, prints, calls and end, in order and with ascending ids", async () => {
   const { all } = await eventsOf("console.log('one'); await tools.a.get({}); console.log('two'); return 1");
-  expect(typesOf(all)).toEqual([
-    "execution_started",
-    "output",
-    "call_started",
-    "call_ended",
-    "output",
-    "execution_ended",
-  ]);
+  expect(typesOf(all).join(" ")).toBe("execution_started output call_started call_ended output execution_ended");
   expect(all[3]?.data).toMatchObject({ callId: "1", tool: "a.get", outcome: { type: "value", shape: "number" } });
   const places = all.map(({ id }) => Number(id));
   expect(places).toEqual(places.toSorted((a, b) => a - b));

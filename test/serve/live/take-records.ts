@@ -1,3 +1,4 @@
+import { wholly } from "../../../src/base/index.ts";
 import type { JournalRecord } from "../../../src/journal/record.ts";
 import { type JournalEvent, JournalEvents } from "../../../src/serve/live/journal-events.ts";
 
@@ -6,11 +7,5 @@ export function takeRecords(
   records: readonly JournalRecord[],
   events = new JournalEvents(),
 ): (readonly JournalEvent[])[] {
-  return records.map((record) => {
-    const work = events.take(record);
-    for (;;) {
-      const { done, value } = work.next();
-      if (done) return value;
-    }
-  });
+  return records.map((record) => wholly(events.take(record)));
 }

@@ -1,16 +1,9 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import type { SlicedWork } from "../../../src/base/index.ts";
+import { wholly } from "../../../src/base/index.ts";
 import type { ExecutionView } from "../../../src/serve/views/view.ts";
 import { patched } from "../../../src/serve/views/patched-view.ts";
 import { patchOf } from "../../../src/serve/views/view-patch.ts";
-
-function done<Value>(work: SlicedWork<Value>): Value {
-  for (;;) {
-    const step = work.next();
-    if (step.done) return step.value;
-  }
-}
 
 const value = fc.oneof(
   fc.constantFrom(1, 2, "a", "b", true, null),
@@ -25,7 +18,7 @@ test("a view with its patch, as it travels, is the later view, and neither view 
   fc.assert(
     fc.property(views, views, (before, after) => {
       const [one, other] = [JSON.stringify(before), JSON.stringify(after)];
-      const patch = done(patchOf(before, after));
+      const patch = wholly(patchOf(before, after));
       const sent = patch && (JSON.parse(JSON.stringify(patch)) as typeof patch);
       expect(sent ? patched(before, sent) : before).toEqual(after);
       expect([JSON.stringify(before), JSON.stringify(after)]).toEqual([one, other]);
@@ -35,5 +28,5 @@ test("a view with its patch, as it travels, is the later view, and neither view 
 
 test("views that are equal have no patch, also if a field has no value", () => {
   const view = () => ({ state: "running", outcome: undefined, calls: [{ id: "1", input: { text: "{}" } }] });
-  expect(done(patchOf(view() as never, view() as never))).toBeUndefined();
+  expect(wholly(patchOf(view() as never, view() as never))).toBeUndefined();
 });
