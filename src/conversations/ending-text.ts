@@ -16,10 +16,8 @@ const TEXTS: EndingTexts = {
     `The model may use ${allowed} tokens (maxTokens) and has used ${seen}. Allow more, or ask for less.`,
   refused: ({ reason }) => `The model would not do it: ${reason}`,
   cut_off: ({ reason }) => `The model's last turn was cut off, and nothing of it was done: ${reason}`,
-  stuck: ({ tool, times, cycle = 1 }) =>
-    cycle === 1
-      ? `The model called ${tool} ${times} times in a row with the same input, and got the same answer each time.`
-      : `The model took the same ${cycle} turns, the last with a call of ${tool}, ${times} times in a row, and got the same answers each time.`,
+  stuck: ({ tool, times }) =>
+    `The model called ${tool} ${times} times in a row with the same input, and got the same answer each time.`,
   stopped: () => "The conversation was stopped by `stopWhen`.",
   answer_invalid: ({ reason }) => `The model's answer does not fit the schema, also when it was asked again: ${reason}`,
   provider_failed: ({ failure }) => failure.message,

@@ -27,11 +27,8 @@ const PLAIN = [
   objectSchema({ type: z.literal("refused"), reason: text }),
   /** The last turn is incomplete; its calls were not made. */
   objectSchema({ type: z.literal("cut_off"), reason: text }),
-  /**
-   * The model made the same calls again and again, with the same answers, also after it was told. `cycle`: the number of
-   * turns that it repeated, if it was not one.
-   */
-  objectSchema({ type: z.literal("stuck"), tool: text, times: count, cycle: count.optional() }),
+  /** The model made the same calls again and again, with the same answers, also after it was told. */
+  objectSchema({ type: z.literal("stuck"), tool: text, times: count }),
   /** `stopWhen` said so. */
   objectSchema({ type: z.literal("stopped") }),
   objectSchema({ type: z.literal("provider_failed"), failure: PROVIDER_FAILURE }),

@@ -10,7 +10,6 @@ import {
   type ScriptedStep,
   type ScriptedTurn,
 } from "../../src/runtime/testing.ts";
-import { someOf } from "../support/all-tests.ts";
 import { cutsOf, journalWith } from "../support/journal-with.ts";
 import { changed, checkTranscript } from "./talk.ts";
 import { makeTool } from "../support/tools.ts";
@@ -129,26 +128,6 @@ describe("a model that repeats itself", () => {
     const { report } = await run([call(), call(), call(), call(), { text: "No." }]);
     expect(report.ending).toEqual({ type: "stuck", tool: "look", times: 4 });
     expect(saidIn(report)).toEqual(["", "", "", "stuck"]);
-  });
-
-  test.each(someOf([3, 2, 4], 1))(
-    "in %i turns that it takes again and again is told after three times",
-    async (length) => {
-      const cycle = Array.from({ length }, (_, at) => call(at));
-      const { report } = await run([...cycle, ...cycle, ...cycle, ...cycle, { text: "No." }]);
-      expect(report.ending).toEqual({ type: "stuck", tool: "look", times: 3, cycle: length });
-      expect(report.transcript.turns).toHaveLength(3 * length + 1);
-      expect(saidIn(report).at(-1)).toBe("stuck");
-    },
-  );
-
-  test("in five turns is not found, and neither is a cycle that was broken", async () => {
-    const five = Array.from({ length: 5 }, (_, at) => call(at));
-    const long = await run([...five, ...five, ...five, { text: "Yes." }]);
-    expect([long.report.answer, saidIn(long.report).join("")]).toEqual(["Yes.", ""]);
-    const two = [call(1), call(2)];
-    const broken = await run([...two, ...two, call(3), ...two, { text: "Yes." }]);
-    expect([broken.report.answer, saidIn(broken.report).join("")]).toEqual(["Yes.", ""]);
   });
 
   test.each<[string, ScriptedTurn, string]>([

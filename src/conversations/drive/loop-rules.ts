@@ -10,9 +10,6 @@ import { COMPACT_SHARE } from "../prompt/compact.ts";
 import type { Notice, SaidMessage } from "../prompt/said-message.ts";
 
 const MAX_SAME = 3;
-/** Longest sequence of turns whose repetition is found. */
-const MAX_CYCLE = 4;
-
 /** Share of `contextTokens` after which the model is asked to answer with what it has. */
 const FULL_SHARE = 0.95;
 
@@ -33,13 +30,6 @@ export function noticeOf(notice: Notice, why: string): SaidMessage {
   return { by: "host", message: `[host] ${TEXTS[notice](why)}`, why: notice };
 }
 
-/** How often the last `length` turns were taken in a row, up to now. `signature` gives that of a turn by its place. */
-function timesInRow(count: number, length: number, signature: (place: number) => string): number {
-  let place = count - length - 1;
-  while (place >= 0 && signature(place) === signature(place + length)) place -= 1;
-  return Math.floor((count - 1 - place) / length);
-}
-
 /** Where a result names what was kept of it because it is large: each time another name. */
 const KEPT_NAME = /(?<="artifact":"|load\(\\?")(?:result|printed)(?:-\d{1,9})?(?=\\?")/g;
 
@@ -55,41 +45,30 @@ function signatureOf(one: KeptTurn): string {
   return [...new Set(calls)].toSorted().join();
 }
 
-/** Turns of a model that repeats itself: how many make up what is repeated, and how often it was done. */
+/** Turns of a model that repeats itself. */
 export interface Repeated {
-  readonly cycle: number;
   readonly times: number;
   readonly tool: string;
 }
 
 /** Whether a model that repeats itself is told, or its conversation ends; undefined if it does not repeat itself. */
 export function repeated(turns: readonly KeptTurn[]): Repeated | undefined {
-  const [call] = turns.at(-1)?.turn.calls ?? [];
-  if (!call) return undefined;
-  const known = new Map<number, string>();
-  const signature = (place: number) => {
-    const text = known.get(place) ?? signatureOf(turns[place] as KeptTurn);
-    known.set(place, text);
-    return text;
-  };
-  for (let cycle = 1; cycle <= Math.min(MAX_CYCLE, turns.length); cycle += 1) {
-    const times = timesInRow(turns.length, cycle, signature);
-    // A model may write anything as the name of a tool.
-    const tool = inOneLine(call.type === "tool_call" ? call.tool : RUN_PROGRAM, NAME_LENGTH);
-    if (times >= MAX_SAME) return { cycle, times, tool };
-  }
-  return undefined;
+  const last = turns.at(-1);
+  const [call] = last?.turn.calls ?? [];
+  if (!last || !call) return undefined;
+  const signature = signatureOf(last);
+  const times = turns.length - 1 - turns.findLastIndex((one) => signatureOf(one) !== signature);
+  // A model may write anything as the name of a tool.
+  const tool = inOneLine(call.type === "tool_call" ? call.tool : RUN_PROGRAM, NAME_LENGTH);
+  return times >= MAX_SAME ? { times, tool } : undefined;
 }
 
-export function stuckText({ cycle, times, tool }: Repeated): string {
-  const name = JSON.stringify(tool);
-  return cycle === 1
-    ? `You have made the same call of ${name} ${times} times in a row, with the same answer each time.`
-    : `You have taken the same ${cycle} turns, the last with a call of ${name}, ${times} times in a row, with the same answers each time.`;
+export function stuckText({ times, tool }: Repeated): string {
+  return `You have made the same call of ${JSON.stringify(tool)} ${times} times in a row, with the same answer each time.`;
 }
 
-export function stuckEnding({ cycle, times, tool }: Repeated): AgentEnding {
-  return { type: "stuck", tool: cleanText(tool), times, ...(cycle === 1 ? {} : { cycle }) };
+export function stuckEnding({ times, tool }: Repeated): AgentEnding {
+  return { type: "stuck", tool: cleanText(tool), times };
 }
 
 /** Tokens that the next turn will read at least: what the last turn read and wrote. */
