@@ -1,4 +1,4 @@
-import { type ExecutionId, Lane, now, PortcullisError, type Share, type SlicedWork } from "../../base/index.ts";
+import { type ExecutionId, Lane, now, PortcullisError, type SlicedWork } from "../../base/index.ts";
 import { copiedReport } from "../../executions/output/report.ts";
 import { refuseOfAnother } from "../../executions/resume.ts";
 import { ArtifactSpace } from "../../journal/artifact-space.ts";
@@ -61,44 +61,30 @@ export async function copyConversation(scope: AgentScope, from: ExecutionId, wor
  * option that it cannot change, and as `resume` does.
  */
 export async function takeOver(scope: AgentScope, id: ExecutionId, work: ContinueWork): Promise<Continued> {
+  const { request, allowChangedTools, asks, chosen } = work;
   const history = historyShare(scope);
   try {
-    return await takeOverOpen(scope, await readOwnConversation(scope, id, history), work, history);
+    const past = await readOwnConversation(scope, id, history);
+    if (past.outcome)
+      throw new PortcullisError(
+        "conversation_ended",
+        `conversation({ id }): the conversation ${JSON.stringify(id)} has ended. Begin another one with its turns: runtime.conversation({ from: ${JSON.stringify(id)} }).`,
+      );
+    refuseOfAnother(scope, id, past.header);
+    const [fixed] = chosen;
+    if (fixed !== undefined)
+      throw new PortcullisError(
+        "option_invalid",
+        `conversation({ ${fixed} }): the conversation ${JSON.stringify(id)} has not ended, and keeps what it began with. Leave the option out.`,
+      );
+    // Before the take-over: an ending that cannot be read refuses the conversation, which would be held for ever.
+    const ending = await openEnding(past, standingOfConversation(past), scope.redactor);
+    const taken = { ...request, allowChangedTools, asks, subject: "conversation", rests: true };
+    return { live: await takeUp(scope, past, taken, history), ending };
   } catch (error) {
     history.end();
     throw error;
   }
-}
-
-async function takeOverOpen(
-  scope: AgentScope,
-  past: PastConversation,
-  work: ContinueWork,
-  history: Share,
-): Promise<Continued> {
-  const id = past.header.execution;
-  if (past.outcome)
-    throw new PortcullisError(
-      "conversation_ended",
-      `conversation({ id }): the conversation ${JSON.stringify(id)} has ended. Begin another one with its turns: runtime.conversation({ from: ${JSON.stringify(id)} }).`,
-    );
-  refuseOfAnother(scope, id, past.header);
-  const [fixed] = work.chosen;
-  if (fixed !== undefined)
-    throw new PortcullisError(
-      "option_invalid",
-      `conversation({ ${fixed} }): the conversation ${JSON.stringify(id)} has not ended, and keeps what it began with. Leave the option out.`,
-    );
-  // Before the take-over: an ending that cannot be read refuses the conversation, which would be held for ever.
-  const ending = await openEnding(past, standingOfConversation(past), scope.redactor);
-  const { request, allowChangedTools, asks } = work;
-  const live = await takeUp(
-    scope,
-    past,
-    { ...request, allowChangedTools, asks, subject: "conversation", rests: true },
-    history,
-  );
-  return { live, ending };
 }
 
 /**

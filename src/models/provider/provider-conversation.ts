@@ -39,8 +39,7 @@ import { RUN_PROGRAM } from "../../tools/tool-name.ts";
 import { checkToolChoice, type SettingsPlace } from "../settings.ts";
 import { citationsOf } from "../turn/hosted-calls.ts";
 import { rewrittenCall, toldOtherwise } from "../turn/declared-input.ts";
-import { sourceOf } from "../turn/program-input.ts";
-import { shownInput, textToolsOf, withToolInput } from "../turn/text-input.ts";
+import { shownInput, sourceOf, textToolsOf, withToolInput } from "../turn/program-input.ts";
 import { type ToolNames, toolNamesOf } from "../turn/tool-names.ts";
 import { TurnDisplay } from "../turn/turn-display.ts";
 
