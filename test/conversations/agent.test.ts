@@ -90,7 +90,7 @@ test("calls that their turn did not allow get the reason as their result, and ar
   ] as const;
   const talked = await talk([{ calls }, { text: "No." }], { tools: [tool], programs: "local" });
   expect(resultsBefore(talked, 1).map(({ text, isError }) => [text, isError])).toEqual(
-    Array(2).fill([forbidden, true]),
+    calls.map(() => [forbidden, true]),
   );
   const records = talked.records.filter(({ type }) => type === "call");
   expect([ran, records]).toMatchObject([0, [{ call: "c1", decision: "refused" }]]);
