@@ -244,12 +244,15 @@ function defineOperation(
   const answers = { responses: parts.responses, method };
   const { schema: output, accept, asPart } = toolOutput(schemas.output, answers, checkResults);
   const contentType = parts.body?.form === "multipart" ? undefined : parts.body?.mediaType;
+  const call = { method, accept, contentType, asPart };
   const run = givingText((fields, context) =>
     send(
       sender,
       {
         ...requestParts(styles, template, input, fields as Readonly<Record<string, unknown>>),
-        ...{ method, accept, contentType, effect: context.effect, timeoutMs: tool.timeoutMs, asPart },
+        ...call,
+        effect: context.effect,
+        timeoutMs: tool.timeoutMs,
       },
       sourceContext(policy, context),
     ),
