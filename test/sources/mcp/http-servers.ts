@@ -65,49 +65,47 @@ export type AnswerCall = (facts: {
   readonly send: (result: object) => void;
 }) => void;
 
-/** A server of the old version, written by hand, with the tools `echo` and `other`. It has sessions if it names one. */
+interface ByHand {
+  /** Names the session of a handshake. */
+  readonly session?: () => string;
+  readonly stream?: (response: ServerResponse, request: IncomingMessage) => unknown;
+  /** Whether it has answered a request in a way of its own. */
+  readonly refuses?: (request: IncomingMessage, response: ServerResponse, id: unknown) => unknown;
+  readonly tools?: readonly string[];
+  readonly capabilities?: object;
+  /** Results of other methods; one with `failure` is that error. */
+  readonly others?: Readonly<Record<string, (params: Readonly<Record<string, string>>) => object>>;
+}
+
+/** A server of the old version, written by hand. It has sessions if it names one. */
 export function serveByHand(
   answerCall: AnswerCall,
-  session?: () => string,
-  answerStream = (response: ServerResponse, _request: IncomingMessage): unknown => response.writeHead(405).end(),
+  { session, stream, refuses, tools = ["echo", "other"], capabilities = { tools: {} }, others = {} }: ByHand = {},
 ): Promise<HttpServer> {
   return serve((request, body, response) => {
     // The end of a session is never answered: a source closes all the same.
     if (request.method === "DELETE") return;
-    if (request.method !== "POST") return answerStream(response, request);
-    const { id, method, params } = JSON.parse(body.toString()) as RpcRequest;
+    if (request.method !== "POST") return stream ? stream(response, request) : response.writeHead(405).end();
+    const { id, method = "", params } = JSON.parse(body.toString()) as RpcRequest;
+    if (refuses?.(request, response, id)) return;
+    if (id === undefined) return response.writeHead(202).end();
     const sessionHeader = session && method === "initialize" ? { "mcp-session-id": session() } : {};
-    const document = (message: object) =>
+    const send = (result: object) => {
+      const answer = "failure" in result ? { error: result.failure } : { result };
       response
         .writeHead(200, { "content-type": "application/json", ...sessionHeader })
-        .end(JSON.stringify({ jsonrpc: "2.0", id, ...message }));
-    const send = (result: object) => document({ result });
-    const tool = (name: string) => ({
-      name,
-      inputSchema: { type: "object", properties: { text: { type: "string" } } },
-    });
-    switch (method) {
-      case "initialize":
-        return send({
-          protocolVersion: "2025-11-25",
-          capabilities: { tools: {} },
-          serverInfo: { name: "hand", version: "1" },
-        });
-      case "tools/list":
-        return send({ tools: [tool("echo"), tool("other")] });
-      case "tools/call":
-        return answerCall({
-          id: id ?? "",
-          name: params?.name ?? "",
-          input: params?.arguments ?? {},
-          request,
-          response,
-          send,
-        });
-      default:
-        return id === undefined
-          ? response.writeHead(202).end()
-          : document({ error: { code: -32601, message: "Method not found" } });
-    }
+        .end(JSON.stringify({ jsonrpc: "2.0", id, ...answer }));
+    };
+    if (method === "tools/call")
+      return answerCall({ id, name: params?.name ?? "", input: params?.arguments ?? {}, request, response, send });
+    const inputSchema = { type: "object", properties: { text: { type: "string" } } };
+    const results: ByHand["others"] = {
+      initialize: () => ({ protocolVersion: "2025-11-25", capabilities, serverInfo: { name: "hand", version: "1" } }),
+      "tools/list": () => ({ tools: tools.map((name) => ({ name, inputSchema })) }),
+      ping: () => ({}),
+      ...others,
+    };
+    const failure = { code: -32601, message: "Method not found" };
+    return send(results[method]?.((params ?? {}) as Readonly<Record<string, string>>) ?? { failure });
   });
 }

@@ -302,10 +302,7 @@ test("a session that the server has ended is made anew, and a call that writes i
         ? send(text("fresh"))
         : response.writeHead(404).end();
     },
-    () => {
-      sessions += 1;
-      return `s${sessions}`;
-    },
+    { session: () => `s${(sessions += 1)}` },
   );
   await using reading = await sourceOf(server);
   expect(await call(reading.tools, "web.echo({})")).toBe("fresh");
@@ -329,28 +326,16 @@ test.each<[string, number, (id: unknown) => object | string]>([
   ["an error without an id", 200, () => ({ jsonrpc: "2.0", id: null, error: NO_SESSION })],
 ])("a session that a server has forgotten, and refuses by %s, is opened again", async (_what, status, body) => {
   let [opened, known, made] = [0, "s1", 0];
-  await using server = await serve((request, read, response) => {
-    if (request.method !== "POST") return response.writeHead(405).end();
-    const { id, method } = JSON.parse(read.toString()) as { readonly id?: number; readonly method: string };
-    const document = (code: number, value: unknown, headers = {}) =>
-      response
-        .writeHead(code, { "content-type": "application/json", ...headers })
-        .end(typeof value === "string" ? value : JSON.stringify(value));
-    const given = request.headers["mcp-session-id"];
-    if (given !== undefined && given !== known) return document(status, body(id));
-    if (id === undefined) return response.writeHead(202).end();
-    if (method === "initialize") known = `s${(opened += 1)}`;
-    const results: Record<string, () => object> = {
-      initialize: () => ({
-        protocolVersion: "2025-11-25",
-        capabilities: { tools: {} },
-        serverInfo: { name: "t", version: "1" },
-      }),
-      "tools/list": () => ({ tools: [{ name: "echo", inputSchema: { type: "object" } }] }),
-      "tools/call": () => text(`made ${(made += 1)}`),
-    };
-    const session = method === "initialize" ? { "mcp-session-id": known } : {};
-    return document(200, { jsonrpc: "2.0", id, result: results[method]?.() ?? {} }, session);
+  await using server = await serveByHand(({ send }) => send(text(`made ${(made += 1)}`)), {
+    session: () => (known = `s${(opened += 1)}`),
+    refuses({ headers }, response, id) {
+      const given = headers["mcp-session-id"];
+      if (given === undefined || given === known) return false;
+      const said = body(id);
+      return response
+        .writeHead(status, { "content-type": "application/json" })
+        .end(typeof said === "string" ? said : JSON.stringify(said));
+    },
   });
   const protocol = "2025-11-25";
   await using reading = await sourceOf(server, { protocol });
@@ -368,10 +353,9 @@ test.each<[string, number, (id: unknown) => object | string]>([
 test("a call that is refused in a session which the server knows leaves the session open, and is told in its words", async () => {
   let sessions = 0;
   const error = { message: "city: unknown" };
-  await using server = await serveByHand(
-    ({ response }) => response.writeHead(400).end(JSON.stringify({ error })),
-    () => `s${(sessions += 1)}`,
-  );
+  await using server = await serveByHand(({ response }) => response.writeHead(400).end(JSON.stringify({ error })), {
+    session: () => `s${(sessions += 1)}`,
+  });
   await using source = await sourceOf(server, { protocol: "2025-11-25" });
   for (let n = 0; n < 5; n += 1)
     expect(await call(source.tools, "web.echo({})")).toMatchObject({
@@ -385,15 +369,14 @@ testOfAll(
   async () => {
     const at: number[] = [];
     const thrice = Promise.withResolvers();
-    await using server = await serveByHand(
-      () => {},
-      () => "session",
-      (response) => {
+    await using server = await serveByHand(() => {}, {
+      session: () => "session",
+      stream: (response) => {
         at.push(performance.now());
         if (at.length === 3) thrice.resolve(undefined);
         response.writeHead(200, { "content-type": "text/event-stream" }).end("retry: 0\nid: 1\ndata: \n\n");
       },
-    );
+    });
     await using source = await sourceOf(server);
     await thrice.promise;
     expect(source.tools).toHaveLength(2);

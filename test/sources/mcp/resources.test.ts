@@ -4,7 +4,7 @@ import { z } from "zod";
 import { agentAsTool, createRuntime, defineTool, fromMcp, type McpSource, type Tool } from "../../../src/index.ts";
 import { createMemoryJournal, type Journal } from "../../../src/journal/index.ts";
 import { createMemorySandbox, scriptedModel } from "../../../src/runtime/testing.ts";
-import { type HttpServer, serve, serveFetch } from "./http-servers.ts";
+import { type HttpServer, serveByHand, serveFetch } from "./http-servers.ts";
 import { testOfAll } from "../../support/all-tests.ts";
 import { call, READ, run, WRITE } from "./servers.ts";
 import { makeTool } from "../../support/tools.ts";
@@ -21,12 +21,6 @@ interface ByHand {
   readonly capabilities?: object;
 }
 
-interface Request {
-  readonly id?: number;
-  readonly method: string;
-  readonly params?: { readonly name?: string; readonly uri?: string };
-}
-
 /** A server of the old version with resources, and what it was asked to read. */
 async function serveResources({
   results = { links: [LINK("doc:a"), LINK("doc:b")] },
@@ -34,28 +28,11 @@ async function serveResources({
   capabilities = { tools: {}, resources: {} },
 }: ByHand = {}): Promise<HttpServer & { readonly asked: readonly string[] }> {
   const asked: string[] = [];
-  const server = await serve((request, body, response): unknown => {
-    if (request.method !== "POST") return response.writeHead(405).end();
-    const { id, method, params } = JSON.parse(body.toString()) as Request;
-    if (id === undefined) return response.writeHead(202).end();
-    if (method === "resources/read") asked.push(params?.uri ?? "");
-    const answers: Readonly<Record<string, () => object>> = {
-      initialize: () => ({
-        protocolVersion: "2025-11-25",
-        capabilities,
-        serverInfo: { name: "hand", version: "1" },
-      }),
-      "tools/list": () => ({
-        tools: Object.keys(results).map((name) => ({ name, inputSchema: { type: "object" } })),
-      }),
-      "tools/call": () => ({ content: results[params?.name ?? ""] ?? [] }),
-      "resources/read": () => read(params?.uri ?? ""),
-    };
-    const result = answers[method]?.();
-    const failure = result && "failure" in result ? { result: undefined, error: result.failure } : {};
-    const error = { code: -32601, message: "Method not found" };
-    response.writeHead(200, { "content-type": "application/json" });
-    return response.end(JSON.stringify({ jsonrpc: "2.0", id, ...(result ? { result } : { error }), ...failure }));
+  const reading = ({ uri = "" }) => (asked.push(uri), read(uri));
+  const server = await serveByHand(({ name, send }) => send({ content: results[name] ?? [] }), {
+    capabilities,
+    tools: Object.keys(results),
+    others: { "resources/read": reading },
   });
   return Object.assign(server, { asked });
 }

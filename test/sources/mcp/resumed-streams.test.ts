@@ -9,10 +9,9 @@ import { someOf } from "../../support/all-tests.ts";
 
 const EVENTS = { "content-type": "text/event-stream" };
 
-/** A request that a stream is resumed by: the id of the last event, and how many such requests came before. */
+/** A request that a stream is resumed by. */
 type AnswerResume = (facts: {
   readonly lastEvent: string;
-  readonly resumes: number;
   readonly response: ServerResponse;
   /** The answer of the latest call, as an event. */
   readonly answer: (text: string) => string;
@@ -35,14 +34,16 @@ async function serveBreaking(
       latest = facts.id;
       begin(facts.response.writeHead(200, EVENTS), facts);
     },
-    () => "session",
-    (response, { headers }) => {
-      const lastEvent = headers["last-event-id"];
-      if (lastEvent === undefined) return response.writeHead(405).end();
-      const answer = (text: string) =>
-        `data: ${JSON.stringify({ jsonrpc: "2.0", id: latest, result: { content: [{ type: "text", text }] } })}\n\n`;
-      counts.resumes += 1;
-      return resume({ lastEvent: String(lastEvent), resumes: counts.resumes, response, answer });
+    {
+      session: () => "session",
+      stream: (response, { headers }) => {
+        const lastEvent = headers["last-event-id"];
+        if (lastEvent === undefined) return response.writeHead(405).end();
+        const answer = (text: string) =>
+          `data: ${JSON.stringify({ jsonrpc: "2.0", id: latest, result: { content: [{ type: "text", text }] } })}\n\n`;
+        counts.resumes += 1;
+        return resume({ lastEvent: String(lastEvent), response, answer });
+      },
     },
   );
   return Object.assign(server, { counts });
