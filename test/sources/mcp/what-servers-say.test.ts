@@ -174,13 +174,6 @@ test("sampling and roots are refused", async () => {
 
 // ---- results ----------------------------------------------------------------------------------------------------
 
-test("a policy's shape makes the result of what a server answers, whose own schema then does not hold", async () => {
-  const shape = ({ n }: { readonly n: number }) => `${n} points`;
-  await using source = await fromMcp(await servedRaw("structured"), { ...READ, shape });
-  expect(await call(source.tools, "raw.right({})")).toBe("7 points");
-  expect(source.tools.every(({ outputSchema: output }) => output === undefined)).toBe(true);
-});
-
 test("what a server says of a failure is not shaped", async () => {
   await using source = await fromMcp(await servedRaw("failing-fully"), { ...READ, shape: () => "fine" });
   expect(await call(source.tools, "raw.echo({})")).toEqual({ code: "handler_failed", message: "No axis." });
