@@ -68,12 +68,6 @@ test("a run whose client does not come back leaves its questions to others, wher
   expect(runs.find("one", "ann")).toBeUndefined();
 });
 
-test("a client that cannot ask leaves the question for later, or it is denied", async () => {
-  expect(await new McpRuns({ canWait: true }).handle(callOf(asks), request())).toEqual(textResult('"later"'));
-  const denied = await new McpRuns().handle(callOf(asks), request());
-  expect(JSON.stringify(denied)).toContain("cannot ask its user");
-});
-
 test("questions of one call id at once have an answer each", async () => {
   const runs = new McpRuns();
   const both: McpCall["start"] = async (work) => {

@@ -18,7 +18,7 @@ export const GATEWAY_KEYS = {
   ],
 };
 
-export const SECRET = "a secret of more than thirty-two characters";
+const SECRET = "a secret of more than thirty-two characters";
 
 /** Anthropic's tool that runs programs. */
 export const PROGRAMS = { type: "code_execution_20260120" as const, name: "code_execution" as const };

@@ -44,6 +44,19 @@ test("a program pauses at the client's tools, and goes on with its answers", asy
   expect(gateway.errors).toEqual([]);
 });
 
+test("clients that ask at once are each answered right", async () => {
+  const told: ScriptedStep = ({ results }) => ({ text: `It is ${results[0]?.text}.` });
+  await using gateway = await openGateway([{ programs: [SUM] }, told]);
+  const ask = asking(gateway, [PROGRAMS, DEPOT]);
+  const answers = Array.from({ length: 8 }, async (_, n) => {
+    const paused = await ask([QUESTION]);
+    const done = await ask(answered([QUESTION], paused, `{"n":${n}}`), containerOf(paused));
+    return (done.content.at(-1) as Anthropic.TextBlock).text;
+  });
+  expect(await Promise.all(answers)).toEqual(answers.map((_, n) => `It is ${2 * n}.`));
+  expect(gateway.errors).toEqual([]);
+});
+
 test("a hosted program after one that failed is answered as that one was, and the client is asked for nothing again", async () => {
   await using gateway = await openGateway([
     { programs: [SUM.replace("return a.n", "return c.n")] },

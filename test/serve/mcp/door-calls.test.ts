@@ -33,19 +33,13 @@ afterEach(async () => {
   ran.length = 0;
 });
 
-interface Opened {
-  readonly as: (
-    more?: Partial<Principal>,
-  ) => McpDoor extends { callsOf: (principal: Principal) => infer Calls } ? Calls : never;
-  readonly errors: unknown[];
-}
-
-async function open(options: Partial<RuntimeOptions> = {}, more: Partial<McpDoorOptions> = {}): Promise<Opened> {
+async function open(options: Partial<RuntimeOptions> = {}, more: Partial<McpDoorOptions> = {}) {
   const runtime = await createRuntime({ sandbox, tools: [tool("shop.buy")], ...options });
   opened.push(runtime);
   const errors: unknown[] = [];
   const door = await McpDoor.open({ runtime, version: "1", onError: (error) => errors.push(error), ...more });
-  return { as: (principal = {}) => door.callsOf({ id: "ann", tenant: "acme", ...principal }), errors };
+  const as = (principal: Partial<Principal> = {}) => door.callsOf({ id: "ann", tenant: "acme", ...principal });
+  return { as, errors };
 }
 
 const asks = (more: Partial<McpRequest> = {}): McpRequest => ({
@@ -55,6 +49,8 @@ const asks = (more: Partial<McpRequest> = {}): McpRequest => ({
   ...more,
 });
 const textOf = ({ content }: LinkedResult) => content.map((block) => ("text" in block ? block.text : "")).join("");
+type Calls = ReturnType<McpDoor["callsOf"]>;
+const said = async (calls: Calls, name: string, input: object) => textOf(await calls.call(name, { ...input }, asks()));
 /** The execution that a result is asked for by. */
 const executionIn = (result: LinkedResult) => /\{"execution":"([^"]+)"/.exec(textOf(result))?.[1] ?? "";
 /** What a caller can tell of an answer, without the name that it asked for. */
@@ -69,7 +65,7 @@ describe("a tool that streams", () => {
     const { as } = await open({ tools: [rows()] });
     expect(await as().call("rows", {}, asks())).toEqual({ content: [{ type: "text", text: '[{"id":0},{"id":1}]' }] });
     const code = "let sum = 0; for await (const { id } of tools.rows({})) sum += id; return sum;";
-    expect(textOf(await as().call("run_program", { code }, asks()))).toBe("1");
+    expect(await said(as(), "run_program", { code })).toBe("1");
   });
 });
 
@@ -81,17 +77,13 @@ describe("the limits of a key bind all that it does", () => {
     const limited = as({ id: "limited", ...narrow });
     const text = "x".repeat(100);
     const over = "x".repeat(1_048_566);
-    expect(textOf(await limited.call("shop-buy", { text: over }, asks()))).toContain(
-      "The input of shop.buy has 104857",
-    );
+    expect(await said(limited, "shop-buy", { text: over })).toContain("The input of shop.buy has 104857");
     expect(
-      textOf(
-        await limited.call("run_program", { code: 'return tools.shop.buy({ text: "x".repeat(1_048_566) })' }, asks()),
-      ),
+      await said(limited, "run_program", { code: 'return tools.shop.buy({ text: "x".repeat(1_048_566) })' }),
     ).toContain("limit inputBytes");
     expect(ran).toEqual([]);
-    expect(textOf(await limited.call("shop-buy", { text: "x".repeat(40) }, asks()))).toContain("shop.buy xxx");
-    expect(textOf(await as().call("shop-buy", { text }, asks()))).toContain(text);
+    expect(await said(limited, "shop-buy", { text: "x".repeat(40) })).toContain("shop.buy xxx");
+    expect(await said(as(), "shop-buy", { text })).toContain(text);
   });
 
   test("a key whose limit of calls is 0 makes no call, direct or by a program", async () => {
@@ -125,11 +117,9 @@ describe("a tool that a principal may not call looks exactly like an unknown one
     for (const name of ["shop-sell", "shop.sell", "only.programs", "only_programs", "save_artifact", "load_artifact"])
       expect((await told(calls.call(name, {}, asks()), name)).split(" Did you")[0]).toBe(never);
     if ((await calls.tools()).some(({ name }) => name === "run_program")) {
-      expect(textOf(await calls.call("search_tools", { query: "sell only programs" }, asks()))).not.toMatch(
-        /sell|only.programs/,
-      );
+      expect(await said(calls, "search_tools", { query: "sell only programs" })).not.toMatch(/sell|only.programs/);
       expect(
-        textOf(await calls.call("run_program", { code: "return JSON.stringify(Object.keys(tools.shop))" }, asks())),
+        await said(calls, "run_program", { code: "return JSON.stringify(Object.keys(tools.shop))" }),
       ).not.toContain("sell");
     } else
       for (const name of ["run_program", "search_tools", "result"])
@@ -144,7 +134,7 @@ describe("a tool that a principal may not call looks exactly like an unknown one
     expect(await names()).not.toContain("shop-sell");
     isOn = true;
     expect(await names()).toContain("shop-sell");
-    expect(textOf(await as().call("shop-sell", {}, asks()))).toBe('"shop.sell "');
+    expect(await said(as(), "shop-sell", {})).toBe('"shop.sell "');
   });
 });
 
@@ -165,7 +155,7 @@ test("a name that a client holds means the same tool, whatever other tools come 
       const own = /^Does (.+)$/.exec(description)?.[1];
       return own === undefined ? [] : ([[own, name]] as const);
     });
-    for (const [own, name] of listed) expect(textOf(await as().call(name, {}, asks()))).toBe(JSON.stringify(`${own} `));
+    for (const [own, name] of listed) expect(await said(as(), name, {})).toBe(JSON.stringify(`${own} `));
     return new Map(listed);
   };
   const all = await named(names);
@@ -196,7 +186,7 @@ describe("what fails on the host's side", () => {
     ["shop-buy", {}],
   ] as const)("%s says that it failed and no more, and the operator is told", async (name, input) => {
     const { as, errors } = await open({ journal: broken() });
-    const text = textOf(await as().call(name, input, asks()));
+    const text = await said(as(), name, input);
     expect(text).toContain("error of the host");
     expect(text).not.toContain("secret");
     expect(String(errors[0])).toContain("disk full");
@@ -208,7 +198,7 @@ describe("what fails on the host's side", () => {
       let input: Record<string, unknown> = {};
       for (let depth = 0; depth < 50_000; depth += 1) input = { code: input };
       const { as } = await open();
-      expect(textOf(await as().call(name, input, asks()))).not.toMatch(/stack/);
+      expect(await said(as(), name, input)).not.toMatch(/stack/);
     },
   );
 });
@@ -235,9 +225,9 @@ describe("a program that waits, when the door is opened again", () => {
     const never = await told(foreign.call("result", { execution: "mcp-x" }, asks()), "mcp-x");
     for (const input of [{ execution }, { execution, cancel: true }])
       expect(await told(foreign.call("result", input, asks()), execution)).toBe(never);
-    expect(textOf(await foreign.call("result", {}, asks()))).toBe("[]");
+    expect(await said(foreign, "result", {})).toBe("[]");
     const mine = (await open(options(journal), { decideCommand: () => "decide" })).as();
-    expect(textOf(await mine.call("result", { execution }, asks()))).toContain("waits for the approval");
+    expect(await said(mine, "result", { execution })).toContain("waits for the approval");
     expect(ran).toEqual([]);
   });
 
@@ -248,7 +238,7 @@ describe("a program that waits, when the door is opened again", () => {
       await journal.append(`e${n}`, 1, [outcome]);
     }
     const { as } = await open(options(journal), { decideCommand: () => "decide" });
-    const listed = JSON.parse(textOf(await as().call("result", {}, asks()))) as object[];
+    const listed = JSON.parse(await said(as(), "result", {})) as object[];
     const note = expect.stringContaining("not looked at") as string;
     expect(listed).toEqual([expect.objectContaining({ execution, state: "waiting" }), { note }]);
   });
@@ -268,7 +258,7 @@ test("of a call that may have taken effect, the client is shown the command of e
   const decideCommand = (_: string, { callId }: { callId: string }, tenant: string, answer: string) =>
     `${tenant} ${callId} ${answer}`;
   const again = (await open({ tools: [hangs], journal: died }, { decideCommand })).as();
-  expect(textOf(await again.call("result", { execution }, asks()))).toContain(
+  expect(await said(again, "result", { execution })).toContain(
     [
       "To decide call 1, a person runs one of these:",
       "- It was done… (the program gets the result that you give as JSON): acme 1 done",
