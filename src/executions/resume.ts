@@ -6,7 +6,7 @@ import { randomUUID } from "node:crypto";
 import { type ExecutionId, PortcullisError } from "../base/index.ts";
 import { rememberedIn } from "../gate/approve/remembered.ts";
 import type { Header, ProgramHeader } from "../journal/record.ts";
-import { changedTools, changedVersions, refuseChangedTools } from "./from-journal/changed-since.ts";
+import { changedTools, refuseChangedTools } from "./from-journal/changed-since.ts";
 import { decidableOf, decide, recordsOf, type Said, refuseWrongResults } from "./decide.ts";
 import { drivenHere, executionDriven, isDriven, refuseDriven } from "./driven.ts";
 import { drivenScope } from "./authority.ts";
@@ -100,7 +100,6 @@ export async function takeUp(scope: Scope, execution: ExecutionId, past: Past, w
       result,
       program: header.program,
       tools,
-      note: past.state.turns > 0 ? changedVersions(header) : undefined,
       past: withoutOpenCalls({ ...past, remembered }),
       earlier,
     };

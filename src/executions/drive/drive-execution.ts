@@ -32,7 +32,10 @@ export async function driveExecution(scope: Scope, log: TrackedLog, work: Work):
   let kept: KeptLarger;
   try {
     const ending = await takeOver(scope, log, work, place, session);
-    driven = ending ? { ...NOT_DRIVEN, ...usageOf(log.state), ending } : await driveProgram(scope, log, work, session);
+    const unapproved = ending ?? (await approveProgram(scope, log, session));
+    driven = unapproved
+      ? { ...NOT_DRIVEN, ...usageOf(log.state), ending: unapproved }
+      : await new Driver(scope, log, session, work).run();
     kept = await keepLarger(driven, { place, limits, lane: share.lane, redactor });
   } catch (error) {
     await leaveFailed(log, session, error);
@@ -111,16 +114,6 @@ function restore(earlier: EarlierCalls, past: Past | undefined, { calls, header 
   const { standIns = [], lines = [] } = past ?? {};
   const effects = new Map(header?.tools.map(({ name, effect }) => [name, effect]));
   earlier.restore({ standIns, lines: [...lines, ...begun] }, (tool) => effects.get(tool) ?? "read");
-}
-
-async function driveProgram(scope: Scope, log: TrackedLog, work: Work, session: GateSession): Promise<Driven> {
-  const { note } = work;
-  const unapproved = await approveProgram(scope, log, session);
-  const driven = unapproved
-    ? { ...NOT_DRIVEN, ...usageOf(log.state), ending: unapproved }
-    : await new Driver(scope, log, session, work).run();
-  if (driven.ending.type === "waiting" || note === undefined) return driven;
-  return { ...driven, notes: [...driven.notes, note] };
 }
 
 async function leaveFailed(log: TrackedLog, session: GateSession, error: unknown): Promise<void> {

@@ -61,8 +61,6 @@ export interface Work {
   readonly earlier?: Earlier | undefined;
   /** Of a program that a model has just written. */
   readonly check?: ProgramCheck | undefined;
-  /** A sentence for the reader of the report. */
-  readonly note?: string | undefined;
 }
 
 /** Usage as a turn notes it: short, because there may be many turns. */

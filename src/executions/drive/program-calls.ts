@@ -52,7 +52,7 @@ export class ProgramCalls {
   /** The calls without an answer. Of a stream the guest notes whether the program has read it. */
   get left(): readonly LeftCall[] {
     const isLeft = (call: OpenCall) => !isAnswered(call) && !this.#isStream(call.tool);
-    return this.#parts.log.state.calls.values().filter(isLeft).map(leftCall).toArray();
+    return this.#parts.log.state.calls.values().filter(isLeft).toArray();
   }
 
   stopReading(id: number): void {
@@ -101,13 +101,4 @@ export class ProgramCalls {
     session.noteRead(String(id), batch.heldBytes);
     session.share.giveBack(batch.heldBytes);
   }
-}
-
-function leftCall({ tool, decided, started }: OpenCall): LeftCall {
-  // A client may have done what it was asked for.
-  return {
-    tool,
-    started: started === true || decided?.decision === "client",
-    ...(decided?.effect && { effect: decided.effect }),
-  };
 }

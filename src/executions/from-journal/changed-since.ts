@@ -1,6 +1,6 @@
 import { PROTOCOL_VERSION } from "../../../bridge/frames.ts";
 import { packageVersion, PortcullisError } from "../../base/index.ts";
-import type { Header, ProgramHeader, ToolDigest } from "../../journal/record.ts";
+import type { Header, ToolDigest } from "../../journal/record.ts";
 import { CALLERS } from "../../tools/tool.ts";
 import { recordedTool } from "../../gate/header-base.ts";
 import type { ToolSet } from "../../tools/tool-set.ts";
@@ -76,18 +76,4 @@ function versionIfThere(): string | undefined {
   } catch {
     return undefined;
   }
-}
-
-/** A sentence for the report if the execution began with other versions. The replay shows whether they matter. */
-export function changedVersions({ versions }: ProgramHeader): string | undefined {
-  const here: Readonly<Record<string, string>> = { node: process.versions.node, ...programVersions() };
-  const changed = Object.entries(here).flatMap(([name, version]) => {
-    const began = Object.hasOwn(versions, name) ? versions[name] : undefined;
-    return began === undefined || began === version
-      ? []
-      : [`${name} ${began.slice(0, VERSION_LENGTH)} there, ${version} here`];
-  });
-  return changed.length === 0
-    ? undefined
-    : `The execution began on a host with other versions (${changed.join("; ")}), and was replayed with these.`;
 }

@@ -216,20 +216,9 @@ export class EarlierFold {
   }
 }
 
+const NO_TEXTS = { display: undefined, input: undefined, done: undefined, value: undefined };
+
 /** What is kept of a record: values are read from the journal once they are given. */
 function withoutTexts(record: JournalRecord): JournalRecord {
-  switch (record.type) {
-    case "answered": {
-      const { display: _display, ...kept } = record;
-      return kept;
-    }
-    case "call":
-      return record.input === undefined ? record : { ...record, input: "" };
-    case "decision":
-      return record.done === undefined ? record : { ...record, done: "null" };
-    case "result":
-      return record.value === undefined ? record : { ...record, value: "null" };
-    default:
-      return record;
-  }
+  return "call" in record ? ({ ...record, ...NO_TEXTS } as JournalRecord) : record;
 }

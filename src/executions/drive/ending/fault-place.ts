@@ -1,5 +1,4 @@
 import type { FaultBody } from "../../../../bridge/frames.ts";
-import { occurrences } from "../../../base/index.ts";
 import { linesOf, offsetOf, placeAt, type Position } from "../../guest/source-lines.ts";
 import { mentionIn, nextMention, onlyMention, pathInSource, type SourceMap } from "../../guest/source-map.ts";
 
@@ -23,13 +22,12 @@ function placeOfCall(source: string, { code, tool }: FaultBody): Position | unde
   return (code === "value_not_json" ? onlyMention(source, tool, true) : undefined) ?? onlyMention(source, tool);
 }
 
-/** Place of the field that a call's error names, or else of the tool. V8 gives the place of the `await`. */
-function placeInCall(source: string, { code, tool, message }: FaultBody, position: Position): Position | undefined {
+/** Place of the tool that a call's error is about. V8 gives the place of the `await`. */
+function placeInCall(source: string, { tool }: FaultBody, position: Position): Position | undefined {
   const last = tool?.split(".").at(-1);
   // An error that is thrown when the call is made has the place of the tool's name already.
   const isThere = last !== undefined && source.startsWith(last, offsetOf(source, position));
-  const call = isThere ? position : (mentionInLine(source, tool, position) ?? onlyMentionAfter(source, tool, position));
-  return (call && code === "input_invalid" ? placeOfField(source, message, call) : undefined) ?? call;
+  return isThere ? position : (mentionInLine(source, tool, position) ?? onlyMentionAfter(source, tool, position));
 }
 
 /** The first mention of a tool in the rest of a line: its path or, if the program has taken the tool out of `tools`, an end of its path. */
@@ -47,44 +45,6 @@ function mentionInLine(source: string, tool: string | undefined, { line, column 
 function onlyMentionAfter(source: string, tool: string | undefined, { line }: Position): Position | undefined {
   const mention = onlyMention(source, tool);
   return mention && mention.line > line ? mention : undefined;
-}
-
-/** The path that begins the reason why an input does not fit: `opt.dep is not a field of …`, `rows[0].id: …`. */
-const FIELD_PATH = / does not fit: ([\w$.[\]]{1,256})(?:: | is not a field of )/;
-/** What follows the name of a field in an input. */
-const GIVEN = /^["'`]?\s{0,100}(?:[:,}]|=(?!=))/;
-const INPUT_LENGTH = 20_000;
-
-function placeOfField(source: string, message: string, call: Position): Position | undefined {
-  const names = FIELD_PATH.exec(message)?.[1]?.match(/[A-Za-z_$][\w$]{0,255}/g) ?? [];
-  const start = offsetOf(source, call);
-  const input = inputAt(source, start);
-  let at = 0;
-  for (const name of names) {
-    at = indexOfField(input, name, at);
-    if (at < 0) return undefined;
-  }
-  return names.length === 0 ? undefined : placeAt(source, start + at);
-}
-
-/** The text of a call up to the bracket that closes its input. Brackets in texts count too, which may make it too short or too long. */
-function inputAt(source: string, start: number): string {
-  const text = source.slice(start, start + INPUT_LENGTH);
-  let depth = 0;
-  for (let index = text.indexOf("("); index >= 0 && index < text.length; index += 1) {
-    if (text[index] === "(") depth += 1;
-    else if (text[index] === ")") depth -= 1;
-    if (depth === 0) return text.slice(0, index + 1);
-  }
-  return text;
-}
-
-function indexOfField(input: string, name: string, from: number): number {
-  const isField = (at: number) => {
-    const end = at + name.length;
-    return !/[\w$.]/.test(input[at - 1] ?? "") && GIVEN.test(input.slice(end, end + 128));
-  };
-  return occurrences(input, name, from).find(isField) ?? -1;
 }
 
 const NAME = /[\w$]{1,128}$/;

@@ -27,8 +27,8 @@ export interface Circumstances {
   readonly result?: ResultSchema | undefined;
 }
 
-/** A call that has no answer. `started` is set if a handler began, or a client was asked: it may have taken effect. */
-export type LeftCall = Pick<CallLine, "tool" | "effect" | "started">;
+/** A call that has no answer. */
+export type LeftCall = Pick<CallLine, "tool" | "effect">;
 
 export async function settle(
   { ok, notes: remarks, body }: GuestFrame & { readonly kind: "settled" },
@@ -103,28 +103,13 @@ function isKnown(tools: ToolSet, name: string): boolean {
 const OUT_OF_MEMORY =
   /^RangeError: Array buffer allocation failed$|^MemoryError: There is not enough memory for this\.$/;
 
-/** The fault for open calls that change something: the program did not learn whether they did. */
+/** The fault for open calls that change something: the program did not learn whether they did. The report tells which had begun. */
 function notAwaited(writing: readonly LeftCall[]): Fault {
-  const begun = writing.filter(({ started }) => started);
-  const unbegun = writing.filter(({ started }) => !started);
-  const subjectOf = (some: readonly LeftCall[]) => {
-    if (some.length < writing.length) return callsOf(namesOf(some));
-    return some.length === 1 ? "It" : "They";
-  };
-  const have = begun.length === 1 ? "has" : "have";
-  const fates = [
-    ...(begun.length > 0 ? [`${subjectOf(begun)} ${have} side effects that may or may not have happened`] : []),
-    ...(unbegun.length > 0 ? [`${subjectOf(unbegun)} ${were(unbegun)} not started and changed nothing`] : []),
-  ];
   return {
     name: "ProgramError",
     code: "calls_not_awaited",
-    message: `The program ended while ${callsOf(namesOf(writing))} ${were(writing)} still open. ${fates.join("; ")}: await every call.`,
+    message: `The program ended while ${callsOf(writing.map(({ tool }) => tool))} ${were(writing)} still open, and did not learn what came of ${writing.length === 1 ? "it" : "them"}: await every call.`,
   };
-}
-
-function namesOf(calls: readonly LeftCall[]): readonly string[] {
-  return calls.map(({ tool }) => tool);
 }
 
 function were(calls: readonly unknown[]): string {

@@ -19,7 +19,7 @@ const TYPE_ARGUMENTS = /[\w$]<[\w$\s,.|&[\]{}:;"'?]+>\(/;
 export async function parseProgram(source: string): Promise<ParsedProgram | UnparsedProgram> {
   if (isTooDeep(source))
     return { fault: syntaxFault("The program is nested too deeply to be read."), position: undefined };
-  const code = unwrapExports(source.replace(/^(\s*)#!(?!.{0,40}sh\b)/, "$1//"), OPTIONS);
+  const code = unwrapExports(source.replace(/^(\s*)#!/, "$1//"), OPTIONS);
   const parsed = await parseCode(code);
   return "fault" in parsed ? explainSyntax(code, parsed) : parsed;
 }
@@ -188,10 +188,6 @@ function moduleFault(code: string): UnparsedProgram | undefined {
 
 const PYTHON =
   "This is Python, and the program must be JavaScript. Write it as the body of an async JavaScript function.";
-const SHELL =
-  "This is a command for a shell, and the program must be JavaScript. There is no shell: call tools, and compute with JavaScript.";
-const PROSE = "This is prose and no program. Send only the program's source code, or put it into one fenced block.";
-
 /** Replaces the parser's words if a text is plainly something other than JavaScript, and says what it is. */
 function explainSyntax(code: string, unread: UnparsedProgram): UnparsedProgram {
   const { fault, position } = unread;
@@ -199,9 +195,6 @@ function explainSyntax(code: string, unread: UnparsedProgram): UnparsedProgram {
   const explained = (message: string): UnparsedProgram => ({ fault: { ...fault, message }, position });
   const lines = linesOf(code);
   if (lines.some(isPython)) return explained(PYTHON);
-  const first = lines.find((line) => line.trim() !== "") ?? "";
-  if (COMMAND.test(first)) return explained(SHELL);
-  if (isProse(first)) return explained(PROSE);
   if (position === undefined) return unread;
   if (lines[position.line - 1]?.slice(position.column - 2, position.column).includes("\\"))
     return explained("A backslash stands outside of the program's texts. Write a line break as one, and not as \\n.");
@@ -212,10 +205,6 @@ function explainSyntax(code: string, unread: UnparsedProgram): UnparsedProgram {
     ? { fault: { ...fault, code: "await_not_async", message: NOT_ASYNC }, position }
     : unread;
 }
-
-/** The beginning of a line for a shell. */
-const COMMAND =
-  /^\s*(?:#!.{0,40}sh\b|[$>] |(?:sudo|curl|wget|cd|ls|cat|echo|grep|rg|sed|awk|jq|find|tar|mkdir|rm|cp|mv|npm|npx|pip|pip3|git|docker|kubectl|psql|ssh|export|python3?|node|bash|sh) [\w"'$./~-])/;
 
 /** Words that begin a line of Python that ends with a colon. */
 const PYTHON_BLOCKS = new Set("async,class,def,elif,else,except,finally,for,if,try,while,with".split(","));
@@ -228,20 +217,4 @@ function isPython(line: string): boolean {
   if (first === "from" && text.includes(" import ")) return true;
   if (first === "import" && /^[A-Za-z_][\w.]*$/.test(text.slice("import ".length))) return true;
   return /\bfor [A-Za-z_]\w{0,64} in |\bprint\(f["']/.test(text);
-}
-
-/** Words that begin a line of code. All other words of prose may. */
-const CODE = new Set(
-  "async,await,class,const,do,enum,export,for,function,if,import,interface,let,new,return,switch,throw,try,type,var,while".split(
-    ",",
-  ),
-);
-const FEWEST_WORDS = 4;
-
-/** Whether a line is a sentence: words with nothing between them that code needs. */
-function isProse(line: string): boolean {
-  if (/[={}[\];<>\\]/.test(line)) return false;
-  const words = line.trim().split(/[ \t]/);
-  const plain = words.filter((word) => /^["'(]?\p{L}[\p{L}'’-]{0,40}[.,:!?)"']{0,3}$/u.test(word));
-  return words.length >= FEWEST_WORDS && plain.length * 4 >= words.length * 3 && !CODE.has(words[0] ?? "");
 }

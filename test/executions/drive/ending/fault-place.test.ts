@@ -26,12 +26,8 @@ const PROGRAMS = [
   "const { crm } = tools;\nreturn await crm.→fnd({ id: 1 });",
   "const r = await tools.→cmr.find({ id: 1 });\nreturn r;",
   "const r = await tools?.→cmr['find']({ id: 1 });\nreturn r;",
-  "const x = 1,\n  r = await tools.crm.find({\n    →idd: 1,\n  });\nreturn r;",
-  "return await tools.crm.find({ id: 1, →idd: 1 });",
-  "const idd = (1);\nreturn await tools.crm.find({ →idd });",
-  "const id = 'x';\nreturn await tools.crm.find({ →id: id });",
-  "return await tools.crm.find({ id: Number('1'), opt: { →dep: 'x' } });",
-  "const f = async (idd) => {\n  const q = idd; return (await tools.crm.find({ →idd: q })).items;\n};\nreturn await Promise.all([f(1), f(2)]);",
+  "return await →tools.crm.find({ id: 1, idd: 1 });",
+  "return await Promise.all([\n  tools.crm.find({ id: 1 }),\n  →tools.broken({ id: 2 }),\n]);",
   "const { find } = tools.crm;\nconst found = { idd: 1 };\nreturn await →find(found);",
   "const r = await →tools.broken({ id: 1 });\nreturn r;",
   "return await Promise.all([tools.crm.find({ id: 1 }), →tools.broken({ id: 2 })]);",
@@ -154,17 +150,10 @@ test.each([
 
 const WORDS = 1500;
 
-test.each([
-  ["a tool", { tool: `${"a.".repeat(127)}a` }, `throw fault // x${"a.".repeat(WORDS)}`],
-  [
-    "a field",
-    { tool: "crm.find", code: "input_invalid", message: `The input does not fit: ${"a.".repeat(127)}a: no.` },
-    `throw fault // crm.find(${"a ".repeat(WORDS)}a: 1)`,
-  ],
-])("the path of %s that a program has made up is not looked for part by part in all of it", async (_, fields, last) => {
+test("the path of a tool that a program has made up is not looked for part by part in all of it", async () => {
   await using runtime = await createRuntime({ tools, sandbox: createMemorySandbox(), logger: { error() {} } });
-  const made = { name: "ToolError", stack: "program.js:5:1", ...fields };
-  const program = `const fault = new Error("");\nObject.assign(fault, ${JSON.stringify(made)});\n${last}`;
+  const made = { name: "ToolError", stack: "program.js:5:1", tool: `${"a.".repeat(127)}a` };
+  const program = `const fault = new Error("");\nObject.assign(fault, ${JSON.stringify(made)});\nthrow fault // x${"a.".repeat(WORDS)}`;
   const search = vi.spyOn(String.prototype, "indexOf");
   const { outcome } = await runtime.execute(program);
   const searches = search.mock.calls.length;

@@ -77,7 +77,7 @@ test("a value of exactly outputBytes is whole, and of a larger one the beginning
   expect(ending.text).toBe(body);
 });
 
-const callsOf = (tools: readonly string[], started = true) => tools.map((name) => ({ tool: name, started }));
+const callsOf = (tools: readonly string[]) => tools.map((tool) => ({ tool }));
 
 // ---- calls that are left ---------------------------------------------------------------------------------------
 
@@ -112,21 +112,6 @@ test.each([
     type: "failed",
     fault: { name: "ProgramError", code: "calls_not_awaited", message: expect.stringContaining(which) as string },
   });
-});
-
-test("a call that was left before its handler began has changed nothing, and the fault says so", async () => {
-  const faultOf = async (openCalls: Circumstances["openCalls"]) => {
-    const { ending } = await settle(succeeded("1"), { ...circumstances, openCalls });
-    return ending.type === "failed" ? [ending.fault.code, ending.fault.message] : ending;
-  };
-  const changed = (which: string) => ["calls_not_awaited", expect.stringMatching(which)];
-  expect(await faultOf(callsOf(["add"], false))).toEqual(changed("1 call of add .*changed nothing"));
-  expect(await faultOf(callsOf(["add", "read", "pay"], false))).toEqual(
-    changed("2 calls of add, pay .*changed nothing"),
-  );
-  expect(await faultOf([...callsOf(["add"]), ...callsOf(["pay"], false)])).toEqual(
-    changed("1 call of add has side effects.*1 call of pay .*changed nothing"),
-  );
 });
 
 // ---- faults ----------------------------------------------------------------------------------------------------
@@ -219,6 +204,6 @@ test.each([
 });
 
 test("a call that says itself what it changes counts as that, whatever its tool may do", async () => {
-  const openCalls = [{ tool: "add", started: true, effect: "read" } as const];
+  const openCalls = [{ tool: "add", effect: "read" } as const];
   expect((await settle(succeeded("1"), { ...circumstances, openCalls })).ending.type).toBe("completed");
 });
