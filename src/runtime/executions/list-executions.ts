@@ -1,4 +1,4 @@
-import { type ExecutionId, Lane, plainFault, PortcullisError, readerFor, textOf, untrusted } from "../../base/index.ts";
+import { Lane, plainFault, PortcullisError, readerFor, textOf, untrusted } from "../../base/index.ts";
 import type { ExecutionSummary, Journal, ListOptions } from "../../journal/journal.ts";
 import {
   BudgetSpent,
@@ -6,7 +6,6 @@ import {
   type ReadingBudget,
   readList,
   readRecords,
-  type Records,
 } from "../../journal/reading/read-records.ts";
 import type { OutcomeRecord, ParentRef } from "../../journal/record.ts";
 import { isDriven, neededBy } from "../../executions/driven.ts";
@@ -36,49 +35,24 @@ export async function listExecution(
   return { ...baseOf(summary, driven), state: "ended", ...(await readEnd(journal, summary, budget)) };
 }
 
-export interface ReadConversation {
-  readonly past: PastConversation;
-  readonly standing: ConversationStanding;
+/** What the records of an execution come to while it is open. */
+interface OpenFacts {
+  readonly state: ListedExecution["state"];
+  readonly calls?: readonly UnansweredCall[];
+  readonly parent?: ParentRef | undefined;
 }
 
-/** A conversation that was read, as it is listed. Its summary may be older than its records. */
-export async function listConversation(
-  journal: Journal,
-  summary: ExecutionSummary,
-  { past, standing }: ReadConversation,
-): Promise<ListedExecution> {
-  const lane = new Lane(summary.tenant);
-  return listRead(journal, summary, past, lane, () => openConversation({ past, standing }, lane.tenant));
-}
-
-export interface ReadProgram {
-  readonly state: ExecutionState;
-  readonly outcome: OutcomeRecord | undefined;
-  readonly standing: Standing;
-}
-
-/** A program that was read, as it is listed. Its summary may be older than its records. */
-export async function listProgram(
-  journal: Journal,
-  summary: ExecutionSummary,
-  { state, outcome, standing }: ReadProgram,
-): Promise<ListedExecution> {
-  const lane = new Lane(summary.tenant);
-  const { records } = state;
-  return listRead(journal, summary, { records, outcome }, lane, () => openProgram({ state, standing }, lane.tenant));
-}
-
-async function listRead(
+/** An execution that was read, as it is listed. Its summary may be older than its records. */
+export async function listRead(
   journal: Journal,
   summary: ExecutionSummary,
   { records, outcome }: { readonly records: number; readonly outcome: OutcomeRecord | undefined },
-  lane: Lane,
   open: () => Promise<OpenFacts>,
 ): Promise<ListedExecution> {
   const now = { ...summary, records, ended: outcome !== undefined };
   const driven = isDriven(journal, now);
-  if (outcome) return { ...baseOf(now, driven), state: "ended", ...(await endFacts(now, outcome, lane)) };
-  return listedOpen(now, driven, await open());
+  if (!outcome) return listedOpen(now, driven, await open());
+  return { ...baseOf(now, driven), state: "ended", ...(await endFacts(now, outcome, new Lane(summary.tenant))) };
 }
 
 function baseOf({ execution, kind, tenant, startedAt, records }: ExecutionSummary, driven: boolean) {
@@ -93,12 +67,6 @@ function listedOpen(
   const waitsFor = [...new Set(calls.map(({ tool }) => tool))];
   const needs = state === "running" ? neededBy(summary, driven) : undefined;
   return { ...baseOf(summary, driven), state, waitsFor, needs, parent: parent?.execution };
-}
-
-interface OpenFacts {
-  readonly state: ListedExecution["state"];
-  readonly calls?: readonly UnansweredCall[];
-  readonly parent?: ParentRef | undefined;
 }
 
 async function readEnd(journal: Journal, summary: ExecutionSummary, budget?: ReadingBudget) {
@@ -127,9 +95,13 @@ async function readOpen(
   budget?: ReadingBudget,
 ): Promise<OpenFacts> {
   try {
-    return kind === "conversation"
-      ? await openConversation(await readConversation(journal, execution, tenant, budget), tenant)
-      : await readOpenProgram(readRecords(journal, execution, { tenant, budget, ...NO_ITEMS }), driven);
+    if (kind === "conversation") {
+      const past = await readPastConversation(journal, execution, tenant, budget);
+      return await openConversation(past, standingOfConversation(past), tenant);
+    }
+    const state = new ExecutionState();
+    await readRecords(journal, execution, { tenant, budget, ...NO_ITEMS }).each((record) => applySliced(state, record));
+    return await openProgram(state, standingOf(state, driven), tenant);
   } catch (error) {
     if (isUnreadable(error)) return { state: "unreadable" };
     if (error instanceof BudgetSpent) return { state: "unread" };
@@ -141,17 +113,11 @@ function isUnreadable(error: unknown): boolean {
   return PortcullisError.is(error) && UNREADABLE.has(error.code);
 }
 
-async function readConversation(
-  journal: Journal,
-  execution: ExecutionId,
+export async function openConversation(
+  past: PastConversation,
+  standing: ConversationStanding,
   tenant: string,
-  budget?: ReadingBudget,
-): Promise<ReadConversation> {
-  const past = await readPastConversation(journal, execution, tenant, budget);
-  return { past, standing: standingOfConversation(past) };
-}
-
-async function openConversation({ past, standing }: ReadConversation, tenant: string): Promise<OpenFacts> {
+): Promise<OpenFacts> {
   const all = standing.state === "waiting" ? standing.calls : [];
   const calls = past.rest ? all : all.filter(isOutside);
   // A model may write anything as the input of a call that its host is to answer.
@@ -159,16 +125,10 @@ async function openConversation({ past, standing }: ReadConversation, tenant: st
   return { state: standing.state, calls, parent: past.header.parent };
 }
 
-async function readOpenProgram(records: Records, driven: boolean): Promise<OpenFacts> {
-  const state = new ExecutionState();
-  await records.each((record) => applySliced(state, record));
-  return openProgram({ state, standing: standingOf(state, driven) }, records.lane.tenant);
-}
-
-async function openProgram({ state, standing }: Omit<ReadProgram, "outcome">, tenant: string): Promise<OpenFacts> {
+export async function openProgram({ header }: ExecutionState, standing: Standing, tenant: string): Promise<OpenFacts> {
   const calls = standing.state === "waiting" ? standing.calls.filter(isOutside) : [];
   if (!(await haveInputs(calls, tenant))) return { state: "unreadable" };
-  return { state: standing.state, calls, parent: state.header?.parent };
+  return { state: standing.state, calls, parent: header?.parent };
 }
 
 /** Whether a call waits for a person or a client. */

@@ -17,7 +17,7 @@ import type { Scope } from "../../executions/scope.ts";
 import { standingOf } from "../../executions/from-journal/standing.ts";
 import { endedExecution, waitingExecution } from "../../executions/from-journal/recorded-execution.ts";
 import type { Language } from "../../../bridge/frames.ts";
-import { listConversation, listExecution, listProgram } from "./list-executions.ts";
+import { listExecution, listRead, openConversation, openProgram } from "./list-executions.ts";
 import type { ConversationStatus } from "./conversation-status.ts";
 import type { ListedExecution } from "./listed-execution.ts";
 
@@ -37,18 +37,20 @@ export async function readFacts(scope: Scope, execution: ExecutionId): Promise<E
   const { state, outcome } = past;
   const header = headerOf(state, execution);
   const standing = standingOf(state, isDriven(scope.journal, summary));
-  const listed = await listProgram(scope.journal, summary, { state, outcome, standing });
+  const listed = await listRead(scope.journal, summary, { records: state.records, outcome }, () =>
+    openProgram(state, standing, scope.tenant),
+  );
   const own: Scope = { ...scope, limits: limitsOf(header), language: header.language as Language };
   // Undefined for a program that goes on by itself.
   const ended = await (outcome ? endedExecution(own, past) : waitingExecution(own, past, standing));
-  return ended ? { listed, ended } : { listed };
+  return { listed, ended };
 }
 
 /** All facts come from the same reading: between two readings a conversation may end. */
 async function conversationFacts(scope: Scope, summary: ExecutionSummary): Promise<ExecutionFacts> {
   const past = await readOwnConversation(scope, summary.execution);
   const standing = standingOfConversation(past);
-  const listed = await listConversation(scope.journal, summary, { past, standing });
+  const listed = await listRead(scope.journal, summary, past, () => openConversation(past, standing, scope.tenant));
   return { listed, conversation: await conversationStatus(scope, past, standing) };
 }
 
@@ -71,6 +73,5 @@ async function conversationStatus(
     artifacts,
   };
   if (past.outcome) return { ...about, ending: parseEnding(execution, past.outcome.outcome) };
-  const ending = await openEnding(past, standing, scope.redactor);
-  return ending ? { ...about, ending } : about;
+  return { ...about, ending: await openEnding(past, standing, scope.redactor) };
 }
