@@ -47,17 +47,6 @@ function adviceFor(names: Readonly<Record<string, string>>): ReadonlyMap<string,
   return new Map(Object.entries(names).flatMap(([advice, list]) => list.split(" ").map((name) => [name, advice])));
 }
 
-/** Modules of Python that programs often forget to import. */
-const MODULES =
-  /^(json|math|re|datetime|time|random|collections|itertools|functools|statistics|string|decimal|operator)$/;
-
-/** Packages of Python that use the network. */
-const NETWORK_PACKAGES = /^(requests|httpx|aiohttp|urllib3|websockets|boto3|openai|anthropic)\b/;
-
-/** Python's errors for a coroutine or task that is used as if it were its result. */
-const NO_RESULT_YET =
-  /'(coroutine|Task|async_generator)' (object (is not|has no|does not)|and )|( and |, not )'(coroutine|Task)'$|^Object of type (coroutine|Task) is not JSON/;
-
 /** What the author of a program can do about a fault; undefined if unknown. `called` are the tools whose results the program has read. */
 export function hintFor(
   fault: Fault,
@@ -68,59 +57,101 @@ export function hintFor(
   const hint = hintForMessage(fault, tools) ?? hintForField(fault, tools, called, shown);
   if (fault.unawaited === undefined) return hint;
   const unawaited = `Did you forget await? Before this error the program used the promise of ${pathOfTool(fault.unawaited)}(…) like a result.`;
-  return hint === undefined || AWAIT_IT.test(hint) ? unawaited : `${hint} ${unawaited}`;
+  return hint === undefined || /^A call returns a promise/.test(hint) ? unawaited : `${hint} ${unawaited}`;
 }
 
-/** V8's sentence for a name that is no function, also where its result was to be iterated. */
-const NOT_FUNCTION =
-  /^tools\.([\p{ID_Continue}.]{1,256}) is not a function( or its return value is not (?:async )?iterable)?$/u;
+function hintForMessage(fault: Fault, tools: ToolSet): string | undefined {
+  const message = fault.message.slice(0, MESSAGE_LENGTH);
+  for (const [pattern, advice] of MESSAGES) {
+    const found = pattern.exec(message);
+    const hint = typeof advice === "string" ? found && advice : found && advice(found, tools, fault);
+    if (typeof hint === "string") return hint;
+  }
+  return undefined;
+}
+
+type Advice = (found: RegExpExecArray, tools: ToolSet, fault: Fault) => string | undefined;
+
+const NO_PACKAGES = "Python's standard library is available, and no other package.";
+
+/** Messages of V8 and of Python, each with what to do; the first that has advice counts. */
+const MESSAGES: readonly (readonly [RegExp, string | Advice])[] = [
+  [
+    /^(\w+) is not defined$/,
+    ([, name = ""], tools, fault) => ABSENT.get(name) ?? meantTool(pathAt(name, fault), tools, name),
+  ],
+  [/^globalThis\.(\w+) is not a (?:function|constructor)$/, ([, name = ""]) => ABSENT.get(name)],
+  [
+    // A server's refusal of a crowd of requests.
+    /\b429\b|\btoo many requests\b|\brate.?limit|\bretry-after\b|\basks to wait\b/i,
+    (_found, _tools, { name }) =>
+      name === "ToolError"
+        ? "Make fewer calls at once. If a call fails like this, wait before it is made again: programs have timers."
+        : undefined,
+  ],
+  [
+    /^tools(?:\.([\p{ID_Continue}.]+))? has no tool '(\p{ID_Continue}+)'$/u,
+    ([, path, name = ""], tools) => meantOrAll(path === undefined ? name : `${path}.${name}`, tools),
+  ],
+  [
+    // Modules that programs often forget to import.
+    /^name '(json|math|re|datetime|time|random|collections|itertools|functools|statistics|string|decimal|operator)' is not defined$/,
+    ([, name]) => `Import it first: import ${name}.`,
+  ],
+  [
+    /^name '(\w+)' is not defined$/,
+    ([, name = ""], tools, fault) => NETWORK.get(name) ?? meantTool(pathAt(name, fault), tools, name),
+  ],
+  [
+    /^No module named '(?:requests|httpx|aiohttp|urllib3|websockets|boto3|openai|anthropic)\b/,
+    `Use \`tools\` to reach anything outside. ${NO_PACKAGES}`,
+  ],
+  [/^No module named '[\w.]+'$/, `${NO_PACKAGES} Write the code it needs into the program.`],
+  [
+    // What is awaited, used as if it were its result.
+    /\bTool(?:Call|Stream)\b|'(coroutine|Task|async_generator)' (object (is not|has no|does not)|and )|( and |, not )'(coroutine|Task)'$|^Object of type (coroutine|Task) is not JSON/,
+    "It returns before its result is ready: await it, and read a stream with `async for item in ...`.",
+  ],
+  [
+    /^tools\.([\p{ID_Continue}.]{1,256}) is not a function or its return value is not (?:async )?iterable$/u,
+    ([, name = ""], tools) =>
+      tools.get(name) &&
+      `tools.${name} gives one result and no stream. Await it: const result = await tools.${name}(…).`,
+  ],
+  [/^tools\.([\p{ID_Continue}.]{1,256}) is not a function/u, ([, name = ""], tools) => meantOrAll(name, tools)],
+  [
+    / is not (?:a function|iterable|async iterable)/,
+    (_, tools, fault) => {
+      const used = usedStream(fault, tools);
+      return used && `A stream is read item by item: for await (const item of ${used}(…)).`;
+    },
+  ],
+  [
+    /^(tools\.[\p{ID_Continue}.]+\(\.\.\.\))\.(\w+) is not a function$/u,
+    ([, call, method]) => `A call returns a promise: (await ${call}).${method}.`,
+  ],
+  [
+    /^Cannot read properties of undefined \(reading '(\p{ID_Continue}+)'\)$/u,
+    ([, part], tools, { excerpt = "" }) => {
+      const [, path] =
+        new RegExp(`tools\\.((?:\\p{ID_Continue}+\\.)+${part})(?!\\p{ID_Continue})`, "u").exec(excerpt) ?? [];
+      return path && meantOrAll(path, tools);
+    },
+  ],
+  [
+    / is not (?:a function|iterable)/,
+    (_found, _tools, { excerpt = "" }) =>
+      /(?<!await\s+)\btools\.\w/.test(excerpt)
+        ? "A call returns a promise: await it before using its result."
+        : undefined,
+  ],
+];
 
 /** The tool that gives a stream and is named in the line of the fault, if it is the only tool there. */
 function usedStream({ excerpt = "" }: Fault, tools: ToolSet): string | undefined {
   const named = [...new Set(excerpt.match(/\btools\.[\p{ID_Continue}.]{1,256}/gu))];
   const [only] = named;
   return named.length === 1 && only !== undefined && tools.get(only.slice("tools.".length))?.stream ? only : undefined;
-}
-
-/** A server's refusal of a crowd of requests. */
-const TOO_MANY = /\b429\b|\btoo many requests\b|\brate.?limit|\bretry-after\b|\basks to wait\b/i;
-const FEWER =
-  "Make fewer calls at once. If a call fails like this, wait before it is made again: programs have timers.";
-
-const AWAIT_IT = /^A call returns a promise/;
-
-function hintForMessage(fault: Fault, tools: ToolSet): string | undefined {
-  const missing = /^(\w+) is not defined$/.exec(fault.message)?.[1];
-  if (missing !== undefined) return ABSENT.get(missing) ?? meantTool(pathAt(missing, fault), tools, missing);
-  const missingField = /^globalThis\.(\w+) is not a (?:function|constructor)$/.exec(fault.message)?.[1];
-  if (missingField !== undefined) return ABSENT.get(missingField);
-  if (fault.name === "ToolError" && TOO_MANY.test(fault.message.slice(0, MESSAGE_LENGTH))) return FEWER;
-  const inPython = hintForPython(fault, tools);
-  if (inPython !== undefined) return inPython;
-  const [, notFunction, orItsResult] = NOT_FUNCTION.exec(fault.message) ?? [];
-  if (notFunction !== undefined && orItsResult !== undefined && tools.get(notFunction))
-    return `tools.${notFunction} gives one result and no stream. Await it: const result = await tools.${notFunction}(…).`;
-  if (notFunction !== undefined) return meantTool(notFunction, tools) ?? listTools(tools);
-  const notCalled = /^tools\.([\p{ID_Continue}.]{1,256}) is not (?:async )?iterable$/u.exec(fault.message)?.[1];
-  if (notCalled !== undefined && tools.get(notCalled)) return `Call it: tools.${notCalled}({ … }).`;
-  const used = usedStream(fault, tools);
-  if (used !== undefined && / is not (a function|iterable|async iterable)/.test(fault.message))
-    return `A stream is read item by item: for await (const item of ${used}(…)).`;
-  const onPromise = /^(tools\.[\p{ID_Continue}.]+\(\.\.\.\))\.(\w+) is not a function$/u.exec(fault.message);
-  if (onPromise) return `A call returns a promise: (await ${onPromise[1]}).${onPromise[2]}.`;
-  const undefinedPart = /^Cannot read properties of undefined \(reading '(\p{ID_Continue}+)'\)$/u.exec(
-    fault.message,
-  )?.[1];
-  const path =
-    undefinedPart === undefined || !fault.excerpt?.includes(undefinedPart)
-      ? undefined
-      : new RegExp(`tools\\.((?:\\p{ID_Continue}+\\.)+${undefinedPart})(?!\\p{ID_Continue})`, "u").exec(
-          fault.excerpt,
-        )?.[1];
-  if (path !== undefined) return meantTool(path, tools) ?? listTools(tools);
-  if (/ is not (a function|iterable)/.test(fault.message) && /(?<!await\s+)\btools\.\w/.test(fault.excerpt ?? ""))
-    return "A call returns a promise: await it before using its result.";
-  return undefined;
 }
 
 /** Hint about a field that a program looks for, if none of the results that it has read has this field. */
@@ -159,31 +190,6 @@ function missingFieldOf({ name: error, message, excerpt = "" }: Fault): string |
 /** Characters of a message that are read for a name. */
 const MESSAGE_LENGTH = 512;
 
-function hintForPython(fault: Fault, tools: ToolSet): string | undefined {
-  const { message } = fault;
-  const noTool = /^tools(?:\.([\p{ID_Continue}.]+))? has no tool '(\p{ID_Continue}+)'$/u.exec(message);
-  if (noTool) {
-    const name = noTool[1] === undefined ? `${noTool[2]}` : `${noTool[1]}.${noTool[2]}`;
-    return meantTool(name, tools) ?? listTools(tools);
-  }
-  const undefinedName = /^name '(\w+)' is not defined$/.exec(message)?.[1];
-  if (undefinedName !== undefined)
-    return MODULES.test(undefinedName)
-      ? `Import it first: import ${undefinedName}.`
-      : (NETWORK.get(undefinedName) ?? meantTool(pathAt(undefinedName, fault), tools, undefinedName));
-  const missingModule = /^No module named '([\w.]+)'$/.exec(message)?.[1];
-  if (missingModule !== undefined)
-    return NETWORK_PACKAGES.test(missingModule)
-      ? "Use `tools` to reach anything outside. Python's standard library is available, and no other package."
-      : "Python's standard library is available, and no other package. Write the code it needs into the program.";
-  if (NO_RESULT_YET.test(message))
-    return "An async function returns before its result is ready: await it before using its result.";
-  if (/\bToolCall\b/.test(message))
-    return "A call returns before its result is ready: await it before using its result.";
-  if (/\bToolStream\b/.test(message)) return "Read a stream with `async for item in ...`.";
-  return undefined;
-}
-
 /** The path that begins with a name in the line of the fault, like `crm.list` of `crm`, or the name alone. */
 function pathAt(name: string, { excerpt = "" }: Fault): string {
   return excerpt.match(/[\w.]+/g)?.find((word) => word.startsWith(`${name}.`)) ?? name;
@@ -196,7 +202,9 @@ function meantTool(name: string, tools: ToolSet, written = `tools.${name}`): str
   return meant === undefined || `tools.${meant}` === written ? undefined : `Did you mean tools.${meant}?`;
 }
 
-function listTools(tools: ToolSet): string {
+function meantOrAll(name: string, tools: ToolSet): string {
+  const meant = meantTool(name, tools);
+  if (meant !== undefined) return meant;
   const names = tools.visibleTo(["programmatic"]).map((tool) => `tools.${tool.name}`);
   const shown = names.slice(0, 12).join(", ");
   return names.length === 0

@@ -149,27 +149,18 @@ test.each([
     "No module named 'pandas.core'",
     "Python's standard library is available, and no other package. Write the code it needs into the program.",
   ],
-  [
-    "'coroutine' object is not iterable",
-    "An async function returns before its result is ready: await it before using its result.",
-  ],
   ...[
+    "'coroutine' object is not iterable",
     "unsupported operand type(s) for +: 'int' and 'coroutine'",
     "'<' not supported between instances of 'Task' and 'int'",
     "Object of type coroutine is not JSON serializable",
+    "unsupported operand type(s) for +: 'ToolCall' and 'int'",
+    "unsupported format string passed to ToolCall.__format__",
+    "'ToolStream' object does not support the asynchronous context manager protocol",
   ].map((message) => [
     message,
-    "An async function returns before its result is ready: await it before using its result.",
+    "It returns before its result is ready: await it, and read a stream with `async for item in ...`.",
   ]),
-  ...[
-    "unsupported operand type(s) for +: 'ToolCall' and 'int'",
-    "int() argument must be a string, a bytes-like object or a real number, not 'ToolCall'",
-    "unsupported format string passed to ToolCall.__format__",
-  ].map((message) => [message, "A call returns before its result is ready: await it before using its result."]),
-  ...[
-    "unsupported operand type(s) for +: 'ToolStream' and 'int'",
-    "'ToolStream' object does not support the asynchronous context manager protocol",
-  ].map((message) => [message, "Read a stream with `async for item in ...`."]),
 ])("the words of Python have hints of their own: %s", (message, expected) => {
   expect(hint(message)).toBe(expected);
 });
@@ -235,7 +226,6 @@ test.each([
     "A stream is read item by item: for await (const item of tools.shop.orders(…)).",
   ],
   ["rows.map is not a function", "A stream is read item by item: for await (const item of tools.shop.orders(…))."],
-  ["tools.shop.orders is not async iterable", "Call it: tools.shop.orders({ … })."],
   [
     "tools.shop.list is not a function or its return value is not async iterable",
     "tools.shop.list gives one result and no stream. Await it: const result = await tools.shop.list(…).",
