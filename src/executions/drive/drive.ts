@@ -181,7 +181,7 @@ export class Driver {
 
   get #usage(): Usage {
     const { cpuMs, wallMs, approvalMs } = this.#clocks;
-    const queuedMs = this.#before.queuedMs + this.#guests.queuedMs;
+    const queuedMs = this.#before.queuedMs + this.#guests.queued.ms;
     const peakMemoryBytes = Math.max(this.#before.peakMemoryBytes, this.#guests.peakMemoryBytes);
     const evictions = this.#before.evictions + this.#guests.evictions;
     return { queuedMs, cpuMs, wallMs, approvalMs, peakMemoryBytes, evictions };
@@ -421,7 +421,7 @@ export class Driver {
   #stop(ending: Ending): void {
     if (this.#end.isKnown) return;
     if (this.#state.turns === 0 || !this.#events.isEmpty) return this.#endWith(ending);
-    this.#end.stop(ending);
+    this.#end.stopping = ending;
     this.#guests.endReplacing();
     // From here on only output commands are carried out.
     this.#closeCalls();

@@ -19,7 +19,7 @@ export class LogCollector {
   readonly #logBytes: number;
   readonly #allowedBytes: number;
   readonly #stretches: { readonly dropped: number; readonly parts: string[] }[] = [];
-  #bytes = 0;
+  bytes = 0;
   #lines = 0;
 
   /** Beside what a guest may send, there is room for the marks of shortened lines. */
@@ -28,20 +28,16 @@ export class LogCollector {
     this.#allowedBytes = Math.max(printedBytes, logBytes) + logBytes + 1024;
   }
 
-  get bytes(): number {
-    return this.#bytes;
-  }
-
   get overflowed(): boolean {
-    return this.#bytes > this.#allowedBytes;
+    return this.bytes > this.#allowedBytes;
   }
 
   take({ body, dropped }: { readonly body: string; readonly dropped: number }): Printed {
     if (!body.startsWith('"')) return { type: "malformed" };
     // A text whose JSON is that long must exceed the bound: it is counted here and need not be parsed.
     const minBytes = Math.ceil((body.length - 2) / ESCAPE_LENGTH);
-    if (this.#bytes + minBytes > this.#allowedBytes) {
-      this.#bytes += minBytes;
+    if (this.bytes + minBytes > this.#allowedBytes) {
+      this.bytes += minBytes;
       return { type: "overflow" };
     }
     const read = readPlainData(body, 1, TEXT);
@@ -52,8 +48,8 @@ export class LogCollector {
 
   add(text: string, dropped: number): void {
     // An honest guest sends no empty text. It counts as one byte, so that a guest cannot send it without end.
-    this.#bytes += Buffer.byteLength(markOf(dropped)) + Buffer.byteLength(text) || 1;
-    if (!Number.isSafeInteger(this.#lines + dropped)) this.#bytes = Number.MAX_SAFE_INTEGER;
+    this.bytes += Buffer.byteLength(markOf(dropped)) + Buffer.byteLength(text) || 1;
+    if (!Number.isSafeInteger(this.#lines + dropped)) this.bytes = Number.MAX_SAFE_INTEGER;
     if (this.overflowed) return;
     const latest = this.#stretches.at(-1);
     if (latest && dropped === 0) latest.parts.push(text);

@@ -214,20 +214,12 @@ export class CallHistory {
   readonly #calls = new Map<string, KnownCall>();
   /** Calls that have ended, in the order of their ends. */
   readonly #ended = new Set<KnownCall>();
-  #made = 0;
-  #inputBytes = 0;
-
-  get made(): number {
-    return this.#made;
-  }
+  made = 0;
+  inputBytes = 0;
 
   /** Number of calls that it keeps something of. */
   get known(): number {
     return this.#calls.size;
-  }
-
-  get inputBytes(): number {
-    return this.#inputBytes;
   }
 
   /** The calls of earlier executions that stand for calls of this one, each with that call's id. */
@@ -260,8 +252,8 @@ export class CallHistory {
   }
 
   make({ inputBytes, ...call }: MadeCall): void {
-    this.#made += 1;
-    this.#inputBytes += inputBytes;
+    this.made += 1;
+    this.inputBytes += inputBytes;
     // A journal from elsewhere may make a call twice.
     const before = this.#calls.get(call.id);
     if (before) this.#ended.delete(before);

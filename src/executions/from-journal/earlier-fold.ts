@@ -38,12 +38,13 @@ export class EarlierFold {
   readonly #made = new Map<string, Made>();
   /** What the executions before it have changed. */
   readonly #taken = new Map<string, EarlierCall>();
-  readonly #artifacts: PastArtifact[] = [];
+  readonly artifacts: PastArtifact[] = [];
   readonly #tools = new Map<string, ToolDigest>();
   /** Calls of the turn that is being read. */
   #called: (GuestFrame & { readonly kind: "call" })[] = [];
   #isRedacted = false;
-  #overdraft: HeldOverdraft | undefined;
+  /** The exceeded limit, once there is no room for more calls. */
+  overdraft: HeldOverdraft | undefined;
   readonly #listener: TurnListener = {
     event: (event) => this.#takeEvent(event),
     command: (command) => this.#takeCommand(command),
@@ -61,15 +62,6 @@ export class EarlierFold {
     return header?.kind === "program" && turns === 0 ? header.corrects : undefined;
   }
 
-  /** The exceeded limit, once there is no room for more calls. */
-  get overdraft(): HeldOverdraft | undefined {
-    return this.#overdraft;
-  }
-
-  get artifacts(): readonly PastArtifact[] {
-    return this.#artifacts;
-  }
-
   /** Throws `journal_invalid` for a turn that cannot be read. */
   take(record: JournalRecord): SlicedWork<void> {
     return readingSliced(this.#state.header?.execution, this.#state.records, this.#take(record));
@@ -83,7 +75,7 @@ export class EarlierFold {
       yield* this.#make();
       return;
     }
-    if (record.type === "artifact") this.#artifacts.push(pastArtifact(record, state.records));
+    if (record.type === "artifact") this.artifacts.push(pastArtifact(record, state.records));
     if (record.type === "header") for (const tool of record.tools) this.#tools.set(tool.name, tool);
     if (record.type === "earlier" && this.#hasRoom()) this.#taken.set(refText(record.earlier), this.#takenOver(record));
     const made = record.type === "answered" ? this.#made.get(record.call) : undefined;
@@ -96,8 +88,8 @@ export class EarlierFold {
   }
 
   #hasRoom(): boolean {
-    this.#overdraft ??= this.#share.hold(CALL_BYTES);
-    return this.#overdraft === undefined;
+    this.overdraft ??= this.#share.hold(CALL_BYTES);
+    return this.overdraft === undefined;
   }
 
   #takenOver({ earlier, tool, key, effect, isHidden, value, approval, at, ...given }: EarlierRecord): EarlierCall {

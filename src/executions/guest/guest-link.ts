@@ -43,7 +43,8 @@ export class GuestLink implements AsyncDisposable {
   /** Text sent so far, in UTF-16 code units. */
   #sentLength = 0;
   readonly #frames: AsyncIterator<readonly string[], void, undefined>;
-  #isListening = true;
+  /** Whether all that has arrived was taken, so that more is waited for. */
+  isListening = true;
 
   constructor(guest: Guest, { language, limits, tenant, share }: LinkOptions) {
     this.#share = share;
@@ -63,11 +64,6 @@ export class GuestLink implements AsyncDisposable {
     return this.#reader.outstanding;
   }
 
-  /** Whether all that has arrived was taken, so that more is waited for. */
-  get isListening(): boolean {
-    return this.#isListening;
-  }
-
   /** Approximate length of the text that has crossed so far, in both directions. */
   get movedBytes(): number {
     return this.#readBytes + this.#sentLength;
@@ -83,9 +79,9 @@ export class GuestLink implements AsyncDisposable {
 
   /** The next turns that arrived together, or why there are no more. */
   nextTurns(): Promise<readonly GuestTurn[] | LinkEnd> {
-    this.#isListening = true;
+    this.isListening = true;
     return this.#frames.next().then(({ done, value: frames }) => {
-      this.#isListening = false;
+      this.isListening = false;
       if (done) return this.guest.exit;
       const turns = this.#read(frames);
       return turns instanceof Promise || isNoTurn(turns) ? this.#untilTurn(turns) : turns;
@@ -98,9 +94,9 @@ export class GuestLink implements AsyncDisposable {
   ): Promise<readonly GuestTurn[] | LinkEnd> {
     let turns = await first;
     while (isNoTurn(turns)) {
-      this.#isListening = true;
+      this.isListening = true;
       const { done, value: frames } = await this.#frames.next();
-      this.#isListening = false;
+      this.isListening = false;
       turns = await (done ? this.guest.exit : this.#read(frames));
     }
     return turns;

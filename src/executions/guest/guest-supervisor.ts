@@ -51,21 +51,18 @@ export class GuestSupervisor implements AsyncDisposable {
   #deaths = 0;
   #mayReplace = true;
   #hasOpened = false;
-  #evictions = 0;
+  evictions = 0;
   /** Whether the program was evicted, and has not been brought to its state again. */
   #isReturning = false;
   #tookMemory = false;
   #wake: (() => void) | undefined;
-  #notEvicted: NotEvictedCause | undefined;
-  readonly #queued = new Stopwatch();
-  #peakMemoryBytes = 0;
+  /** Why the program kept its guest from others of its tenant while it waited; undefined as long as it could give it up. */
+  notEvicted: NotEvictedCause | undefined;
+  readonly queued = new Stopwatch();
+  peakMemoryBytes = 0;
 
   constructor(options: SupervisorOptions) {
     this.#options = options;
-  }
-
-  get queuedMs(): number {
-    return this.#queued.ms;
   }
 
   get processorMs(): number | undefined {
@@ -77,21 +74,8 @@ export class GuestSupervisor implements AsyncDisposable {
     return this.#link?.isListening !== false;
   }
 
-  get evictions(): number {
-    return this.#evictions;
-  }
-
-  /** Why the program kept its guest from others of its tenant while it waited; undefined as long as it could give it up. */
-  get notEvicted(): NotEvictedCause | undefined {
-    return this.#notEvicted;
-  }
-
   get isEvicted(): boolean {
     return this.#end?.type === "evicted";
-  }
-
-  get peakMemoryBytes(): number {
-    return this.#peakMemoryBytes;
   }
 
   /**
@@ -120,13 +104,13 @@ export class GuestSupervisor implements AsyncDisposable {
     const replayingMs = costMs * REPLAY_MARGIN + clocks.replayingMs;
     // What a replay does not bring back counts as computing until it has waited for as long as a program may compute.
     const lostMs = limits.cpuMs - this.#waits.inGuestMs;
-    this.#notEvicted = log.state.unreplayable;
-    if (replayingMs > limits.cpuMs) this.#notEvicted ??= "replay";
-    if (this.#tookMemory) this.#notEvicted ??= "memory";
-    const othersMs = this.#notEvicted === undefined ? costMs - this.#waits.inGuestMs : lostMs;
-    if (replayingMs > limits.cpuMs * EVICTION_PART) this.#notEvicted ??= "replay";
-    if (this.#peakMemoryBytes > limits.memoryBytes * MEMORY_PART) this.#notEvicted ??= "memory";
-    const mayReturn = this.#notEvicted === undefined && share.isRoomy;
+    this.notEvicted = log.state.unreplayable;
+    if (replayingMs > limits.cpuMs) this.notEvicted ??= "replay";
+    if (this.#tookMemory) this.notEvicted ??= "memory";
+    const othersMs = this.notEvicted === undefined ? costMs - this.#waits.inGuestMs : lostMs;
+    if (replayingMs > limits.cpuMs * EVICTION_PART) this.notEvicted ??= "replay";
+    if (this.peakMemoryBytes > limits.memoryBytes * MEMORY_PART) this.notEvicted ??= "memory";
+    const mayReturn = this.notEvicted === undefined && share.isRoomy;
     const ownMs = mayReturn ? costMs - this.#waits.earnedMs(clocks.replayingMs) : Number.POSITIVE_INFINITY;
     guest.offer({ ownMs, othersMs, lostMs });
   }
@@ -213,7 +197,7 @@ export class GuestSupervisor implements AsyncDisposable {
   async #isNeeded(end: LinkEnd): Promise<boolean> {
     // The eviction may have ended a connection, which makes the program unreplayable. That is known only now.
     if (end.type !== "evicted" || this.#options.log.state.unreplayable !== undefined) return this.#isReplaced(end);
-    this.#evictions += 1;
+    this.evictions += 1;
     this.#isReturning = true;
     this.#waits.spend(end.changeMs);
     await this.#rest(end.closing);
@@ -261,7 +245,7 @@ export class GuestSupervisor implements AsyncDisposable {
     const hasBegun = turns > 0 && this.#hasOpened;
     // Connections are reported by the sandbox, so a guest cannot forge or hide them.
     const onConnection = (one: Connection) => void log.append({ type: "egress", ...one, at: now() });
-    this.#queued.start();
+    this.queued.start();
     const late = after(limits.queueMs, () => {
       if (mayGoElsewhere) {
         this.#over.abort(OVER);
@@ -280,7 +264,7 @@ export class GuestSupervisor implements AsyncDisposable {
       return { type: "died", detail: error instanceof Error ? error.message : String(error) };
     } finally {
       cancel(late);
-      this.#queued.stop();
+      this.queued.stop();
     }
     this.#link = link;
     this.#hasOpened = true;
@@ -317,7 +301,7 @@ export class GuestSupervisor implements AsyncDisposable {
   }
 
   #noteMemory(): void {
-    this.#peakMemoryBytes = Math.max(this.#peakMemoryBytes, this.#link?.guest.usage().peakMemoryBytes ?? 0);
+    this.peakMemoryBytes = Math.max(this.peakMemoryBytes, this.#link?.guest.usage().peakMemoryBytes ?? 0);
   }
 }
 

@@ -4,30 +4,15 @@ import type { Ending } from "../../outcome.ts";
 /** The first ending that a driver comes to. A stop's ending is decided later: its program may still print. */
 export class FirstEnding {
   readonly #told = Promise.withResolvers<Ending>();
+  readonly told = this.#told.promise;
   /** The ending that takes effect after the program's final output. */
-  #stopping: Ending | undefined;
+  stopping: Ending | undefined;
+  isDecided = false;
   #soon: Timer | undefined;
-  #isDecided = false;
-
-  get told(): Promise<Ending> {
-    return this.#told.promise;
-  }
-
-  get isDecided(): boolean {
-    return this.#isDecided;
-  }
-
-  get stopping(): Ending | undefined {
-    return this.#stopping;
-  }
 
   /** Whether it is decided, or a stop has said what it will be. */
   get isKnown(): boolean {
-    return this.#isDecided || this.#stopping !== undefined;
-  }
-
-  stop(ending: Ending): void {
-    this.#stopping = ending;
+    return this.isDecided || this.stopping !== undefined;
   }
 
   /** Calls `end` once the time for final output is over, unless an ending is decided before. Replaces an earlier time. */
@@ -38,10 +23,10 @@ export class FirstEnding {
 
   /** Decides the ending, and returns it; undefined if it was decided before. `tell` follows once it has taken effect. */
   decide(latest: Ending): Ending | undefined {
-    if (this.#isDecided) return undefined;
-    this.#isDecided = true;
+    if (this.isDecided) return undefined;
+    this.isDecided = true;
     cancel(this.#soon);
-    return this.#stopping ?? latest;
+    return this.stopping ?? latest;
   }
 
   tell(ending: Ending): void {
