@@ -138,10 +138,9 @@ export type Exit =
   | { readonly type: "released" }
   /**
    * Ended by the sandbox while the program waited, after an `offer`. When the program has something to do, another
-   * guest may go on with it. `closing` tells when the sandbox is closed, and `changeMs` the processor time that the
-   * change of guests takes beside the replay.
+   * guest may go on with it. `closing` tells when the sandbox is closed.
    */
-  | { readonly type: "evicted"; readonly closing: Closing; readonly changeMs: number }
+  | { readonly type: "evicted"; readonly closing: Closing }
   /** Ended by its owner. */
   | { readonly type: "killed"; readonly reason: KillReason }
   /** Used more memory than allowed. `seenBytes` is the last reading before it was ended. */

@@ -1,6 +1,5 @@
 import { array, assert, constantFrom, integer, property, record } from "fast-check";
 import { beforeEach, expect, test } from "vitest";
-import { WaitAccount } from "../../src/executions/guest/guest-supervisor.ts";
 import { type EvictionOptions, Evictions } from "../../src/sandboxes/evictions.ts";
 import type { Offer } from "../../src/sandboxes/sandbox.ts";
 import { type ManualClock, manualClock } from "../support/clock.ts";
@@ -98,7 +97,7 @@ test("however programs wait and run, replays and changes take no more time than 
   assert(
     property(array(step, { maxLength: 60 }), (steps) => {
       const { made } = evictions();
-      const programs = ["a", "b", "c"].map((name) => ({ name, account: new WaitAccount(), replayingMs: 0, costMs: 0 }));
+      const programs = ["a", "b", "c"].map((name) => ({ name, costMs: 0 }));
       let waiting = 0;
       let waitedMs = 0;
       let spentMs = 0;
@@ -109,24 +108,17 @@ test("however programs wait and run, replays and changes take no more time than 
         const name = does === "take" ? made.next("t", ANY) : place;
         const program = programs.find((one) => one.name === name);
         if (!program) continue;
-        const { account } = program;
         if (does === "wait") {
           if (!waits.has(program.name)) waiting += 1;
           waits.add(program.name);
-          account.begin();
           program.costMs = costMs;
-          made.offer(program.name, "t", cheap(costMs, account.earnedMs(program.replayingMs)));
+          made.offer(program.name, "t", cheap(costMs));
           continue;
         }
         if (does === "take") {
           // It waits on without its place.
-          account.spend(2);
-          program.replayingMs += program.costMs;
           spentMs += 2 + program.costMs;
-        } else {
-          account.end();
-          if (waits.delete(program.name)) waiting -= 1;
-        }
+        } else if (waits.delete(program.name)) waiting -= 1;
         made.withdraw(program.name);
       }
       expect(spentMs).toBeLessThanOrEqual(waitedMs);

@@ -64,7 +64,7 @@ function withOffers(
   };
   return {
     frames: guest.frames,
-    exit: guest.exit.then((exit): Exit => (isEvicted ? { type: "evicted", closing, changeMs: 0 } : exit)),
+    exit: guest.exit.then((exit): Exit => (isEvicted ? { type: "evicted", closing } : exit)),
     usage: () => guest.usage(),
     send(frames) {
       isOffered = false;

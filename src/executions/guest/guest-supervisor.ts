@@ -1,4 +1,4 @@
-import { after, cancel, monotonic, now, PortcullisError, type Share } from "../../base/index.ts";
+import { after, cancel, now, PortcullisError, type Share } from "../../base/index.ts";
 import type { GuestTurn } from "../../../bridge/turn-reader.ts";
 import { type Connection, QueueFull } from "../../sandboxes/sandbox.ts";
 import type { Closing } from "../../sandboxes/closing.ts";
@@ -43,7 +43,8 @@ export interface SupervisorOptions {
 export class GuestSupervisor implements AsyncDisposable {
   readonly #options: SupervisorOptions;
   readonly #over = new AbortController();
-  readonly #waits = new WaitAccount();
+  /** Time that the program has waited in its present guest. */
+  #waited = new Stopwatch();
   #link: GuestLink | undefined;
   /** Settles once the journal says that the program has the turn, and the events that wait for this are sent. */
   #handing: Promise<void> | undefined;
@@ -100,23 +101,24 @@ export class GuestSupervisor implements AsyncDisposable {
     this.#noteMemory();
     const hostMs = this.#link.movedBytes / BYTES_PER_MS + log.state.turns / TURNS_PER_MS;
     const costMs = clocks.replayMs + hostMs;
-    this.#waits.begin();
+    const waitedMs = this.#waited.ms;
+    this.#waited.start();
     const replayingMs = costMs * REPLAY_MARGIN + clocks.replayingMs;
     // What a replay does not bring back counts as computing until it has waited for as long as a program may compute.
-    const lostMs = limits.cpuMs - this.#waits.inGuestMs;
+    const lostMs = limits.cpuMs - waitedMs;
     this.notEvicted = log.state.unreplayable;
     if (replayingMs > limits.cpuMs) this.notEvicted ??= "replay";
     if (this.#tookMemory) this.notEvicted ??= "memory";
-    const othersMs = this.notEvicted === undefined ? costMs - this.#waits.inGuestMs : lostMs;
+    const othersMs = this.notEvicted === undefined ? costMs - waitedMs : lostMs;
     if (replayingMs > limits.cpuMs * EVICTION_PART) this.notEvicted ??= "replay";
     if (this.peakMemoryBytes > limits.memoryBytes * MEMORY_PART) this.notEvicted ??= "memory";
     const mayReturn = this.notEvicted === undefined && share.isRoomy;
-    const ownMs = mayReturn ? costMs - this.#waits.earnedMs(clocks.replayingMs) : Number.POSITIVE_INFINITY;
+    const ownMs = mayReturn ? costMs : Number.POSITIVE_INFINITY;
     guest.offer({ ownMs, othersMs, lostMs });
   }
 
   wake(): void {
-    this.#waits.end();
+    this.#waited.stop();
     this.#wake?.();
   }
 
@@ -199,7 +201,6 @@ export class GuestSupervisor implements AsyncDisposable {
     if (end.type !== "evicted" || this.#options.log.state.unreplayable !== undefined) return this.#isReplaced(end);
     this.evictions += 1;
     this.#isReturning = true;
-    this.#waits.spend(end.changeMs);
     await this.#rest(end.closing);
     return !this.#over.signal.aborted;
   }
@@ -268,7 +269,7 @@ export class GuestSupervisor implements AsyncDisposable {
     }
     this.#link = link;
     this.#hasOpened = true;
-    this.#waits.change();
+    this.#waited = new Stopwatch();
     if (this.#over.signal.aborted) {
       await link[Symbol.asyncDispose]();
       return { type: "released" };
@@ -317,51 +318,3 @@ const RESTING_BYTES = 48 * 1024;
 
 /** Created once: creating an error takes longer than a short program. */
 const OVER = new Error("The execution has ended.");
-
-/**
- * The time that a program has waited, and has spent on its replays in other guests, in milliseconds. A program that has
- * waited long is likely to wait long again, so it need not wait once more in its guest for as long as its next replay
- * takes.
- */
-export class WaitAccount {
-  #since: number | undefined;
-  /** The last wait, and all past waits together. */
-  #lastMs = 0;
-  #allMs = 0;
-  #spentMs = 0;
-  /** All waits before the present guest was opened. */
-  #beforeMs = 0;
-
-  /** The program begins to wait, if it does not wait already. */
-  begin(): void {
-    this.#since ??= monotonic();
-  }
-
-  /** The program has something to do. */
-  end(): void {
-    if (this.#since === undefined) return;
-    this.#lastMs = monotonic() - this.#since;
-    this.#allMs += this.#lastMs;
-    this.#since = undefined;
-  }
-
-  /** The program has another guest. */
-  change(): void {
-    this.#beforeMs = this.#allMs;
-  }
-
-  /** How long it has waited in its present guest, before this wait. */
-  get inGuestMs(): number {
-    return this.#allMs - this.#beforeMs;
-  }
-
-  /** A change of guests took this much processor time, beside the replay. */
-  spend(ms: number): void {
-    this.#spentMs += ms;
-  }
-
-  /** The waited time that no replay has used up, at most the last wait. `replayingMs` is the time of all replays. */
-  earnedMs(replayingMs: number): number {
-    return Math.max(0, Math.min(this.#lastMs, this.#allMs - this.#spentMs - replayingMs));
-  }
-}

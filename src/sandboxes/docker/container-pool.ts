@@ -49,7 +49,7 @@ export class ContainerPool {
       changeMs: CHANGE_MS,
       // The daemon may be on another machine, and each container's memory is bounded.
       isShort: () => false,
-      onDue: (guest) => guest.evict(this.#closing, CHANGE_MS),
+      onDue: (guest) => guest.evict(this.#closing),
       onChange: () => this.#makeRoom(),
     });
   }
@@ -148,7 +148,7 @@ export class ContainerPool {
     for (; ending < this.#waiting.length; ending += 1) {
       const evicted = this.#nextEviction();
       if (!evicted) return;
-      evicted.evict(this.#closing, CHANGE_MS);
+      evicted.evict(this.#closing);
     }
   }
 

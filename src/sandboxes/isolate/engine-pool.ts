@@ -59,7 +59,7 @@ const TURN_STARTS = 3;
 const SHARED_FOR_ONE = 16;
 
 /** Processor time that giving an engine to another program takes: a new isolate, and the way there. */
-export const CHANGE_MS = 2;
+const CHANGE_MS = 2;
 
 const CLOSED = "the sandbox was closed";
 /** Failed starts after which a waiting program is rejected. A single start may fail by chance, if another process ended the engine. */

@@ -18,7 +18,7 @@ import {
   type SandboxLoad,
   usageOf,
 } from "../sandbox.ts";
-import { CHANGE_MS, type EnginePool, type Occupied } from "./engine-pool.ts";
+import type { EnginePool, Occupied } from "./engine-pool.ts";
 import { startCommand } from "./engine-command.ts";
 import type { EngineProcess } from "./engine-process.ts";
 import { wallFinding } from "./diagnose.ts";
@@ -232,7 +232,7 @@ class IsolateGuest implements Guest, Occupied {
 
   evict(freed: Promise<unknown>): void {
     this.#watchMemory();
-    this.#leaveAs({ type: "evicted", closing: this.#closing, changeMs: CHANGE_MS }, freed);
+    this.#leaveAs({ type: "evicted", closing: this.#closing }, freed);
   }
 
   kill(reason: KillReason): void {

@@ -133,11 +133,11 @@ export class ContainerGuest implements Guest {
     this.#onOffer(this.#offered);
   }
 
-  evict(closing: Closing, changeMs: number): void {
+  evict(closing: Closing): void {
     // It may have connected while it waits for the host.
     if (this.#isConnected && this.#offered && this.#offered.ownMs < Number.POSITIVE_INFINITY)
       return this.offer(this.#offered);
-    this.#end({ type: "evicted", closing, changeMs });
+    this.#end({ type: "evicted", closing });
   }
 
   /** Whether the guest has made a connection to outside, also one that has not ended. */
