@@ -19,7 +19,7 @@ const TYPE_ARGUMENTS = /[\w$]<[\w$\s,.|&[\]{}:;"'?]+>\(/;
 export async function parseProgram(source: string): Promise<ParsedProgram | UnparsedProgram> {
   if (isTooDeep(source))
     return { fault: syntaxFault("The program is nested too deeply to be read."), position: undefined };
-  const code = unwrapExports(source.replace(/^(\s*)#!/, "$1//"), OPTIONS);
+  const code = unwrapExports(source.replace(/^(\s*)#!(?!.{0,40}sh\b)/, "$1//"), OPTIONS);
   const parsed = await parseCode(code);
   return "fault" in parsed ? explainSyntax(code, parsed) : parsed;
 }
@@ -195,6 +195,7 @@ function explainSyntax(code: string, unread: UnparsedProgram): UnparsedProgram {
   const explained = (message: string): UnparsedProgram => ({ fault: { ...fault, message }, position });
   const lines = linesOf(code);
   if (lines.some(isPython)) return explained(PYTHON);
+  if (COMMAND.test(code)) return explained(SHELL);
   if (position === undefined) return unread;
   if (lines[position.line - 1]?.slice(position.column - 2, position.column).includes("\\"))
     return explained("A backslash stands outside of the program's texts. Write a line break as one, and not as \\n.");
@@ -205,6 +206,11 @@ function explainSyntax(code: string, unread: UnparsedProgram): UnparsedProgram {
     ? { fault: { ...fault, code: "await_not_async", message: NOT_ASYNC }, position }
     : unread;
 }
+
+const SHELL =
+  "This is a command for a shell, and the program must be JavaScript. There is no shell: call tools, and compute with JavaScript.";
+const COMMAND =
+  /^\s*(?:#!.{0,40}sh\b|[$>] |(?:sudo|curl|wget|cd|ls|cat|echo|grep|rg|sed|awk|jq|find|tar|mkdir|rm|cp|mv|npm|npx|pip|pip3|git|docker|kubectl|psql|ssh|export|python3?|node|bash|sh) [\w"'$./~-])/;
 
 /** Words that begin a line of Python that ends with a colon. */
 const PYTHON_BLOCKS = new Set("async,class,def,elif,else,except,finally,for,if,try,while,with".split(","));

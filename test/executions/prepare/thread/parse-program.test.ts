@@ -113,6 +113,8 @@ const NOT_ASYNC =
   "`await` stands in a function that is not async. Write `async` before that function, as in `async (row) => …`.";
 const PYTHON =
   "This is Python, and the program must be JavaScript. Write it as the body of an async JavaScript function.";
+const SHELL =
+  "This is a command for a shell, and the program must be JavaScript. There is no shell: call tools, and compute with JavaScript.";
 const BACKSLASH = "A backslash stands outside of the program's texts. Write a line break as one, and not as \\n.";
 test.each([
   ["return rows.map((row) => await tools.a(row))", NOT_ASYNC],
@@ -120,6 +122,9 @@ test.each([
   ["def main():\n    return 1", PYTHON],
   ["for row in rows:\n    print(row)", PYTHON],
   ["rows = await tools.list()\nreturn [row for row in rows if row]", PYTHON],
+  ["curl -s https://example.com | jq .", SHELL],
+  ["$ ls -la /tmp", SHELL],
+  ["#!/bin/bash\nset -e\ncat a.txt", SHELL],
   [String.raw`return 1;\\nreturn 2`, BACKSLASH],
 ])("%j is told what it is", async (code, message) => {
   expect(await read(code)).toMatchObject([
