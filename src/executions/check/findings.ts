@@ -63,14 +63,15 @@ export async function readFindings(
   const unsure = new Set(
     messages.map(({ code, text }) => (/^(?:2322|27\d\d)$/.test(code) ? TARGET.exec(text)?.[1] : "")),
   );
-  const reader = new Reader(program, types, { mixesKinds: messages.some(isOwnMixture), asked, unsure });
+  const mixesKinds = messages.some(isOwnMixture);
+  const reading = { types, mixesKinds, asked, unsure, isMade: madeFields(program) };
   const findings: Finding[] = [];
   // Thousands of messages may come to one finding, each after a millisecond.
   const pace = new Pace();
   for (const { line, column, text, here } of placed) {
     await pace.rest();
     if (signal.aborted) return undefined;
-    const found = await reader.read(text, here);
+    const found = await readMessage(reading, text, here);
     if (found && !findings.some((one) => one.text === found.text))
       findings.push({ position: { line, column }, ...found });
     if (findings.length === FINDINGS_READ) break;
@@ -83,83 +84,65 @@ function isOwnMixture({ code, text }: { readonly code: string; readonly text: st
   return code === "2322" && !text.includes("$");
 }
 
-class Reader {
-  readonly #types: Declarations["types"];
-  readonly #mixesKinds: boolean;
+/** What a compiler's messages are read with. */
+interface Reading {
+  readonly types: Declarations["types"];
+  readonly mixesKinds: boolean;
   /** Messages of names that the program asks for somewhere without a call, as `if (tools.find)` does. */
-  readonly #asked: ReadonlySet<string>;
-  readonly #unsure: ReadonlySet<string | undefined>;
-  readonly #isMade: (field: string) => boolean;
+  readonly asked: ReadonlySet<string>;
+  readonly unsure: ReadonlySet<string | undefined>;
+  readonly isMade: (field: string) => boolean;
+}
 
-  constructor(
-    program: string,
-    types: Declarations["types"],
-    {
-      mixesKinds,
-      asked,
-      unsure,
-    }: {
-      readonly mixesKinds: boolean;
-      readonly asked: ReadonlySet<string>;
-      readonly unsure: ReadonlySet<string | undefined>;
-    },
-  ) {
-    this.#unsure = unsure;
-    this.#types = types;
-    this.#mixesKinds = mixesKinds;
-    this.#asked = asked;
-    this.#isMade = madeFields(program);
-  }
+/** `here` is the program from the message's position on. */
+async function readMessage(reading: Reading, message: string, here: string): Promise<Read> {
+  const { types, mixesKinds, asked } = reading;
+  const [, field, holder = ""] = UNKNOWN.exec(message) ?? [];
+  if (field !== undefined) return unknownField(reading, field, holder, asked.has(message) ? "" : here);
+  const value = here.replace(KEY, "");
+  const [, excess, within = ""] = EXCESS.exec(message) ?? [];
+  const [, one, lacking = "", several = ""] = MISSING.exec(message) ?? [];
+  const [, type = "", wanted = ""] = OTHER_KIND.exec(message) ?? [];
+  const called = types.get(NO_ARGUMENT.exec(message)?.[1] ?? "");
+  if (called) return withoutArgument(called);
+  const names = (one ?? several).replaceAll('"', "").split(", ");
+  const isMissing = lacking !== "" && isWholeLiteral(value) && !message.includes("[x: ");
+  const kind = LITERAL.test(value) || !mixesKinds ? kindOf(type) : undefined;
+  const text =
+    excess !== undefined
+      ? await refusedField(types.get(within), excess)
+      : isMissing
+        ? await missingFields(types.get(lacking), names)
+        : await otherKind(types.get(wanted), kind);
+  return text === undefined ? undefined : { about: "call", text };
+}
 
-  /** `here` is the program from the message's position on. */
-  async read(message: string, here: string): Promise<Read> {
-    const [, field, holder = ""] = UNKNOWN.exec(message) ?? [];
-    if (field !== undefined) return this.#unknown(field, holder, this.#asked.has(message) ? "" : here);
-    const value = here.replace(KEY, "");
-    const [, excess, within = ""] = EXCESS.exec(message) ?? [];
-    const [, one, lacking = "", several = ""] = MISSING.exec(message) ?? [];
-    const [, type = "", wanted = ""] = OTHER_KIND.exec(message) ?? [];
-    const called = this.#types.get(NO_ARGUMENT.exec(message)?.[1] ?? "");
-    if (called) return withoutArgument(called);
-    const names = (one ?? several).replaceAll('"', "").split(", ");
-    const isMissing = lacking !== "" && isWholeLiteral(value) && !message.includes("[x: ");
-    const kind = LITERAL.test(value) || !this.#mixesKinds ? kindOf(type) : undefined;
-    const text =
-      excess !== undefined
-        ? await refusedField(this.#types.get(within), excess)
-        : isMissing
-          ? await missingFields(this.#types.get(lacking), names)
-          : await otherKind(this.#types.get(wanted), kind);
-    return text === undefined ? undefined : { about: "call", text };
-  }
+function unknownField({ types: known, unsure, isMade }: Reading, field: string, holder: string, here: string): Read {
+  const holders = holder.split(" | ").map((part) => HOLDER.exec(part) ?? []);
+  const types = holders.flatMap(([, name = ""]) => (unsure.has(name) ? [] : (known.get(name) ?? [])));
+  const [type] = types;
+  if (!type || types.length < holders.length) return undefined;
+  if (type.of === "namespace") return unknownTool(known, String(type.path[0]), here);
+  if (!type.tool || type.of !== "result" || isMade(field)) return undefined;
+  const isList = holders[0]?.[2] !== "";
+  if (!isList && types.some(({ names }) => names.includes(field))) return undefined;
+  const path = placeText(isList ? type.path.slice(0, -1) : type.path);
+  const result = `${type.tool.stream ? "an item" : "a result"} of ${pathOfTool(type.tool.name)}`;
+  const whole = path === "" ? result : `${JSON.stringify(path)} of ${result}`;
+  const says = isList ? "is a list." : `has no such field.${namesText(type, field)}`;
+  const text = `it reads ${JSON.stringify(field)}, ${isList ? "but" : "and"} ${whole} ${says}`;
+  return { about: "field", text, maybe: isList || types.every(({ isClosed }) => isClosed) ? undefined : field };
+}
 
-  #unknown(field: string, holder: string, here: string): Read {
-    const holders = holder.split(" | ").map((part) => HOLDER.exec(part) ?? []);
-    const types = holders.flatMap(([, name = ""]) => (this.#unsure.has(name) ? [] : (this.#types.get(name) ?? [])));
-    const [type] = types;
-    if (!type || types.length < holders.length) return undefined;
-    if (type.of === "namespace") return this.#unknownTool(String(type.path[0]), here);
-    if (!type.tool || type.of !== "result" || this.#isMade(field)) return undefined;
-    const isList = holders[0]?.[2] !== "";
-    if (!isList && types.some(({ names }) => names.includes(field))) return undefined;
-    const path = placeText(isList ? type.path.slice(0, -1) : type.path);
-    const result = `${type.tool.stream ? "an item" : "a result"} of ${pathOfTool(type.tool.name)}`;
-    const whole = path === "" ? result : `${JSON.stringify(path)} of ${result}`;
-    const says = isList ? "is a list." : `has no such field.${namesText(type, field)}`;
-    const text = `it reads ${JSON.stringify(field)}, ${isList ? "but" : "and"} ${whole} ${says}`;
-    return { about: "field", text, maybe: isList || types.every(({ isClosed }) => isClosed) ? undefined : field };
-  }
-
-  /** A tool that a program asks for may be missing, and its calls stand where it is there. */
-  #unknownTool(prefix: string, here: string): Read {
-    const [, called] = CALLED.exec(here) ?? [];
-    if (called === undefined) return undefined;
-    const spaces = [...this.#types.values()].filter(({ of }) => of === "namespace");
-    const known = spaces.flatMap(({ path, names }) => names.map((name) => `${String(path[0])}${name}`));
-    const [meant] = nearest(prefix + called, known, 1);
-    const hint = meant === undefined ? "" : ` Did you mean ${pathOfTool(meant)}?`;
-    return { about: "call", text: `there is no tool ${pathOfTool(prefix + called)}.${hint}` };
-  }
+/** A tool that a program asks for may be missing, and its calls stand where it is there. */
+function unknownTool(types: Declarations["types"], prefix: string, here: string): Read {
+  const [, called] = CALLED.exec(here) ?? [];
+  if (called === undefined) return undefined;
+  const spaces = [...types.values()].filter(({ of }) => of === "namespace");
+  const known = spaces.flatMap(({ path, names }) => names.map((name) => `${String(path[0])}${name}`));
+  const [meant] = nearest(prefix + called, known, 1);
+  const hint = meant === undefined ? "" : ` Did you mean ${pathOfTool(meant)}?`;
+  return { about: "call", text: `there is no tool ${pathOfTool(prefix + called)}.${hint}` };
 }
 
 async function refusedField(type: DeclaredType | undefined, field: string): Promise<string | undefined> {

@@ -28,7 +28,7 @@ import type { Driven } from "../execution.ts";
 import { GuestSupervisor } from "../guest/guest-supervisor.ts";
 import { HeldTurns } from "./held-turns.ts";
 import { LogCollector } from "./log-collector.ts";
-import { ProgramCalls } from "./program-calls.ts";
+import { callsOf, type ProgramCalls } from "./program-calls.ts";
 import type { Ending, Unreplayable, Waiting } from "../outcome.ts";
 import type { Earlier } from "../from-journal/earlier-execution.ts";
 import type { Past } from "../from-journal/past-execution.ts";
@@ -143,7 +143,7 @@ export class Driver {
     };
     const now = () => this.#now();
     this.#timers = new Timers(this.#state.timers, (id) => push(fireEvent(now(), id)));
-    this.#calls = new ProgramCalls({ scope, log, session, end: this.#end, push, now });
+    this.#calls = callsOf({ scope, log, session, end: this.#end, push, now });
   }
 
   get #state(): ExecutionState {
@@ -389,9 +389,9 @@ export class Driver {
       tools: gate.tools,
       calls,
       overdraft,
-      openCalls: this.#calls.left,
-      lines: [...ledger.lines],
-      inputs: ledger.inputs,
+        openCalls: this.#calls.left(),
+        lines: [...ledger.lines],
+        inputs: ledger.inputs,
       lane: share.lane,
       result,
     });

@@ -26,79 +26,69 @@ interface CallsParts {
   readonly now: () => number;
 }
 
-export class ProgramCalls {
-  readonly #parts: CallsParts;
+export type ProgramCalls = ReturnType<typeof callsOf>;
 
-  constructor(parts: CallsParts) {
-    this.#parts = parts;
-  }
-
-  /** `inputBytes` is what the body takes in UTF-8, if that is known. */
-  begin({ id, tool, name: artifact, body }: GuestFrame & { readonly kind: "call" }, inputBytes?: number): void {
-    this.#make({ id, tool, inputText: body, artifact, inputBytes });
-  }
-
-  /** Goes on with the calls that the last driver has left open. */
-  continueOpen(): void {
-    for (const call of this.#parts.log.state.calls.values()) this.#make(call, call);
-  }
-
-  /** Tells the gate of a call that goes no further. */
-  noteUnmade({ id, tool, started, streamed }: Omit<OpenCall, "inputText">): void {
-    const identity: UnmadeCall["identity"] = { callId: String(id), tool, caller: "programmatic" };
-    this.#parts.session.noteUnmade({ identity, started: started === true, streamed });
-  }
-
-  /** The calls without an answer. Of a stream the guest notes whether the program has read it. */
-  get left(): readonly LeftCall[] {
-    const isLeft = (call: OpenCall) => !isAnswered(call) && !this.#isStream(call.tool);
-    return this.#parts.log.state.calls.values().filter(isLeft).toArray();
-  }
-
-  stopReading(id: number): void {
-    const { session, end } = this.#parts;
-    session.stopReading(String(id)).catch((error: unknown) => end.fail(error));
-  }
-
+export function callsOf({ scope, log, session, end, push, now }: CallsParts) {
+  const open = log.state.calls;
+  const isStream = (tool: string) => scope.gate.tools.get(tool)?.stream === true;
+  const giveItems = (id: number, batch: Batch): void => {
+    if (!end.stopping && open.has(id)) return push(itemsEvent(now(), id, batch, log.keepsItems(batch.body)));
+    session.noteRead(String(id), batch.heldBytes);
+    session.share.giveBack(batch.heldBytes);
+  };
+  /** The program is handed a batch in the turn that the state counts it in. */
+  const readerOf = (id: number): StreamReader => {
+    // The state forgets a call once it has ended.
+    const call = open.get(id);
+    return {
+      take: (batch) => giveItems(id, batch),
+      get handed() {
+        return call?.streamed ?? NOTHING_STREAMED;
+      },
+    };
+  };
   /** `past` is what the journal says of a call that the last driver has left open. */
-  #make(
+  const make = (
     { id, tool, inputText, artifact, inputBytes }: OpenCall & Pick<CallRequest, "inputBytes">,
     past?: OpenCall,
-  ): void {
-    const { session, end, log, push, now } = this.#parts;
-    const reader = this.#isStream(tool) ? this.#readerOf(id) : undefined;
+  ): void => {
+    const reader = isStream(tool) ? readerOf(id) : undefined;
     const request = { callId: String(id), tool, inputText, artifact, inputBytes, reader };
     session.call({ ...request, caller: "programmatic" }, past).then(
       (answer) => {
         if (!answer || end.stopping) return;
-        if (log.state.calls.has(id)) push(answerEvent(now(), id, answer));
+        if (open.has(id)) push(answerEvent(now(), id, answer));
         // The program has stopped reading the stream meanwhile.
         else session.share.giveBack(session.noteRead(String(id), answer.ok ? 0 : memoryOf(answer.message)));
       },
       (error: unknown) => end.fail(error),
     );
-  }
+  };
+  return {
+    /** `inputBytes` is what the body takes in UTF-8, if that is known. */
+    begin: ({ id, tool, name: artifact, body }: GuestFrame & { readonly kind: "call" }, inputBytes?: number): void =>
+      make({ id, tool, inputText: body, artifact, inputBytes }),
 
-  #isStream(tool: string): boolean {
-    return this.#parts.scope.gate.tools.get(tool)?.stream === true;
-  }
+    /** Goes on with the calls that the last driver has left open. */
+    continueOpen: (): void => {
+      for (const call of open.values()) make(call, call);
+    },
 
-  /** The program is handed a batch in the turn that the state counts it in. */
-  #readerOf(id: number): StreamReader {
-    // The state forgets a call once it has ended.
-    const call = this.#parts.log.state.calls.get(id);
-    return {
-      take: (batch) => this.#giveItems(id, batch),
-      get handed() {
-        return call?.streamed ?? NOTHING_STREAMED;
-      },
-    };
-  }
+    /** Tells the gate of a call that goes no further. */
+    noteUnmade: ({ id, tool, started, streamed }: Omit<OpenCall, "inputText">): void => {
+      const identity: UnmadeCall["identity"] = { callId: String(id), tool, caller: "programmatic" };
+      session.noteUnmade({ identity, started: started === true, streamed });
+    },
 
-  #giveItems(id: number, batch: Batch): void {
-    const { session, end, log, push, now } = this.#parts;
-    if (!end.stopping && log.state.calls.has(id)) return push(itemsEvent(now(), id, batch, log.keepsItems(batch.body)));
-    session.noteRead(String(id), batch.heldBytes);
-    session.share.giveBack(batch.heldBytes);
-  }
+    /** The calls without an answer. Of a stream the guest notes whether the program has read it. */
+    left: (): readonly LeftCall[] =>
+      open
+        .values()
+        .filter((call) => !isAnswered(call) && !isStream(call.tool))
+        .toArray(),
+
+    stopReading: (id: number): void => {
+      session.stopReading(String(id)).catch((error: unknown) => end.fail(error));
+    },
+  };
 }
