@@ -11,6 +11,7 @@ import {
   oneOf,
   option,
   optionError,
+  type OptionsOf,
   parsedJson,
   PortcullisError,
   REMEDIES,
@@ -37,26 +38,31 @@ import { waitingFor } from "./from-journal/standing.ts";
 import type { WaitingApproval } from "./outcome.ts";
 import { shownWaiting } from "./redact-execution.ts";
 
-/** A decision about a call that waits. */
-export interface Decision {
+export const HOLD = wholeNumber({ min: 1, max: Number.MAX_SAFE_INTEGER, default: 1 });
+
+/** The fields of a decision. Others are refused: the first decision holds, so a misspelt field could not be corrected later. */
+export const DECISION_FIELDS = {
   /** Whether the call may run, or run again. */
-  readonly allow?: boolean;
+  allow: flag(),
   /**
    * `hold` of the waiting call; 1 by default. A call whose host has died waits again, and a decision that is sent twice then
    * decides nothing: it is about the time before.
    */
-  readonly hold?: number;
+  hold: HOLD,
   /** The call was done elsewhere, with this result; of a stream, the list of all its items. Only for a call whose outcome is unknown. */
-  readonly done?: { readonly value: unknown };
+  done: object<{ readonly value: unknown }>("{ value }"),
   /** Who decided; for the journal. */
-  readonly by?: string;
+  by: text({ minLength: 0, maxLength: BY_LENGTH, expected: `a string of at most ${BY_LENGTH} characters` }),
   /** For the journal; the program reads the note of a denial. */
-  readonly note?: string;
+  note: text({ minLength: 0, maxLength: NOTE_LENGTH, expected: `a string of at most ${NOTE_LENGTH} characters` }),
   /** Decides later calls of the execution with the same tool and the same input alike. Not for a call whose outcome is unknown. */
-  readonly remember?: "execution";
+  remember: oneOf(["execution"]),
   /** Allows further calls of the same tool in the execution, beside this one. Not for a call whose outcome is unknown. */
-  readonly grant?: Grant;
-}
+  grant: object<Grant>('an object like { calls: 20, sums: { "/amount": 500 } }'),
+};
+
+/** A decision about a call that waits. */
+export type Decision = OptionsOf<typeof DECISION_FIELDS>;
 
 /** The result of a call that a client answers. */
 export type ClientResult = { readonly value: unknown } | { readonly error: string };
@@ -173,19 +179,6 @@ function* recordsSliced(
 function placeOf(call: string): string {
   return `decisions[${JSON.stringify(call)}]`;
 }
-
-export const HOLD = wholeNumber({ min: 1, max: Number.MAX_SAFE_INTEGER, default: 1 });
-
-/** The fields of a decision. Others are refused: the first decision holds, so a misspelt field could not be corrected later. */
-export const DECISION_FIELDS = {
-  allow: flag(),
-  hold: HOLD,
-  done: object<NonNullable<Decision["done"]>>("{ value }"),
-  by: text({ minLength: 0, maxLength: BY_LENGTH, expected: `a string of at most ${BY_LENGTH} characters` }),
-  note: text({ minLength: 0, maxLength: NOTE_LENGTH, expected: `a string of at most ${NOTE_LENGTH} characters` }),
-  remember: oneOf(["execution"]),
-  grant: object<Grant>('an object like { calls: 20, sums: { "/amount": 500 } }'),
-};
 
 const RESULT_FIELDS = {
   value: option<unknown>("a value that JSON can hold", () => true),

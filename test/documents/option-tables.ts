@@ -124,7 +124,6 @@ export const OPTIONS_OBJECTS: Readonly<Record<string, readonly OptionsObject[]>>
       title: "A decision",
       file: "src/executions/decide.ts",
       rules: "DECISION_FIELDS",
-      sentencesIn: "Decision",
       about: "By call id, in `execution.decide(decisions)` and `execution.resume({ decisions })`.",
     },
     {
