@@ -1,11 +1,10 @@
 import { rmSync } from "node:fs";
 import { join } from "node:path";
-import { array, assert, asyncProperty, constantFrom, nat, oneof, record } from "fast-check";
 import { afterAll, expect, test } from "vitest";
 import { z } from "zod";
 import { shownText } from "../../src/cli/commands/journal/show.ts";
-import { createRuntime, createSqliteJournal, type Report } from "../../src/index.ts";
-import { createMemoryJournal, type JournalRecord } from "../../src/journal/index.ts";
+import { createRuntime, createSqliteJournal } from "../../src/index.ts";
+import { createMemoryJournal } from "../../src/journal/index.ts";
 import { createIsolateSandbox } from "../../src/sandboxes/index.ts";
 import { createMemorySandbox } from "../../src/runtime/testing.ts";
 import { ALL_TESTS } from "../support/all-tests.ts";
@@ -167,83 +166,8 @@ test("a program whose stream a journal in memory does not keep stays in its engi
 });
 
 /** What a program does with streams, one after the other. */
-type Step =
-  | { readonly how: "all" | "break"; readonly tool: string; readonly n: number; readonly at: number }
-  | { readonly how: "two"; readonly tool: string; readonly other: string; readonly n: number; readonly m: number }
-  | { readonly how: "slow"; readonly tool: string; readonly n: number };
-
-const tool = constantFrom("rows", "put", "again", "falls");
-const step = oneof(
-  record({ how: constantFrom("all" as const, "break" as const), tool, n: nat(25), at: nat(25) }),
-  record({ how: constantFrom("two" as const), tool, other: tool, n: nat(15), m: nat(15) }),
-  record({ how: constantFrom("slow" as const), tool, n: nat(9) }),
-);
-
-function lineOf(one: Step): string {
-  switch (one.how) {
-    case "all":
-      return `for await (const { i } of tools.${one.tool}({ n: ${one.n} })) seen.push(i);`;
-    case "break":
-      return `for await (const { i } of tools.${one.tool}({ n: ${one.n} })) { seen.push(i); if (i >= ${one.at}) break; }`;
-    case "two":
-      return `{
-        const both = [tools.${one.tool}({ n: ${one.n} }), tools.${one.other}({ n: ${one.m} })].map((rows) => rows[Symbol.asyncIterator]());
-        const reads = both.map(async (rows, index) => { for await (const { i } of rows) { sums[index] += i; } });
-        for (const { status, reason } of await Promise.allSettled(reads)) seen.push(reason?.code ?? status);
-      }`;
-    case "slow":
-      return `for await (const { i } of tools.${one.tool}({ n: ${one.n} })) { await new Promise((resolve) => setTimeout(resolve, 1)); seen.push(await tools.one({ n: i })); }`;
-  }
-}
-
-function programOf(steps: readonly Step[]): string {
-  const lines = steps.map((one) => `try { ${lineOf(one)} } catch ({ code, message }) { seen.push(code ?? message); }`);
-  return `const seen = [], sums = [0, 0];\n${lines.join("\n")}\nreturn { seen, sums };`;
-}
 
 const ID = "random";
-
-test(
-  "random programs with streams that are stopped at random records, once and again, end as if they had not been",
-  { timeout: 120_000 },
-  async () => {
-    const property = asyncProperty(
-      array(step, { minLength: 1, maxLength: 4 }),
-      array(nat(10_000), { minLength: 1, maxLength: 3 }),
-      async (steps, cuts) => {
-        const program = programOf(steps);
-        const options = { sandbox, tools: streamingTools([]), limits: LIMITS, logger: { error: () => {} } };
-        let records: readonly JournalRecord[];
-        let expected: Report;
-        {
-          const journal = createMemoryJournal();
-          await using runtime = await createRuntime({ ...options, journal });
-          expected = await runtime.execute(program, { id: ID });
-          records = await Array.fromAsync(journal.read(ID));
-        }
-        expect(expected.outcome.type).toBe("completed");
-        for (const cut of cuts) {
-          const [header, ...others] = records.slice(0, 1 + (cut % (records.length - 1)));
-          if (header?.type !== "header") throw new Error("The first record is the header.");
-          const journal = createMemoryJournal();
-          await journal.create(header);
-          await journal.append(ID, 1, others);
-          // The dead host's leases have ended.
-          const left = {
-            ...journal,
-            find: async (id: string) => ({ ...(await journal.find(id)), lease: { driver: "dead", until: 0 } }),
-          };
-          await using runtime = await createRuntime({ ...options, journal: left });
-          const report = await runtime.execution(ID).resume();
-          expect(report.outcome).toEqual(expected.outcome);
-          expect(await runtime.execution(ID).replay()).toEqual({ type: "identical" });
-          records = await Array.fromAsync(journal.read(ID));
-        }
-      },
-    );
-    await assert(property, { numRuns: ALL_TESTS ? 120 : 12 });
-  },
-);
 
 const PYTHON_PROGRAM = `
 total = 0

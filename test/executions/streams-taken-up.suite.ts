@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { type Approve, createRuntime, type Report, type Runtime, type RuntimeOptions } from "../../src/index.ts";
-import { exportLines, importLines, type Journal, type JournalRecord } from "../../src/journal/index.ts";
+import { type Journal, type JournalRecord } from "../../src/journal/index.ts";
 import { pastTurns } from "../../src/executions/from-journal/read-turns.ts";
 import { replay } from "../../src/executions/replay.ts";
 import type { Sandbox } from "../../src/sandboxes/sandbox.ts";
@@ -165,29 +165,6 @@ export function streamsTakenUpSuite({ makeJournal, sandbox, step }: StreamPlaces
     }
   });
 
-  test("a program asks for its next batch although the handler of its stream was not called again yet", async () => {
-    const program = `
-      const rows = tools.rows({ n: 30 })[Symbol.asyncIterator]();
-      let sum = (await rows.next()).value.i;
-      await new Promise((resolve) => setTimeout(resolve, 30));
-      for await (const { i } of rows) sum += i;
-      return sum;`;
-    const { records } = await run(program);
-    // Two batches were handed over, and the program has begun only the first.
-    const cut = cutsWhere(records, ({ calls }) => {
-      const { asked, batches } = calls.values().next().value?.streamed ?? {};
-      return asked === 1 && batches === 2;
-    })[0];
-    expect(cut).toBeDefined();
-    const slow = streamingTools([]).map((tool) =>
-      tool.name !== "rows" || tool.execute === "client"
-        ? tool
-        : { ...tool, execute: slowly(tool.execute as (...given: readonly unknown[]) => unknown) },
-    );
-    const { report } = await takeUp(records.slice(0, cut), { tools: slow });
-    expect(report.outcome).toEqual({ type: "completed", value: 435 });
-  });
-
   test("of a program that is cancelled, a report and its journal tell the same of a stream with batches that it did not take", async () => {
     const runs: Run[] = [];
     const journal = makeJournal();
@@ -332,25 +309,6 @@ export function streamsTakenUpSuite({ makeJournal, sandbox, step }: StreamPlaces
     const { report } = await takeUp([narrow, ...others]);
     expect(report.outcome).toEqual({ type: "completed", value: 190 + 435 + 45 });
   });
-
-  test("an execution with streams is the same after export and import, and is taken up from there", async () => {
-    const first = await run(MIXED);
-    const lines = async (journal: Journal) => Array.fromAsync(exportLines(journal, [ID]));
-    const imported = makeJournal();
-    await Array.fromAsync(importLines(imported, linesOf(await lines(first.journal))));
-    expect(await lines(imported)).toEqual(await lines(first.journal));
-    await using runtime = await open([], imported);
-    expect(await runtime.execution(ID).replay()).toEqual({ type: "identical" });
-    expect(factsOf(await runtime.execution(ID).resume())).toEqual(factsOf(first.report));
-
-    const cut = cutsWhere(first.records, (_, last) => handsItems(last))[9] ?? 0;
-    const part = await journalWith(first.records.slice(0, cut));
-    const left = makeJournal();
-    await Array.fromAsync(importLines(left, linesOf(await lines(part))));
-    await using next = await open([], left);
-    expect(factsOf(await next.execution(ID).resume())).toEqual(factsOf(first.report));
-    expect(await next.execution(ID).replay()).toEqual({ type: "identical" });
-  });
 }
 
 /** What must be the same however often an execution was stopped. How many items of a stream that is left were on their way is not. */
@@ -371,15 +329,4 @@ function answered(records: readonly JournalRecord[]): ReadonlySet<string> {
 
 function asksForOne({ commands }: Extract<JournalRecord, { type: "turn" }>): boolean {
   return commands.some((text) => text.startsWith('{"kind":"next"'));
-}
-
-function slowly(handler: (...given: readonly unknown[]) => unknown) {
-  return async (...given: readonly unknown[]) => {
-    await new Promise((resolve) => setTimeout(resolve, 100));
-    return handler(...given);
-  };
-}
-
-async function* linesOf(lines: readonly string[]): AsyncGenerator<string> {
-  yield* lines;
 }

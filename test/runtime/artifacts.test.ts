@@ -43,13 +43,6 @@ async function recordsOf(journal: Journal, id: string): Promise<readonly Journal
 const isArtifact = (record: JournalRecord): record is ArtifactRecord => record.type === "artifact";
 const valueOf = ({ outcome }: Report) => (outcome.type === "completed" ? outcome.value : outcome);
 
-test("of a kept object a model reads the beginning of each field, also behind a long one", async () => {
-  await using runtime = await createRuntime({ tools: [], sandbox });
-  const program = `await save("doc", { headings: Array(500).fill("A heading"), pages: [3, 17], by: "Eve" }); return 1;`;
-  const { output } = await runtime.execute(program);
-  expect(output.text).toMatch(/first: \{"headings":\["A heading",.*…,"pages":\[3,17\],"by":"Eve"\}$/);
-});
-
 // ---- programs ----------------------------------------------------------------------------------------------------
 
 const LANGUAGES = [
@@ -213,13 +206,6 @@ describe("a value that is too large for a model is kept by itself", () => {
     }
   });
 
-  test("a name that a program has taken is not taken from it", async () => {
-    await using runtime = await start();
-    const report = await runtime.execute(`await save("result-1", 1); return "x".repeat(20_000);`);
-    expect(report.artifacts.map(({ name }) => name)).toEqual(["result-1", "result-2"]);
-    expect(await report.artifacts[0]?.read()).toBe(1);
-  });
-
   test.each(Object.entries(JOURNALS))(
     "so is what was printed, of both streams, in order: %s",
     async (_name, journal) => {
@@ -247,14 +233,6 @@ describe("a value that is too large for a model is kept by itself", () => {
       expect([long.outcome.type, long.artifacts.map(({ name }) => name)]).toEqual(["failed", ["printed"]]);
       expect(String(await long.artifacts[0]?.read()).split("\n")).toHaveLength(298);
     }
-  });
-
-  test("what was printed is not kept if no name is left, and its lines are counted as before", async () => {
-    await using runtime = await start({ limits: { artifacts: 0, outputBytes: 512 } });
-    const { artifacts, output } = await runtime.execute(`console.log("line\\n".repeat(999));`);
-    expect(artifacts).toEqual([]);
-    expect(output.text).toMatch(/\n\nPrinted:\n {2}line\n/);
-    expect(output.cut).toEqual({ logLines: 897 });
   });
 });
 

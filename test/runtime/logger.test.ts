@@ -250,28 +250,6 @@ test("what one sentence says is printed once, without a stack that leads through
   ]);
 });
 
-test("a call that needs approval where there is none says to the operator how to give it", async () => {
-  const logger = keepLog();
-  const pay = makeTool({ name: "bank.pay", effect: "write", approval: "always" });
-  await using runtime = await createRuntime({ tools: [pay], sandbox, logger });
-  const { outcome, execution } = await runtime.execute("return await tools.bank.pay({})");
-  expect(outcome).toMatchObject({ type: "failed", fault: { code: "approval_unavailable" } });
-  expect(logger.entries).toMatchObject([
-    {
-      level: "error",
-      tool: "bank.pay",
-      code: "approval_unavailable",
-      err: {
-        message: expect.stringContaining("pass one to createRuntime, or to execute, agent, call or asTool") as string,
-      },
-    },
-  ]);
-  const calls = (await Array.fromAsync(runtime.journal.read(execution))).filter(
-    ({ type }) => type === "call" || type === "decision",
-  );
-  expect(calls).toMatchObject([{ decision: "refused", code: "approval_unavailable" }]);
-});
-
 test("a program that makes calls fail by the thousand leaves 20 entries and the number of the others", async () => {
   const logger = keepLog();
   await using runtime = await createRuntime({ tools: [broken], sandbox, logger });

@@ -387,26 +387,3 @@ test("an agent that is a tool searches among its own tools", async () => {
   expect(JSON.stringify(outcome)).toContain("weather.today");
   expect(JSON.stringify(outcome)).not.toContain("listInvoices");
 });
-
-test("of declarations that do not fit, no more is counted than shows it", async () => {
-  const kinds = z.enum(Array.from({ length: 16 }, (_, n) => `${n} ${"word ".repeat(12)}`));
-  const wide = {
-    ...invoices,
-    inputSchema: z.object(Object.fromEntries(Array.from({ length: 200 }, (_, n) => [`f${n}`, kinds]))),
-  };
-  const model = scriptedModel([{ text: "done" }]);
-  const split = vi.spyOn(String.prototype, "match");
-  try {
-    await using runtime = await createRuntime({ tools: [wide], sandbox: createMemorySandbox(), stubTokens: 1000 });
-    await runtime.agent({ model, task: "Go." });
-    const pieces = split.mock.contexts.filter((_, at) => {
-      const [pattern] = split.mock.calls[at] ?? [];
-      return pattern instanceof RegExp && pattern.source.includes(String.raw`\p{Lu}`);
-    }) as readonly string[];
-    expect(pieces.length).toBeGreaterThan(10);
-    // Each of 3 details has some 200,000 characters.
-    expect(pieces.join("").length).toBeLessThan(60_000);
-  } finally {
-    split.mockRestore();
-  }
-});

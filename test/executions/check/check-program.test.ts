@@ -188,27 +188,6 @@ test("a kind of value that a library's schema takes although its JSON Schema doe
   expect(await found('await tools.coerced({ n: "1", at: 5 }); return tools.filled({});', tools)).toEqual([]);
 });
 
-test("values of unknown kinds elsewhere in the program do not keep the check from being made", async () => {
-  const source =
-    "const s = new Set(); s.add({ a: 1 }); for (const x of s) print(x.a + 1); await tools.tickets.find({});";
-  expect(await found(source)).toHaveLength(1);
-});
-
-test("an odd type in a schema reaches no declaration, and the other fields are checked", async () => {
-  const json = () => ({
-    type: "object",
-    properties: { a: { type: "string }; declare const x: string; //" }, b: { type: "string" } },
-  });
-  const { validate } = z.looseObject({})["~standard"];
-  const odd = {
-    "~standard": { version: 1, vendor: "odd", validate, jsonSchema: { input: json, output: json } },
-  } as const;
-  const tools = [tool("odd", odd, odd, { unknownFields: "allow" })];
-  expect(await found("const r = await tools.odd({ a: [1], b: 2 }); return [r.a.b.c, r.b, r.zip];", tools)).toEqual([
-    'field 1: it reads "zip", and a result of tools.odd has no such field. It has "a", "b".',
-  ]);
-});
-
 // ---- right programs --------------------------------------------------------------------------------------------
 
 testOfAll.each([
@@ -255,14 +234,6 @@ testOfAll.each([
   ],
 ])("%s is right", async (_, source) => {
   expect(await found(source)).toEqual([]);
-});
-
-test("a variable that gets a part of the result that it held, and a list of results of two tools are right", async () => {
-  const tools = [...TOOLS, tool("tickets.open", z.object({}), z.object({ id: z.number() }))];
-  const part = "let data = await tools.tickets.list({}); data = data.items; data.map((t) => t.id);";
-  const both =
-    "const all = []; all.push(await tools.tickets.get({ id: 1 }), await tools.tickets.open({})); all[0].status;";
-  expect(await found(`${part}\n${both}`, tools)).toEqual([]);
 });
 
 test("a field that one of several kinds of results has is right", async () => {
@@ -325,12 +296,6 @@ test("a program that names a file, which none can that was prepared, has no file
   ];
   const checked = await Promise.all(named.map((text) => check(`${text}\n${WRONG}`, TOOLS, watchfulCompiler())));
   for (const { findings } of checked) expect(findings).toHaveLength(1);
-});
-
-test("no comment for the compiler switches off a line or all of them", async () => {
-  const read = `const p = await tools.tickets.list({});\n// @ts-ignore\np.a;\nreturn p.b;`;
-  expect(await found(read)).toHaveLength(2);
-  expect(await found(`// @ts-nocheck\n${read}`)).toHaveLength(2);
 });
 
 const EVIL = [
@@ -469,23 +434,6 @@ test("a tenant whose checks do not end keeps no other tenant's programs from bei
   expect((await check(WRONG, TOOLS, undefined, "other")).findings).toHaveLength(1);
   writeFileSync(ending, "");
   await Promise.all(busy);
-});
-
-test("checks that compute without end keep others of their tenant from being checked, and no longer than they compute", async () => {
-  const endless = compilerOf("while :; do :; done");
-  using clock = replaceClock(realClock);
-  let ended = 0;
-  const busy = Array.from({ length: 40 }, async () => {
-    await check(WRONG, TOOLS, endless);
-    ended += 1;
-  });
-  const other = await check(WRONG);
-  clock[Symbol.dispose]();
-  // It was not made, and its program has gone on before those that compute have ended.
-  expect(other.findings).toBeUndefined();
-  expect(ended).toBeLessThan(40);
-  await Promise.all(busy);
-  expect((await check(WRONG)).findings).toHaveLength(1);
 });
 
 test("nothing is left of a check in the folder for temporary files", async () => {

@@ -37,42 +37,6 @@ class Driven {
   }
 }
 
-test("no timer of a turn fires before all of that turn are set, and those that are due by then fire in order", () => {
-  const driven = new Driven();
-  driven.timers.beginTurn();
-  driven.set(1, 50);
-  driven.clock.pass(100);
-  driven.set(2, 20);
-  driven.set(3, 180);
-  expect(driven.fired).toEqual([]);
-  driven.timers.endTurn();
-  expect(driven.fired).toEqual([2, 1]);
-  driven.clock.pass(80);
-  expect(driven.fired).toEqual([2, 1, 3]);
-});
-
-test("a timer that is cleared does not fire, whether its turn is over or not, and neither do others when all are", () => {
-  const driven = new Driven();
-  driven.timers.beginTurn();
-  for (const id of [1, 2, 3]) driven.set(id, id);
-  driven.clear(1);
-  driven.clock.pass(10);
-  driven.timers.endTurn();
-  driven.turn([4, 1], [5, 1]);
-  driven.clear(4);
-  driven.clear(99);
-  driven.clock.pass(1_000_000);
-  expect(driven.fired).toEqual([2, 3, 5]);
-
-  driven.timers.beginTurn();
-  driven.set(6, 1);
-  driven.clock.pass(10);
-  driven.timers.clearAll();
-  driven.timers.endTurn();
-  driven.clock.pass(1_000_000);
-  expect(driven.fired).toEqual([2, 3, 5]);
-});
-
 test("a hundred thousand timers that are set and cleared leave nothing behind, and the one that is not fires", () => {
   const driven = new Driven();
   driven.timers.beginTurn();

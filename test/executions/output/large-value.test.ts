@@ -127,24 +127,6 @@ test("of what stands in a value with its beginning only, the whole is counted", 
   });
 });
 
-test("of a long text both ends are shown, as much as fits, with the characters between", () => {
-  const { stub: made, size } = stub(`begin${"漢".repeat(10_000)}Error: out of it`, 1000);
-  expect(made.first).toMatch(/^begin漢+$/);
-  expect(made.last).toMatch(/^漢+Error: out of it$/);
-  expect(String(made.first).length + (made.between ?? 0) + (made.last?.length ?? 0)).toBe(10_021);
-  expect(size).toBeLessThanOrEqual(1000);
-  expect(size).toBeGreaterThan(800);
-});
-
-test("no pair is halved where a text is cut, and escaped characters count as their escapes", () => {
-  for (const unit of ["😀", '"', "\n", "\ud800"]) {
-    const { stub: made, size } = stub(`x${unit.repeat(10_000)}`, 1000);
-    expect(size).toBeLessThanOrEqual(1000);
-    expect(size).toBeGreaterThan(600);
-    expect(`${String(made.first)}${made.last}`.replaceAll(unit, "")).toBe("x");
-  }
-});
-
 test("the end of a text that was cut while it was read is shown too", () => {
   const fields = { log: "x".repeat(5000) };
   const texts = new Map([[fields, new Map([["log", { last: `${"z".repeat(5000)} the end`, length: 1_000_000 }]])]]);
@@ -155,22 +137,6 @@ test("the end of a text that was cut while it was read is shown too", () => {
   const text = stubOf({ value: "x".repeat(5000), bytes: 1_000_002, counts: new Map(), texts: root }, 1000, ADVICE);
   expect(String(text.first).length + (text.between ?? 0)).toBe(999_993);
   expect(text.last).toBe("the end");
-});
-
-test.each([256, 1000, 5000])("of many small rows no more are shown than fit into %i bytes", (allowed) => {
-  const { stub: made, size } = stub(
-    Array.from({ length: 10_000 }, (_, index) => index % 10),
-    allowed,
-  );
-  expect(size).toBeLessThanOrEqual(allowed);
-  expect((made.first as readonly unknown[]).length).toBeGreaterThan(10);
-});
-
-test("each field gets its share, so that long fields do not hide others", () => {
-  const long = Object.fromEntries(Array.from({ length: 8 }, (_, index) => [`field${index}`, "x".repeat(10_000)]));
-  const first = stub({ ...long, id: 7, rows: [1, 2, 3] }, 2000).stub.first as Record<string, unknown>;
-  expect(first).toMatchObject({ id: 7, rows: [1, 2, 3] });
-  for (const name of Object.keys(long)) expect((first[name] as string).length).toBeGreaterThan(70);
 });
 
 test("a long first field hides no other: each has its name, the short ones are whole, and the text says how much is shown", () => {
