@@ -52,8 +52,7 @@ export async function replay(
   clocks.begin();
   clocks.replay();
   try {
-    await using turns = turnsOf(records());
-    const replayed = await replayTurns(link, turns, count);
+    const replayed = await replayTurns(link, turnsOf(records()), count);
     signal.throwIfAborted();
     if (replayed.type === "identical" && settled) link.release();
     return replayed;

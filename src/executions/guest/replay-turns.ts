@@ -26,7 +26,7 @@ export type Replayed =
   /** The guest ended before the replay was complete. */
   | { readonly type: "ended"; readonly end: LinkEnd };
 
-/** Memory of the turns that a replay holds, in bytes. A turn that is larger is held alone. */
+/** Memory of the turns that a replay holds, in bytes. */
 const WINDOW_BYTES = 4 * 1024 * 1024;
 const WINDOW_TURNS = 4096;
 /** Memory of a turn or a command beyond its texts, in bytes. */
@@ -36,36 +36,53 @@ const OVERHEAD_BYTES = 256;
 export type CountBytes = (bytes: number) => void;
 
 /**
- * Sends recorded events to a guest and compares its commands with the recorded commands, byte for byte. Held are the
- * turns whose commands it waits for, and the turn after them: a few megabytes, or a single larger turn.
+ * Sends recorded events to a guest and compares its commands with the recorded commands, byte for byte. Held are the turns
+ * whose commands it waits for: a few megabytes, and one turn that may be larger. Ends their source.
  */
 export async function replayTurns(
   link: GuestLink,
-  recorded: AsyncIterable<TurnRecord> | Iterable<TurnRecord>,
+  recorded: AsyncGenerator<TurnRecord, void, undefined>,
   count: CountBytes = () => {},
 ): Promise<Replayed> {
-  await using turns = new TurnWindow(recorded, count);
-  let done = 0;
-  for (;;) {
-    const events = await turns.fill();
-    if (turns.isEmpty) return { type: "identical" };
-    if (events.length > 0) link.send(events);
-    const heard = await link.nextTurns();
-    link.giveBackTurns();
-    if (!areTurns(heard)) return { type: "ended", end: heard };
-    for (const { texts, settled } of heard) {
-      const divergence = compare(done, turns.take().commands, texts);
-      if (divergence) return { type: "diverged", divergence };
-      done += 1;
-      // A settled guest sends nothing more, so any further recorded turn is a divergence.
-      const more = settled ? await turns.after() : undefined;
-      if (more)
-        return {
-          type: "diverged",
-          divergence: { turn: done, recorded: more.commands[0] ?? more.event, replayed: "nothing" },
-        };
+  await using source = recorded;
+  for (let done = 0; ;) {
+    const { turns, bytes } = await nextTurns(source);
+    if (turns.length === 0) return { type: "identical" };
+    count(bytes);
+    try {
+      link.send(turns.map(({ event }) => eventOf(event)));
+      for (let compared = 0; compared < turns.length;) {
+        const heard = await link.nextTurns();
+        link.giveBackTurns();
+        if (!areTurns(heard)) return { type: "ended", end: heard };
+        for (const { texts, settled } of heard) {
+          const divergence = compare(done, turns[compared]?.commands ?? [], texts);
+          if (divergence) return { type: "diverged", divergence };
+          compared += 1;
+          done += 1;
+          // A settled guest sends nothing more, so any further recorded turn is a divergence.
+          const more = settled ? (turns[compared] ?? (await source.next()).value) : undefined;
+          const last = more && { turn: done, recorded: more.commands[0] ?? more.event, replayed: "nothing" };
+          if (last) return { type: "diverged", divergence: last };
+        }
+      }
+    } finally {
+      count(-bytes);
     }
   }
+}
+
+/** The next turns that there is room for, and the memory that they take. */
+async function nextTurns(source: AsyncGenerator<TurnRecord, void, undefined>) {
+  const turns: TurnRecord[] = [];
+  let bytes = 0;
+  while (bytes < WINDOW_BYTES && turns.length < WINDOW_TURNS) {
+    const { done, value } = await source.next();
+    if (done) break;
+    turns.push(value);
+    bytes += memoryOfTurn(value);
+  }
+  return { turns, bytes };
 }
 
 /** The turns among records. The caller counts the bytes of those that it holds. */
@@ -76,85 +93,6 @@ export async function* turnsOf(
     if (record.type !== "turn") continue;
     if (records instanceof Records) records.release();
     yield record;
-  }
-}
-
-/** The recorded turns whose events a guest was sent, and the turn after them. */
-class TurnWindow implements AsyncDisposable {
-  readonly #source: AsyncIterator<TurnRecord, unknown> | Iterator<TurnRecord, unknown>;
-  readonly #count: CountBytes;
-  readonly #sent: TurnRecord[] = [];
-  /** Number of these turns that were compared. They are removed several at a time. */
-  #compared = 0;
-  #bytes = 0;
-  #next: TurnRecord | undefined;
-  #isOver = false;
-
-  constructor(recorded: AsyncIterable<TurnRecord> | Iterable<TurnRecord>, count: CountBytes) {
-    this.#source = Symbol.asyncIterator in recorded ? recorded[Symbol.asyncIterator]() : recorded[Symbol.iterator]();
-    this.#count = count;
-  }
-
-  get isEmpty(): boolean {
-    return this.#awaited === 0;
-  }
-
-  get #awaited(): number {
-    return this.#sent.length - this.#compared;
-  }
-
-  /** The events of the turns that there is room for; of at least one turn if none is awaited. */
-  async fill(): Promise<readonly GuestEvent[]> {
-    const events: GuestEvent[] = [];
-    // Events are sent several at a time.
-    if (!this.isEmpty && (this.#bytes > WINDOW_BYTES / 2 || this.#awaited > WINDOW_TURNS / 2)) return events;
-    this.#sent.splice(0, this.#compared);
-    this.#compared = 0;
-    for (;;) {
-      const next = await this.#read();
-      if (!next) return events;
-      const isFull = this.#bytes > WINDOW_BYTES || this.#awaited >= WINDOW_TURNS;
-      if (isFull && !this.isEmpty) return events;
-      this.#next = undefined;
-      this.#sent.push(next);
-      events.push(eventOf(next.event));
-    }
-  }
-
-  /** The turn after the compared turns; undefined if there is none. */
-  async after(): Promise<TurnRecord | undefined> {
-    return this.#sent[this.#compared] ?? (await this.#read());
-  }
-
-  async #read(): Promise<TurnRecord | undefined> {
-    if (this.#next || this.#isOver) return this.#next;
-    const { done, value } = await this.#source.next();
-    if (done) this.#isOver = true;
-    else {
-      this.#next = value;
-      this.#note(memoryOfTurn(value));
-    }
-    return this.#next;
-  }
-
-  /** The first of the turns that were sent and not compared. */
-  take(): TurnRecord {
-    const turn = this.#sent[this.#compared];
-    // The guest's reader lets no turn through for which there was no event.
-    if (!turn) throw new Error("A guest had more turns than events.");
-    this.#compared += 1;
-    this.#note(-memoryOfTurn(turn));
-    return turn;
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    this.#note(-this.#bytes);
-    if (!this.#isOver) await this.#source.return?.();
-  }
-
-  #note(bytes: number): void {
-    this.#bytes += bytes;
-    this.#count(bytes);
   }
 }
 
