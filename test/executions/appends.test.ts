@@ -65,23 +65,6 @@ test.each(["read", "idempotent", "write"] as const)(
   },
 );
 
-test("the input check, the function that decides about an approval, and a refusal need no append of their own", async () => {
-  const { journal, appends } = noted();
-  const late = z.object({ n: z.number() }).refine(async () => true);
-  const { tool: checked } = makeTool("checked", "read", { inputSchema: late });
-  const perhaps = makeTool("perhaps", "write", { approval: async () => false });
-  await using runtime = await createRuntime({ tools: [checked, perhaps.tool], sandbox, journal });
-  const { outcome } = await runtime.execute(`
-    for (let n = 0; n < 50; n += 1) {
-      await tools.checked({ n });
-      await tools.perhaps({ n });
-      await tools.perhaps({ n: "no number" }).catch(() => {});
-    }
-  `);
-  expect(outcome.type).toBe("completed");
-  expect(appends.length / 150).toBeLessThanOrEqual(1.2);
-});
-
 test("100 calls at once take a few appends in a store that is slower than the program", async () => {
   const { journal, appends } = noted(nextTurn);
   const { tool, runs } = makeTool("work", "write");

@@ -12,7 +12,6 @@ import {
 } from "../../src/index.ts";
 import { createMemoryJournal, type Journal, type JournalRecord } from "../../src/journal/index.ts";
 import { parseRecord } from "../../src/journal/reading/parse-records.ts";
-import { replay } from "../../src/executions/replay.ts";
 import { createMemorySandbox } from "../../src/runtime/testing.ts";
 import { viewExecution } from "../../src/serve/views/view-execution.ts";
 import { settableClock } from "../support/clock.ts";
@@ -103,24 +102,6 @@ test("events and the view tell where an answer comes from", async () => {
   });
   expect(await runtime.execution(second.execution).status()).toMatchObject({
     report: { calls: second.calls, usage: { reused: 1 } },
-  });
-});
-
-test("the journal of the corrected program is complete: it replays, and is reported, without the other one", async () => {
-  const { runtime, journal } = await open();
-  const { execution: after } = await runtime.execute(`await tools.t({ n: 1 }); ${FAILS}`);
-  const { execution, calls } = await runtime.execute("return tools.t({ n: 1 });", { corrects: after });
-  const records = await Array.fromAsync(journal.read(execution));
-  expect(records.filter(({ type }) => type === "call")).toMatchObject([
-    { decision: "reused", earlier: { execution: after, call: "1" } },
-  ]);
-  const alone = createMemoryJournal();
-  await alone.create(records[0] as never);
-  await alone.append(execution, 1, records.slice(1));
-  expect(await replay(() => records, sandbox, new AbortController().signal)).toEqual({ type: "identical" });
-  const other = await open({}, { journal: alone });
-  expect(await other.runtime.execution(execution).status()).toMatchObject({
-    report: { outcome: { value: 10 }, calls },
   });
 });
 
@@ -289,17 +270,6 @@ test("what is known of calls before counts in heldBytes until the program has en
   decided.resolve(true);
   expect((await holding).outcome.type).toBe("completed");
   expect((await runtime.execute("return 1;", { corrects: after })).outcome.type).toBe("completed");
-});
-
-test("what a program was given of changes before it counts for the program that corrects it in turn", async () => {
-  const { runtime, journal } = await open({ effect: "write" });
-  const { execution: first } = await runtime.execute(
-    `for (let n = 1; n <= 1500; n += 1) await tools.t({ n }); ${FAILS}`,
-  );
-  const { execution: after } = await runtime.execute(FAILS, { corrects: first });
-  const { runtime: small } = await open({ effect: "write" }, { journal, heldBytes: 2 ** 20 });
-  const { outcome } = await small.execute("return 1;", { corrects: after });
-  expect(outcome).toMatchObject({ type: "stopped", limit: "heldBytes" });
 });
 
 test("what was read is read again once it is older than maxAgeMs, what was done is never done again", async () => {
@@ -645,15 +615,6 @@ test("values that the failed program kept are there to be loaded, also after two
   const other = await open({}, { journal });
   const status = await other.runtime.execution(c.execution).status();
   expect(await status.report?.artifacts[0]?.read()).toEqual([1, 2, 3]);
-});
-
-test("large results are read from the journal once they are given", async () => {
-  const { runtime, runs } = await open({ execute: ({ n }) => "x".repeat(n) });
-  const all = "(await Promise.all([1, 2, 3].map((i) => tools.t({ n: 1000000 + i })))).map((text) => text.length)";
-  const a = await runtime.execute(`${all}; ${FAILS}`.replace("(await", "void (await"));
-  const b = await runtime.execute(`return ${all};`, { corrects: a.execution });
-  expect(b.outcome).toEqual({ type: "completed", value: [1_000_001, 1_000_002, 1_000_003] });
-  expect(runs).toHaveLength(3);
 });
 
 /** What becomes of executions by other ways than an ending. */

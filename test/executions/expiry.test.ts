@@ -3,8 +3,6 @@ import { z } from "zod";
 import { type Approve, createRuntime, defineTool, type RuntimeOptions } from "../../src/index.ts";
 import { createMemoryJournal, type Journal, type JournalRecord } from "../../src/journal/index.ts";
 import { createMemorySandbox } from "../../src/runtime/testing.ts";
-import { idle, makeTool, openSession } from "../gate/open-session.ts";
-import { manualClock } from "../support/clock.ts";
 
 const sandbox = createMemorySandbox();
 /** Time that a call may wait where the test waits for its end. */
@@ -94,23 +92,6 @@ describe("while its driver lives", () => {
     const { outcome } = await runtime.execute("return await tools.pay({});", { id: "one" });
     expect(outcome).toEqual({ type: "completed", value: 1 });
     expect(done).toEqual(["1"]);
-  });
-
-  test("thousands of calls expire with one timer at a time", async () => {
-    const clock = manualClock();
-    const { call } = openSession({
-      tools: [makeTool({ approval: "always" })],
-      approve: () => new Promise<never>(() => {}),
-      limits: { waitMs: 200, calls: 3000 },
-    });
-    const answering = Promise.all(Array.from({ length: 2000 }, () => call()));
-    await idle();
-    expect(clock.timers).toBe(1);
-    await clock.advance(300);
-    const answers = await answering;
-    expect(new Set(answers.map((answer) => answer && "code" in answer && answer.code))).toEqual(
-      new Set(["approval_expired"]),
-    );
   });
 });
 

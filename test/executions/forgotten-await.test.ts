@@ -152,26 +152,6 @@ describe.each(someOf(SANDBOXES, 1))("on the %s sandbox", (_name, sandbox) => {
     },
   );
 
-  test("the promise of a call is awaited in as many steps as any other promise", async () => {
-    await using runtime = await start();
-    const stepsOf = (promise: string) => `
-      const promise = ${promise};
-      await promise;
-      const steps = [];
-      for (const wait of [async () => { await promise; }, async () => promise, () => Promise.all([promise]), () => promise.then(() => {})]) {
-        let done = false, count = 0;
-        const counter = (async () => { for (; !done && count < 100; count += 1) await null; })();
-        await wait();
-        done = true;
-        await counter;
-        steps.push(count);
-      }
-      return steps;`;
-    const { outcome } = await runtime.execute(stepsOf("Promise.resolve(1)"));
-    expect(outcome).toMatchObject({ type: "completed" });
-    expect((await runtime.execute(stepsOf("tools.echo({ n: 1 })"))).outcome).toEqual(outcome);
-  });
-
   test("a call that failed and was never awaited is noted", async () => {
     await using runtime = await start();
     const { outcome, remarks } = await runtime.execute("tools.broken();\nawait tools.later({});\nreturn 1;");

@@ -6,7 +6,6 @@ import { createMemorySandbox } from "../../src/runtime/testing.ts";
 import type { ExecutionEvent } from "../../src/executions/event.ts";
 import type { Sandbox } from "../../src/sandboxes/sandbox.ts";
 import { call, guestThatSays, READY, settled, turnEnd } from "../hostile-support/frames.ts";
-import { createPythonProcessSandbox, PYTHON } from "../support/python-process-sandbox.ts";
 import { journalWith } from "../support/journal-with.ts";
 import { makeTool } from "../support/tools.ts";
 import { newFolder } from "../support/new-folder.ts";
@@ -141,25 +140,4 @@ test("if its host dies it ends as crashed with the cause, decided or not, and no
     expect(await Array.fromAsync(next.executions.list({ open: true }))).toEqual([]);
   }
   expect(paid).toEqual([]);
-});
-
-test.skipIf(PYTHON.missing)("a Python program that read a file waits in its process, and goes on there", async () => {
-  const { tool, paid } = payTool();
-  const journal = createMemoryJournal();
-  await using sandbox = createPythonProcessSandbox();
-  await using runtime = await createRuntime({ tools: [tool], journal, sandbox, approve: () => "later" });
-  const waits = Promise.withResolvers<ExecutionEvent>();
-  const running = runtime.execute(
-    `own = open("/proc/self/stat").read().split()[0]\nanswer = await tools.pay()\nreturn [answer, own == open("/proc/self/stat").read().split()[0]]`,
-    {
-      id: "one",
-      language: "python",
-      limits: { wallMs: 60_000 },
-      onEvent: (event) => event.type === "execution_waiting" && waits.resolve(event),
-    },
-  );
-  expect(await waits.promise).toMatchObject({ held: "files" });
-  await runtime.execution("one").decide({ "1": { allow: true } });
-  expect((await running).outcome).toEqual({ type: "completed", value: ["paid", true] });
-  expect(paid).toEqual(["1"]);
 });

@@ -47,27 +47,6 @@ test.each(NAMES)("%s can be set to its bounds, and not past them", (name) => {
     );
 });
 
-test("the others follow from these, and are no less than by default where less would keep out what every program does", () => {
-  const KIB = 1024;
-  const MIB = 1024 * KIB;
-  expect(DEFAULT_LIMITS).toMatchObject({
-    inputBytes: MIB,
-    inputValues: 40_000,
-    resultValues: 4_194_304,
-    streams: 64,
-    partBytes: 8 * MIB,
-    artifactBytes: 32 * MIB,
-    logBytes: 8 * KIB,
-    printedBytes: MIB,
-    frameBytes: 8 * MIB,
-  });
-  const of = (changes: object) => resolveLimits(DEFAULT_LIMITS, changes, PLACE);
-  expect(of({ resultBytes: 256 * MIB })).toMatchObject({ inputBytes: 8 * MIB, frameBytes: 64 * MIB });
-  expect(of({ resultBytes: 1000 })).toMatchObject({ inputBytes: MIB, frameBytes: 8 * MIB, artifactBytes: MIB });
-  expect(of({ outputBytes: 64 })).toMatchObject({ logBytes: 256, printedBytes: MIB });
-  expect(of({ concurrentCalls: 1 })).toMatchObject({ streams: 2 });
-});
-
 test("an error names the option in which the limits were given", () => {
   expect(refusal({ calls: -1 }, fieldsOf("header.limits"))).toContain("header.limits.calls: expected");
 });

@@ -1,4 +1,4 @@
-/** Programs as models write them, and what each must return: run on every sandbox, and replayed from every prefix. */
+/** Programs as models write them, and what each must return: run on every sandbox; run, and replayed. */
 export const ORDINARY_PROGRAMS: readonly {
   readonly does: string;
   readonly program: string;
@@ -21,17 +21,6 @@ export const ORDINARY_PROGRAMS: readonly {
     returns: true,
   },
   {
-    does: "takes the first call that succeeds",
-    program: "return (await Promise.any([tools.broken(), tools.later({ n: 7 })])).n;",
-    returns: 7,
-  },
-  {
-    does: "settles all calls",
-    program:
-      "const all = await Promise.allSettled([tools.echo({ n: 1 }), tools.broken()]);\nreturn all.map((one) => one.value?.n ?? one.reason.code);",
-    returns: [1, "handler_failed"],
-  },
-  {
     does: "starts a call now and awaits it later",
     program:
       "const early = tools.later({ n: 1 });\nconst other = await tools.echo({ n: 2 });\nreturn (await early).n + other.n;",
@@ -50,18 +39,6 @@ export const ORDINARY_PROGRAMS: readonly {
     returns: [10, 20, 30],
   },
   {
-    does: "races a call against a timer",
-    program:
-      "const late = new Promise((resolve) => setTimeout(() => resolve('late'), 5));\nreturn Promise.race([tools.later({ ms: 500 }), late]);",
-    returns: "late",
-  },
-  {
-    does: "repeats until it is enough",
-    program:
-      "let n = 0;\nawait new Promise((resolve) => {\n  const id = setInterval(() => {\n    n += 1;\n    if (n === 3) resolve(clearInterval(id));\n  }, 2);\n});\nreturn n;",
-    returns: 3,
-  },
-  {
     does: "reads pages with an async generator",
     program:
       "async function* pages() {\n  for (let page = 0; page < 4; page += 1) yield (await tools.echo({ page })).page;\n}\nconst seen = [];\nfor await (const page of pages()) seen.push(page);\nreturn seen;",
@@ -78,12 +55,6 @@ export const ORDINARY_PROGRAMS: readonly {
     program:
       "const sent = { at: Date.now(), dice: Math.random(), id: crypto.randomUUID() };\nconst back = await tools.echo(sent);\nreturn JSON.stringify(back) === JSON.stringify(sent);",
     returns: true,
-  },
-  {
-    does: "cleans up in finally",
-    program:
-      "try {\n  await tools.broken();\n} catch {\n  return 'caught';\n} finally {\n  console.log('cleaned up');\n}",
-    returns: "caught",
   },
   {
     does: "is written in TypeScript inside a fence",

@@ -158,18 +158,3 @@ test("a decision about a call whose outcome is unknown cannot be remembered, nor
   const always = { allow: true, remember: "always" as "execution" };
   await expect(runtime.execution("one").decide({ "1": always })).rejects.toMatchObject(refused);
 });
-
-test("of two decisions about a call the one that is in the journal first holds, also against the approver's own", async () => {
-  const journal = createMemoryJournal();
-  const { pay, done } = makePay();
-  const approve: Approve = async () => {
-    const { records } = await journal.find("one");
-    const decision = { type: "decision", call: "1", allow: false, by: "ann", note: "no", at: Date.now() } as const;
-    await journal.append("one", records, [decision]);
-    return true;
-  };
-  await using runtime = await open(journal, [pay], approve);
-  const { outcome } = await runtime.execute(`${TRY} return await attempt(1);`, { id: "one" });
-  expect(outcome).toMatchObject({ value: expect.stringMatching(/^approval_denied: .*"no"$/) });
-  expect(done).toEqual([]);
-});

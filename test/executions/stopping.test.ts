@@ -2,13 +2,9 @@ import { expect, test } from "vitest";
 import { z } from "zod";
 import type { ApprovalRequest } from "../../src/gate/approve/approval.ts";
 import type { Report, RuntimeOptions } from "../../src/index.ts";
-import { createMemoryJournal } from "../../src/journal/memory-journal.ts";
 import type { ExecuteOptions } from "../../src/executions/execute-options.ts";
-import type { ExecutionState } from "../../src/executions/from-journal/execution-state.ts";
-import { readPast } from "../../src/executions/from-journal/past-execution.ts";
 import { createRuntime } from "../../src/runtime/create-runtime.ts";
 import { createMemorySandbox } from "../../src/sandboxes/memory-sandbox.ts";
-import { defineTool } from "../../src/tools/define-tool.ts";
 import { enginesOf } from "../support/engines.ts";
 import { journalWith } from "../support/journal-with.ts";
 import { makeTool } from "../support/tools.ts";
@@ -68,31 +64,6 @@ test.each<[string, number, ExecuteOptions, string]>([
   expect(decided.filter(({ decision }) => decision === "allowed")).toHaveLength(before.length);
   expect(decided.every(({ decision }) => decision === "allowed" || decision === "dropped")).toBe(true);
   expect(new Set(decided.map(({ call }) => call)).size).toBe(decided.length);
-});
-
-test("while a call waits for approval the state of its execution shows it held, and others go on", async () => {
-  const journal = createMemoryJournal();
-  const seen = Promise.withResolvers<ExecutionState>();
-  const approve = async ({ execution }: ApprovalRequest) => {
-    seen.resolve((await readPast(journal.read(execution))).state);
-    return { allow: true, by: "ann" };
-  };
-  const options = {
-    description: "d",
-    inputSchema: z.looseObject({}),
-    allowedCallers: ["programmatic"],
-    effect: "write",
-  } as const;
-  const pay = defineTool({ ...options, name: "pay", approval: "always", execute: () => null });
-  await using runtime = await createRuntime({ tools: [pay], sandbox: createMemorySandbox(), journal, approve });
-  const { execution } = await runtime.execute("await tools.pay({ amount: 5 })");
-  expect((await seen.promise).calls.get(1)).toMatchObject({
-    tool: "pay",
-    inputText: '{"amount":5}',
-    decided: { decision: "held", inputDigest: expect.any(String) as string },
-  });
-  const after = (await readPast(journal.read(execution))).state;
-  expect([after.calls.size, after.end.outcome]).toEqual([0, '{"type":"completed"}']);
 });
 
 test("cancelling a program aborts the approver's signal, and a later approval runs nothing", async () => {

@@ -3,7 +3,6 @@ import { z } from "zod";
 import { content, createRuntime, createSqliteJournal, type ExecutionEvent, type Tool } from "../../src/index.ts";
 import { createMemoryJournal } from "../../src/journal/index.ts";
 import { createMemorySandbox, scriptedModel } from "../../src/runtime/testing.ts";
-import { createForkedPythonSandbox, PYTHON } from "../support/python-process-sandbox.ts";
 import { makeTool } from "../support/tools.ts";
 
 const sandbox = createMemorySandbox();
@@ -177,19 +176,6 @@ describe("content of a handler that has failed", () => {
     await using bare = await start(() => content({ isError: true, parts: [part] }));
     const { outcome } = await bare.execute(catches);
     expect(outcome).toMatchObject({ value: { value: { parts: [{ type: "image", name: "chart.png" }] } } });
-  });
-
-  test.skipIf(PYTHON.missing)("so does one in Python", async () => {
-    await using python = createForkedPythonSandbox();
-    await using runtime = await start(() => content(FAILED), { sandbox: python });
-    const program = "try:\n    await tools.chart()\nexcept ToolError as e:\n    return [e.code, e.value]";
-    const { outcome } = await runtime.execute(program, { language: "python" });
-    expect(outcome).toEqual({ type: "completed", value: ["handler_failed", FAILED.value] });
-    const without = await runtime.execute(
-      "try:\n    await tools.chart(1)\nexcept ToolError as e:\n    return [e.code, e.value]",
-      { language: "python" },
-    );
-    expect(without.outcome).toEqual({ type: "completed", value: ["input_invalid", null] });
   });
 
   test("its value need not fit the tool's schema, and its error is not tried again", async () => {

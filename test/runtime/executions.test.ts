@@ -66,18 +66,6 @@ test("as many executions run as may, the next ones wait without a clock, and the
   expect(runtime.queue).toEqual({ running: 0, waiting: 0 });
 });
 
-test("of a message that waits for a place, its conversation is told", async () => {
-  const { runtime, calls, events } = await held({ concurrency: 1 });
-  await using _ = runtime;
-  const running = runtime.execute(CALL);
-  await calls.untilStarted(1);
-  const sending = runtime.execution("c1").send("Hello", { model: scriptedModel([{ text: "Hello." }]) });
-  while (runtime.queue?.waiting === 0) await idle();
-  calls.release();
-  await Promise.all([running, sending]);
-  expect(events).toContainEqual(expect.objectContaining({ type: "execution_queued", execution: "c1" }));
-});
-
 test("tenants are served in turn, and none has more than its share", async () => {
   const { runtime, calls, order } = await held({ concurrency: 2, perTenant: 1 });
   await using _ = runtime;
