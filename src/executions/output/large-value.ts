@@ -130,38 +130,27 @@ function sampleRows(rows: readonly unknown[], room: number, texts: CutTexts): un
   return part === undefined ? undefined : [part];
 }
 
-/** The beginning of each field. Short fields are whole, and the long ones share what they leave. */
+/** The beginning of each field, in the order of the fields. Short fields are whole, and the long ones share what they leave. */
 function sampleFields(value: object, room: number, texts: CutTexts): object | undefined {
-  const entries = Object.entries(value).slice(0, Math.max(FIELDS_SHARING, room / FIELD_LENGTH));
-  const all = entries.map(([name, field]) => {
-    const head = sizeOf(name) + 2;
-    return { name, field, head, size: sizeWithin(field, room) ?? room };
-  });
-  let rest = room - 2;
-  // So many names are data: of them, the first are shown, like rows.
-  const fitting = all.findIndex(({ head, size }) => (rest -= head + size) < 0);
-  const fields = all.slice(0, fitting === -1 ? all.length : Math.max(fitting, FIELDS_SHARING));
+  const fields = Object.entries(value).slice(0, Math.max(FIELDS_SHARING, room / FIELD_LENGTH));
+  const sizes = new Map(fields.map(([name, field]) => [name, sizeWithin(field, room) ?? room]));
+  const bySize = fields.toSorted(([one], [other]) => (sizes.get(one) ?? 0) - (sizes.get(other) ?? 0));
   const taken = new Map<string, unknown>();
-  let left = room - 2 - fields.reduce((sum, { head }) => sum + head + sizeOf(LEFT_OUT), 0);
-  let open = fields.length;
-  for (const { name, field, size } of fields.toSorted((a, b) => a.size - b.size)) {
-    const share = Math.max(0, Math.floor(left / open)) + sizeOf(LEFT_OUT);
-    open -= 1;
-    const part = size <= share ? field : (sample(field, share, texts, restIn(texts, value, name)) ?? LEFT_OUT);
-    left -= sizeOf(part) - sizeOf(LEFT_OUT);
+  let left = room - 2;
+  for (const [index, [name, field]] of bySize.entries()) {
+    const share = Math.floor(left / (bySize.length - index)) - sizeOf(name) - 2;
+    const isWhole = (sizes.get(name) ?? 0) <= share;
+    const part = isWhole ? field : (sample(field, share, texts, restIn(texts, value, name)) ?? LEFT_OUT);
+    if (sizeOf(part) > share) continue;
+    left -= sizeOf(name) + 2 + sizeOf(part);
     taken.set(name, part);
   }
-  rest = room - 2;
-  const shown = fields.filter(({ name, head }) => (rest -= head + sizeOf(taken.get(name))) >= 0);
-  return shown.length > 0 || fields.length === 0
-    ? Object.fromEntries(shown.map(({ name }) => [name, taken.get(name)]))
-    : undefined;
+  const shown = fields.filter(([name]) => taken.has(name)).map(([name]) => [name, taken.get(name)] as const);
+  return shown.length > 0 || fields.length === 0 ? Object.fromEntries(shown) : undefined;
 }
 
-/** Fields that share the room, however long they are. */
-const FIELDS_SHARING = 64;
-/** What a field takes at least. */
-const FIELD_LENGTH = 4;
+/** Fields that share the room, however long they are, and what a further field takes. */
+const [FIELDS_SHARING, FIELD_LENGTH] = [64, 32];
 /** In place of a field whose beginning has no room. Its name is shown all the same. */
 const LEFT_OUT = "…";
 
