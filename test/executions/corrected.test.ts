@@ -6,11 +6,14 @@ import {
   content,
   createRuntime,
   defineTool,
+  type Effect,
   PortcullisError,
   type RedactRequest,
+  type Report,
+  type Runtime,
   type RuntimeOptions,
 } from "../../src/index.ts";
-import { createMemoryJournal, type Journal, type JournalRecord } from "../../src/journal/index.ts";
+import { createMemoryJournal, type Journal } from "../../src/journal/index.ts";
 import { parseRecord } from "../../src/journal/reading/parse-records.ts";
 import { createMemorySandbox } from "../../src/runtime/testing.ts";
 import { viewExecution } from "../../src/serve/views/view-execution.ts";
@@ -58,63 +61,64 @@ async function open(own: Options & { readonly execute?: Handler } = {}, more: Pa
 }
 
 const FAILS = "throw new Error('the last line is wrong');";
+const ONE = "await tools.t({ n: 1 });";
+const TWO = `${ONE} await tools.t({ n: 2 });`;
 
-test("calls of a corrected program are answered as before: no handler runs, and the report says so", async () => {
-  const { runtime, runs } = await open();
-  const first = await runtime.execute(`await tools.t({ n: 1 }); await tools.t({ n: 2 }); ${FAILS}`);
-  const second = await runtime.execute(
-    "return [await tools.t({ n: 2 }), await tools.t({ n: 1 }), await tools.t({ n: 3 })];",
-    {
-      corrects: first.execution,
-    },
-  );
+/** Runs programs, each of which corrects the one before. */
+async function chain(runtime: Runtime, sources: readonly string[], first?: string): Promise<Report[]> {
+  const reports: Report[] = [];
+  for (const source of sources)
+    reports.push(await runtime.execute(source, { corrects: reports.at(-1)?.execution ?? first }));
+  return reports;
+}
+
+test("calls of a corrected program are answered as before: no handler runs, and report, events and view say so", async () => {
+  const events: unknown[] = [];
+  const { runtime, runs, journal } = await open();
+  const first = await runtime.execute(`${TWO} ${FAILS}`);
+  const { execution: after } = first;
+  const source = "return [await tools.t({ n: 2 }), await tools.t({ n: 1 }), await tools.t({ n: 3 })];";
+  const second = await runtime.execute(source, { corrects: after, onEvent: (event) => events.push(event) });
   expect(second.outcome).toEqual({ type: "completed", value: [20, 10, 30] });
   expect(runs).toEqual([1, 2, 3]);
   expect(second.usage).toMatchObject({ calls: 3, reused: 2 });
-  expect(second.calls.map(({ from, started }) => [from, started])).toEqual([
-    [{ execution: first.execution, callId: "2" }, false],
-    [{ execution: first.execution, callId: "1" }, false],
+  const from = [
+    { execution: after, callId: "2" },
+    { execution: after, callId: "1" },
+  ];
+  expect(second.calls.map((call) => [call.from, call.started])).toEqual([
+    [from[0], false],
+    [from[1], false],
     [undefined, true],
   ]);
   expect(second.output.text).toBe(
     "[20,10,30]\n\n2 of its 3 calls were answered from before: an earlier program had made the same, and nothing was done again.",
   );
   expect(first.usage.reused).toBeUndefined();
-});
-
-test("events and the view tell where an answer comes from", async () => {
-  const events: unknown[] = [];
-  const { runtime, journal } = await open();
-  const { execution: after } = await runtime.execute(`await tools.t({ n: 1 }); ${FAILS}`);
-  const second = await runtime.execute("return tools.t({ n: 1 });", {
-    corrects: after,
-    onEvent: (event) => events.push(event),
-  });
   expect(events).toMatchObject([
     { type: "execution_started", corrects: after },
-    { type: "call_ended", callId: "1", started: false, from: { execution: after, callId: "1" } },
+    { type: "call_ended", callId: "1", started: false, from: from[0] },
+    { type: "call_ended", callId: "2", started: false, from: from[1] },
+    { type: "call_started", callId: "3" },
+    { type: "call_ended", callId: "3", started: true },
     { type: "execution_ended" },
   ]);
-  const view = await viewExecution(journal, second.execution);
-  expect(view).toMatchObject({
+  expect(await viewExecution(journal, second.execution)).toMatchObject({
     corrects: after,
-    calls: [{ id: "1", state: "value", detail: "number, from before", from: { execution: after, callId: "1" } }],
+    calls: [{ id: "1", state: "value", detail: "number, from before", from: from[0] }, {}, {}],
   });
   expect(await runtime.execution(second.execution).status()).toMatchObject({
-    report: { calls: second.calls, usage: { reused: 1 } },
+    report: { calls: second.calls, usage: { reused: 2 } },
   });
 });
 
 test("each recorded call serves once, and a chain of corrections sees all of it", async () => {
   const { runtime, runs } = await open({ effect: "write" });
-  const a = await runtime.execute(`await tools.t({ n: 1 }); await tools.t({ n: 2 }); ${FAILS}`);
-  const b = await runtime.execute(`await tools.t({ n: 2 }); await tools.t({ n: 3 }); ${FAILS}`, {
-    corrects: a.execution,
-  });
-  const c = await runtime.execute(
+  const [a, b, c] = (await chain(runtime, [
+    `${TWO} ${FAILS}`,
+    `await tools.t({ n: 2 }); await tools.t({ n: 3 }); ${FAILS}`,
     "const out = []; for (const n of [1, 2, 3, 3]) out.push(await tools.t({ n })); return out;",
-    { corrects: b.execution },
-  );
+  ])) as [Report, Report, Report];
   expect(c.outcome).toMatchObject({ value: [10, 20, 30, 30] });
   expect(runs).toEqual([1, 2, 3, 3]);
   expect(c.calls.map(({ from }) => from)).toEqual([
@@ -138,17 +142,11 @@ test("a program reads the one that it corrects and none before, and makes no cha
     },
   };
   const { runtime, runs } = await open({ effect: "write" }, { journal });
-  const a = await runtime.execute(`await tools.t({ n: 1 }); await tools.t({ n: 2 }); ${FAILS}`);
-  // It fails before it comes to the second change, and the next one before the first.
-  const b = await runtime.execute(`await tools.t({ n: 1 }); ${FAILS}`, { corrects: a.execution });
-  const c = await runtime.execute(FAILS, { corrects: b.execution });
+  // The second fails before it comes to the second change, and the third before the first.
+  const c = (await chain(runtime, [`${TWO} ${FAILS}`, `${ONE} ${FAILS}`, FAILS])).at(-1)!;
   read.clear();
-  const d = await runtime.execute(
-    "return [await tools.t({ n: 2 }), await tools.t({ n: 1 }), await tools.t({ n: 2 })];",
-    {
-      corrects: c.execution,
-    },
-  );
+  const source = "return [await tools.t({ n: 2 }), await tools.t({ n: 1 }), await tools.t({ n: 2 })];";
+  const d = await runtime.execute(source, { corrects: c.execution });
   expect(d.outcome).toEqual({ type: "completed", value: [20, 10, 20] });
   expect(runs).toEqual([1, 2, 2]);
   expect(d.calls.map(({ from }) => from?.callId)).toEqual(["2", "1", undefined]);
@@ -160,9 +158,7 @@ test("a write of unknown outcome that the program between did not come to still 
     { effect: "write", timeoutMs: 20, execute: () => new Promise(() => {}) },
     { approve: later },
   );
-  const a = await runtime.execute("return tools.t({ n: 1 });");
-  const b = await runtime.execute(FAILS, { corrects: a.execution });
-  const c = await runtime.execute("return tools.t({ n: 1 });", { corrects: b.execution });
+  const c = (await chain(runtime, ["return tools.t({ n: 1 });", FAILS, "return tools.t({ n: 1 });"])).at(-1)!;
   expect(c.outcome).toMatchObject({ type: "waiting", approvals: [{ why: "outcome_unknown" }] });
   const d = await runtime.execution(c.execution).resume({ decisions: { 1: { done: { value: 5 } } } });
   expect([d.outcome, runs]).toEqual([{ type: "completed", value: 5 }, [1]]);
@@ -175,27 +171,19 @@ test("an approval holds through all corrections, for what was done as well", asy
     return { allow: true, by: "ann" };
   };
   const { runtime, runs, journal } = await open({ effect: "write", approval: "always" }, { approve });
-  const call = "await tools.t({ n: 1 });";
-  const a = await runtime.execute(`${call} ${FAILS}`);
-  let after = a.execution;
-  for (const source of [`${call} ${FAILS}`, FAILS, `${call} return 1;`])
-    ({ execution: after } = await runtime.execute(source, { corrects: after }));
+  const sources = [`${ONE} ${FAILS}`, `${ONE} ${FAILS}`, FAILS, `${ONE} return 1;`];
+  const [first, , , last] = await chain(runtime, sources);
   expect([asked, runs]).toEqual([1, [1]]);
-  const records = await Array.fromAsync(journal.read(after));
+  const records = await Array.fromAsync(journal.read(last?.execution ?? ""));
   expect(records.filter(({ type }) => type === "decision")).toMatchObject([
-    { allow: true, by: "ann", remembered: `${a.execution}/1` },
+    { allow: true, by: "ann", remembered: `${first?.execution}/1` },
   ]);
 });
 
 test("an answer that is given again stays as old as it is", async () => {
   const { runtime, journal } = await open();
-  const call = "await tools.t({ n: 1 });";
-  const a = await runtime.execute(`${call} ${FAILS}`);
-  const b = await runtime.execute(`${call} ${FAILS}`, { corrects: a.execution });
-  const c = await runtime.execute(`${call} return 1;`, { corrects: b.execution });
-  const [first, , last] = await Promise.all(
-    [a, b, c].map(async ({ execution }) => Array.fromAsync(journal.read(execution))),
-  );
+  const reports = await chain(runtime, [`${ONE} ${FAILS}`, `${ONE} ${FAILS}`, `${ONE} return 1;`]);
+  const [first, , last] = await Promise.all(reports.map(({ execution }) => Array.fromAsync(journal.read(execution))));
   const at = first?.find(({ type }) => type === "answered");
   expect(last?.filter((record) => record.type === "call")).toMatchObject([
     { decision: "reused", answeredAt: at?.type === "answered" && at.at },
@@ -204,17 +192,14 @@ test("an answer that is given again stays as old as it is", async () => {
 
 test("a program begins also after more changes than it may make calls, and makes none of them again", async () => {
   const { runtime, runs } = await open({ effect: "write" }, { limits: { calls: 2 } });
-  const a = await runtime.execute(`await tools.t({ n: 1 }); await tools.t({ n: 2 }); ${FAILS}`);
-  const two = "await tools.t({ n: 3 }); await tools.t({ n: 4 });";
-  const b = await runtime.execute(`${two} ${FAILS}`, { corrects: a.execution });
-  const c = await runtime.execute(`${two} return 1;`, { corrects: b.execution });
+  const other = "await tools.t({ n: 3 }); await tools.t({ n: 4 });";
+  const c = (await chain(runtime, [`${TWO} ${FAILS}`, `${other} ${FAILS}`, `${other} return 1;`])).at(-1)!;
   expect([c.outcome, c.usage.reused, runs]).toEqual([{ type: "completed", value: 1 }, 2, [1, 2, 3, 4]]);
 });
 
 describe("a program that ended before it had taken over what was done does not hide it from the next one:", () => {
-  const two = "await tools.t({ n: 1 }); await tools.t({ n: 2 });";
-  const kept = `await save("kept", 5); ${two} ${FAILS}`;
-  const fixed = `${two} return load("kept");`;
+  const kept = `await save("kept", 5); ${TWO} ${FAILS}`;
+  const fixed = `${TWO} return load("kept");`;
 
   test("there was no room", async () => {
     const { runtime, runs, journal } = await open({ effect: "write" });
@@ -274,13 +259,9 @@ test("what is known of calls before counts in heldBytes until the program has en
 
 test("what was read is read again once it is older than maxAgeMs, what was done is never done again", async () => {
   const { jump } = settableClock();
-  for (const [effect, expected] of [
-    ["read", 2],
-    ["idempotent", 1],
-    ["write", 1],
-  ] as const) {
-    const { runtime, runs } = await open({ effect });
-    const { execution: after } = await runtime.execute(`await tools.t({ n: 1 }); ${FAILS}`);
+  for (const [effect, expected] of Object.entries({ read: 2, idempotent: 1, write: 1 } as const)) {
+    const { runtime, runs } = await open({ effect: effect as Effect });
+    const { execution: after } = await runtime.execute(`${ONE} ${FAILS}`);
     jump(3);
     const { outcome } = await runtime.execute("return tools.t({ n: 1 });", { corrects: after, maxAgeMs: 1 });
     expect([effect, outcome, runs.length]).toEqual([effect, { type: "completed", value: 10 }, expected]);
@@ -293,16 +274,14 @@ test("what was read before a change is read again after it", async () => {
     effect: ({ n }: { n: number }) => (n === 0 ? "read" : "write"),
     execute: ({ n }: { n: number }) => (n === 0 ? stock : (stock -= n)),
   } as never);
-  const a = await runtime.execute(`await tools.t({ n: 0 }); ${FAILS}`);
-  const b = await runtime.execute(`await tools.t({ n: 2 }); const left = await tools.t({ n: 0 }); ${FAILS}`, {
-    corrects: a.execution,
-  });
+  const [, b, c] = (await chain(runtime, [
+    `await tools.t({ n: 0 }); ${FAILS}`,
+    `await tools.t({ n: 2 }); const left = await tools.t({ n: 0 }); ${FAILS}`,
+    // The change is given again, and only what was read after it.
+    "return [await tools.t({ n: 2 }), await tools.t({ n: 0 })];",
+  ])) as [Report, Report, Report];
   expect(b.usage.reused).toBeUndefined();
   expect(runs).toEqual([0, 2, 0]);
-  // The change is given again, and only what was read after it.
-  const c = await runtime.execute("return [await tools.t({ n: 2 }), await tools.t({ n: 0 })];", {
-    corrects: b.execution,
-  });
   expect(c.outcome).toMatchObject({ value: [3, 3] });
   expect(c.usage.reused).toBe(2);
   expect(c.calls.map(({ effect, started }) => [effect, started])).toEqual([
@@ -425,21 +404,19 @@ test.each([
 );
 
 test.each([
-  ["fail", "failed", 1],
+  ["fail", "failed"],
   // The idempotency key of the call that may have taken effect is not this call's.
-  ["retry", "waiting", 1],
-] as const)("with onUnknown %s a write whose outcome is unknown ends as %s", async (onUnknown, type, times) => {
+  ["retry", "waiting"],
+] as const)("with onUnknown %s a write whose outcome is unknown ends as %s", async (onUnknown, type) => {
   const { runtime, runs } = await open({
     effect: "write",
     onUnknown,
     timeoutMs: 20,
     execute: () => (runs.length > 1 ? 1 : new Promise(() => {})),
   });
-  const a = await runtime.execute("return tools.t({ n: 1 });");
-  expect(a.outcome).toMatchObject({ type: "failed", fault: { code: "handler_timed_out" } });
-  const b = await runtime.execute("return tools.t({ n: 1 });", { corrects: a.execution });
-  expect(b.outcome.type).toBe(type);
-  expect(runs).toHaveLength(times);
+  const reports = await chain(runtime, ["return tools.t({ n: 1 });", "return tools.t({ n: 1 });"]);
+  expect(reports).toMatchObject([{ outcome: { fault: { code: "handler_timed_out" } } }, { outcome: { type } }]);
+  expect(runs).toEqual([1]);
 });
 
 test("a write whose result was refused is not made again by itself, and one that failed by itself is", async () => {
@@ -455,16 +432,9 @@ test("a write whose result was refused is not made again by itself, and one that
     } as never,
     { approve: later, limits: { resultBytes: 10 } },
   );
-  for (const [n, expected] of [
-    [1, "waiting"],
-    [3, "waiting"],
-    [2, "failed"],
-  ] as const) {
-    const a = await runtime.execute(`return tools.t({ n: ${n} });`);
-    expect((await runtime.execute(`return tools.t({ n: ${n} });`, { corrects: a.execution })).outcome.type).toBe(
-      expected,
-    );
-  }
+  const ends = async (n: number) =>
+    (await chain(runtime, [`return tools.t({ n: ${n} });`, `return tools.t({ n: ${n} });`])).at(-1)!.outcome.type;
+  expect([await ends(1), await ends(3), await ends(2)]).toEqual(["waiting", "waiting", "failed"]);
   expect(runs).toEqual([1, 3, 2, 2]);
 });
 
@@ -500,15 +470,11 @@ test("an approval counts for the call that was made with it: one that is made an
       },
     },
   );
-  const a = await runtime.execute("await tools.t({ n: 1 }); await tools.t({ n: 2 });");
+  const a = await runtime.execute(TWO);
   expect([a.outcome.type, asked, runs]).toEqual(["failed", [1, 2], [1, 2]]);
   fails = false;
-  const b = await runtime.execute(
-    "return [await tools.t({ n: 1 }), await tools.t({ n: 2 }), await tools.t({ n: 3 })];",
-    {
-      corrects: a.execution,
-    },
-  );
+  const source = "return [await tools.t({ n: 1 }), await tools.t({ n: 2 }), await tools.t({ n: 3 })];";
+  const b = await runtime.execute(source, { corrects: a.execution });
   expect([b.outcome, asked, runs]).toEqual([{ type: "completed", value: [1, 2, 3] }, [1, 2, 2, 3], [1, 2, 2, 3]]);
 });
 
@@ -546,11 +512,8 @@ test.each(["read", "write"] as const)(
     const a = await runtime.execute(`await tools.t({ n: 9007199254740992 }); ${FAILS}`);
     const other = `return tools.t({ n: JSON.rawJSON("9007199254740993") }).catch(({ code }) => code);`;
     const b = await runtime.execute(other, { corrects: a.execution });
-    expect([b.outcome, b.usage.reused ?? 0, runs.length]).toEqual([
-      { type: "completed", value: "input_invalid" },
-      0,
-      1,
-    ]);
+    expect(b.outcome).toEqual({ type: "completed", value: "input_invalid" });
+    expect([b.usage.reused, runs.length]).toEqual([undefined, 1]);
   },
 );
 
@@ -561,7 +524,7 @@ test("a call that needs approval now, and needed none, is not answered as before
   ] as const) {
     const journal = createMemoryJournal();
     const before = await open({ effect }, { journal });
-    const { execution: after } = await before.runtime.execute(`await tools.t({ n: 1 }); ${FAILS}`);
+    const { execution: after } = await before.runtime.execute(`${ONE} ${FAILS}`);
     const strict = await open({ effect }, { journal, approve: later, policy: "ask-all" });
     const { outcome } = await strict.runtime.execute("return tools.t({ n: 1 });", { corrects: after });
     expect(outcome).toMatchObject({ type: "waiting", approvals: [{ why }] });
@@ -576,7 +539,7 @@ test("a call that was approved is not answered as before while the policy fails"
   for (const effect of ["read", "write"] as const) {
     const journal = createMemoryJournal();
     const asking = await open({ effect }, { journal, approve: () => true, policy: "ask-all" });
-    const { execution: after } = await asking.runtime.execute(`await tools.t({ n: 1 }); ${FAILS}`);
+    const { execution: after } = await asking.runtime.execute(`${ONE} ${FAILS}`);
     const down = () => {
       throw new Error("down");
     };
@@ -589,7 +552,7 @@ test("a call that was approved is not answered as before while the policy fails"
 
 test("an answer that is given again spends no rate and no place of its tool", async () => {
   const { runtime, runs } = await open({ rate: { calls: 2, perMs: 3_600_000 }, concurrency: 1 });
-  const a = await runtime.execute(`await tools.t({ n: 1 }); ${FAILS}`);
+  const a = await runtime.execute(`${ONE} ${FAILS}`);
   for (let time = 0; time < 5; time += 1) await runtime.execute("return tools.t({ n: 1 });", { corrects: a.execution });
   expect((await runtime.execute("return tools.t({ n: 2 });", { corrects: a.execution })).outcome).toMatchObject({
     value: 20,
@@ -600,16 +563,17 @@ test("an answer that is given again spends no rate and no place of its tool", as
 test("what a handler said to people, and what a program did not get, is told again", async () => {
   const image = { type: "image", mediaType: "image/png", data: Buffer.from("png").toString("base64") } as const;
   const { runtime } = await open({ execute: () => content({ value: 1, display: { chart: 3 }, parts: [image] }) });
-  const a = await runtime.execute(`await tools.t({ n: 1 }); ${FAILS}`);
-  const b = await runtime.execute("return tools.t({ n: 1 });", { corrects: a.execution });
-  expect(b.calls).toMatchObject([{ display: { chart: 3 }, partsLeftOut: 1, from: { callId: "1" } }]);
+  const [, b] = await chain(runtime, [`${ONE} ${FAILS}`, ONE]);
+  expect(b?.calls).toMatchObject([{ display: { chart: 3 }, partsLeftOut: 1, from: { callId: "1" } }]);
 });
 
 test("values that the failed program kept are there to be loaded, also after two corrections and a restart", async () => {
   const { runtime, journal } = await open();
-  const a = await runtime.execute(`await save("rows", [1, 2, 3]); await save("other", 1); ${FAILS}`);
-  const b = await runtime.execute(`await save("other", 2); ${FAILS}`, { corrects: a.execution });
-  const c = await runtime.execute('return [await load("rows"), await load("other")];', { corrects: b.execution });
+  const [, , c] = (await chain(runtime, [
+    `await save("rows", [1, 2, 3]); await save("other", 1); ${FAILS}`,
+    `await save("other", 2); ${FAILS}`,
+    'return [await load("rows"), await load("other")];',
+  ])) as [Report, Report, Report];
   expect(c.outcome).toEqual({ type: "completed", value: [[1, 2, 3], 2] });
   expect(c.artifacts.map(({ name }) => name)).toEqual(["rows", "other"]);
   const other = await open({}, { journal });
@@ -644,25 +608,18 @@ test.each([
 test("a program of another language is refused", async () => {
   const { runtime, journal } = await open();
   const a = await runtime.execute("return 1;");
-  const records = await Array.fromAsync(journal.read(a.execution));
-  const [header] = records as [JournalRecord & { readonly type: "header" }];
-  await add(journal, [{ ...header, execution: "python", language: "python" } as never, ...records.slice(1)]);
+  const [header, ...others] = await Array.fromAsync(journal.read(a.execution));
+  await journal.create({ ...header, execution: "python", language: "python" } as never);
+  await journal.append("python", 1, others);
   await expect(runtime.execute("return 1;", { corrects: "python" })).rejects.toMatchObject({
     code: "option_invalid",
     message: 'execute({ corrects }): expected an execution of a program in "javascript", got one in "python".',
   });
 });
 
-async function add(journal: Journal, records: readonly JournalRecord[]): Promise<void> {
-  const [header, ...others] = records;
-  if (header?.type !== "header") throw new Error("The first record is the header.");
-  await journal.create(header);
-  await journal.append(header.execution, 1, others);
-}
-
 test("the same id again gives the same corrected program, and with another `after` it is refused", async () => {
   const { runtime, runs } = await open();
-  const a = await runtime.execute(`await tools.t({ n: 1 }); ${FAILS}`);
+  const a = await runtime.execute(`${ONE} ${FAILS}`);
   const b = await runtime.execute(FAILS);
   const options = { corrects: a.execution, id: "fixed" };
   for (let time = 0; time < 2; time += 1)
@@ -674,15 +631,20 @@ test("the same id again gives the same corrected program, and with another `afte
   expect(runs).toEqual([1]);
 });
 
+const hides =
+  (pattern: RegExp) =>
+  ({ text, to }: RedactRequest) =>
+    to === "journal"
+      ? Array.from(text.matchAll(pattern), ({ index, 0: found }) => ({
+          start: index,
+          end: index + found.length,
+          what: "secret",
+        }))
+      : [];
+
 test("with redact, what was taken out of the journal is not given again, and a write whose input or result it was is not made again by itself", async () => {
   const journal = createMemoryJournal();
-  const options = {
-    journal,
-    redact: ({ text, to }: RedactRequest) =>
-      to === "journal"
-        ? Array.from(text.matchAll(/secret-\d/g), ({ index }) => ({ start: index, end: index + 8, what: "secret" }))
-        : [],
-  };
+  const options = { journal, redact: hides(/secret-\d/g) };
   const tool = (effect: "read" | "write") => ({
     effect,
     onUnknown: "fail",
@@ -705,10 +667,6 @@ test("with redact, what was taken out of the journal is not given again, and a w
 });
 
 test("a call whose input the journal has in part, like an earlier one's, is ruled on by its own input, before and after a person's yes", async () => {
-  const redact = ({ text, to }: RedactRequest) =>
-    to === "journal"
-      ? Array.from(text.matchAll(/acc-\d/g), ({ index }) => ({ start: index, end: index + 5, what: "account" }))
-      : [];
   const asked: unknown[] = [];
   const { runtime, runs } = await open(
     {
@@ -719,7 +677,7 @@ test("a call whose input the journal has in part, like an earlier one's, is rule
       approval: ({ to }: { readonly to: string }) => to === "acc-3",
     } as never,
     {
-      redact,
+      redact: hides(/acc-\d/g),
       policy: ({ input }) => ((input as { to: string }).to === "acc-9" ? { deny: "never" } : "allow"),
       approve: ({ input }) => asked.push(input) > 0,
     },
@@ -741,23 +699,16 @@ test("a call whose input the journal has in part, like an earlier one's, is rule
 });
 
 test("a program that died after it was given answers is given no other ones", async () => {
-  const { runtime, runs, journal } = await open(
-    { effect: "write", approval: ({ n }: { n: number }) => n === 9 } as never,
-    {
-      approve: later,
-    },
-  );
+  const asks = { effect: "write", approval: ({ n }: { n: number }) => n === 9 } as never;
+  const { runtime, runs, journal } = await open(asks, { approve: later });
   const a = await runtime.execute(`await tools.t({ n: 1 }); await tools.t({ n: 1 }); ${FAILS}`);
   const program =
     "return [await tools.t({ n: 1 }), await tools.t({ n: 9 }), await tools.t({ n: 1 }), await tools.t({ n: 1 })];";
   const waiting = await runtime.execute(program, { corrects: a.execution });
   expect(waiting.outcome.type).toBe("waiting");
-  const other = await open({ effect: "write", approval: ({ n }: { n: number }) => n === 9 } as never, { journal });
+  const other = await open(asks, { journal });
   const ended = await other.runtime.execution(waiting.execution).resume({ decisions: { 2: { allow: true } } });
   expect(ended.outcome).toEqual({ type: "completed", value: [10, 90, 10, 10] });
   expect(ended.calls.map(({ from }) => from?.callId)).toEqual(["1", undefined, "2", undefined]);
-  expect([runs, other.runs]).toEqual([
-    [1, 1],
-    [9, 1],
-  ]);
+  expect({ runs, others: other.runs }).toEqual({ runs: [1, 1], others: [9, 1] });
 });

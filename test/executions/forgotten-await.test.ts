@@ -4,7 +4,7 @@ import { createRuntime } from "../../src/runtime/create-runtime.ts";
 import { createIsolateSandbox } from "../../src/sandboxes/isolate/isolate-sandbox.ts";
 import { createMemorySandbox } from "../../src/sandboxes/memory-sandbox.ts";
 import { someOf } from "../support/all-tests.ts";
-import { broken, echo, later, signal, tool } from "../support/tools.ts";
+import { broken, echo, later } from "../support/tools.ts";
 
 /** Programs that use a call's promise as its result, with the place and the code of the fault. */
 const FORGETFUL: readonly [program: string, line: number, column: number, code?: string][] = [
@@ -134,29 +134,6 @@ describe.each(someOf(SANDBOXES, 1))("on the %s sandbox", (_name, sandbox) => {
     expect(remarks).toEqual([]);
     expect(notes.join()).not.toMatch(/did not await it/);
     expect(await runtime.execution(execution).replay()).toEqual({ type: "identical" });
-  });
-
-  test.each(["race", "any"])(
-    "reads that lost a Promise.%s are aborted when the program ends, with a note",
-    async (method) => {
-      const aborted = signal();
-      const slow = tool(
-        "slow",
-        (_input, { signal: end }) => new Promise(() => end.addEventListener("abort", aborted.happen)),
-      );
-      await using runtime = await start(slow);
-      const report = await runtime.execute(`return (await Promise.${method}([tools.slow(), tools.echo({ n: 1 })])).n;`);
-      expect(report.outcome).toEqual({ type: "completed", value: 1 });
-      expect(report.notes).toEqual(["1 call of slow was not awaited and ended with the program."]);
-      await aborted.happened;
-    },
-  );
-
-  test("a call that failed and was never awaited is noted", async () => {
-    await using runtime = await start();
-    const { outcome, remarks } = await runtime.execute("tools.broken();\nawait tools.later({});\nreturn 1;");
-    expect(outcome).toEqual({ type: "completed", value: 1 });
-    expect(remarks).toEqual([expect.stringContaining("broken failed (handler_failed)")]);
   });
 
   test("another error names the call that was not awaited", async () => {

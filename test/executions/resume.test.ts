@@ -54,7 +54,7 @@ function bank() {
 
 const LATER: Approve = () => "later";
 
-function open(journal: Journal, tools: readonly Tool[], approve: Approve = LATER): Promise<Runtime> {
+function openOn(journal: Journal, tools: readonly Tool[], approve: Approve = LATER): Promise<Runtime> {
   return createRuntime({ tools, journal, sandbox, approve });
 }
 
@@ -65,6 +65,8 @@ const codeOf = (promise: Promise<unknown>) =>
   );
 
 describe.each(Object.entries(journals))("in the %s journal", (_, makeJournal) => {
+  const open = (journal = makeJournal(), tools = bank().tools, approve = LATER) => openOn(journal, tools, approve);
+
   test("a program waits for an approval, its runtime ends, and another one takes it up with the decision", async () => {
     const journal = makeJournal();
     const { tools, done } = bank();
@@ -131,9 +133,7 @@ describe.each(Object.entries(journals))("in the %s journal", (_, makeJournal) =>
   });
 
   test("everything else is done before a program waits, timers too, and calls that wait together are decided one by one", async () => {
-    const journal = makeJournal();
-    const { tools } = bank();
-    await using runtime = await open(journal, tools);
+    await using runtime = await open();
     const report = await runtime.execute(
       `const paid = [1, 2].map((n) => tools.pay({ n }));
        await new Promise((resolve) => setTimeout(resolve, 20));
@@ -150,9 +150,7 @@ describe.each(Object.entries(journals))("in the %s journal", (_, makeJournal) =>
   });
 
   test("a client's tool is answered from outside, by a value or an error, and its output schema holds", async () => {
-    const journal = makeJournal();
-    const { tools } = bank();
-    await using runtime = await open(journal, tools);
+    await using runtime = await open();
     const program = `const tried = await Promise.allSettled([1, 2, 3].map((n) => tools.stock({ n })));
       return tried.map(({ value, reason }) => value?.units ?? reason.message);`;
     const waits = await runtime.execute(program, { id: "stock" });
@@ -165,7 +163,7 @@ describe.each(Object.entries(journals))("in the %s journal", (_, makeJournal) =>
         { callId: "3", input: { n: 3 } },
       ],
     });
-    const before = await Array.fromAsync(journal.read("stock"));
+    const before = await Array.fromAsync(runtime.journal.read("stock"));
     const first = { "1": { value: { units: 4 } }, "2": { error: "There is no article 2." } };
     await expect(
       runtime.execution("stock").resume({ results: { ...first, "3": { value: { units: "many" } } } }),
@@ -173,14 +171,13 @@ describe.each(Object.entries(journals))("in the %s journal", (_, makeJournal) =>
       code: "option_invalid",
       message: expect.stringMatching(/^results\["3"\]\.value does not match the output of stock: units: /),
     });
-    expect(await Array.fromAsync(journal.read("stock"))).toEqual(before);
+    expect(await Array.fromAsync(runtime.journal.read("stock"))).toEqual(before);
     const report = await runtime.execution("stock").resume({ results: { ...first, "3": { value: { units: 7 } } } });
     expect(report.outcome).toEqual({ type: "completed", value: [4, "There is no article 2.", 7] });
   });
 
   test("another tenant's execution is unknown, in the words of one that is not there", async () => {
-    const { tools } = bank();
-    await using runtime = await open(makeJournal(), tools);
+    await using runtime = await open();
     await runtime.execute("return tools.pay({ n: 1 });", { id: "one" });
     const refusal = (work: Promise<unknown>) =>
       work.then(String, ({ code, message }: Error & { code?: string }) => ({ code, message }));
@@ -196,9 +193,7 @@ describe.each(Object.entries(journals))("in the %s journal", (_, makeJournal) =>
   });
 
   test("decisions and results that fit no waiting call are refused, and change nothing", async () => {
-    const journal = makeJournal();
-    const { tools } = bank();
-    await using runtime = await open(journal, tools);
+    await using runtime = await open();
     await runtime.execute("return [await tools.pay({ n: 1 }), await tools.stock({ n: 1 })];", { id: "one" });
     expect(await codeOf(runtime.execution("two").decide({ "1": { allow: true } }))).toBe("execution_unknown");
     expect(await codeOf(runtime.execution("one").decide({ "9": { allow: true } }))).toBe("call_unknown");
@@ -208,18 +203,11 @@ describe.each(Object.entries(journals))("in the %s journal", (_, makeJournal) =>
     expect(await codeOf(runtime.execution("one").resume({ results: { "1": { value: 1 } } }))).toBe("call_unknown");
     expect(await codeOf(runtime.execution("one").decide({ "1": { done: { value: 1 } } }))).toBe("call_unknown");
     expect(await codeOf(runtime.execution("one").decide({ "1": {} }))).toBe("option_invalid");
-    const before = await Array.fromAsync(journal.read("one"));
-    await runtime.execution("one").decide({ "1": { allow: true, by: "ann" } });
-    await expect(runtime.execution("one").decide({ "1": { allow: false } })).rejects.toMatchObject({
-      code: "decision_exists",
-      message: expect.stringContaining("by ann: allowed") as string,
-    });
-    expect(await Array.fromAsync(journal.read("one"))).toHaveLength(before.length + 1);
+    expect((await runtime.execution("one").status()).report?.outcome).toMatchObject({ approvals: [{ callId: "1" }] });
   });
 
   test("a second decision is told who made the first one, also after the execution has gone on or ended", async () => {
-    const { tools } = bank();
-    await using runtime = await open(makeJournal(), tools);
+    await using runtime = await open();
     await runtime.execute("return [await tools.pay({ n: 1 }), await tools.stock({ n: 1 })];", { id: "one" });
     const second = () => runtime.execution("one").decide({ "1": { allow: true } });
     const told = {
@@ -241,15 +229,13 @@ describe.each(Object.entries(journals))("in the %s journal", (_, makeJournal) =>
     [true as never, 'decisions["1"]: expected an object like { allow: true }, got true'],
     [null as never, 'decisions["1"]: expected an object like { allow: true }, got null'],
   ])("a decision %j is refused with what is wrong, and the call still waits", async (decision, message) => {
-    const { tools } = bank();
-    const journal = makeJournal();
-    await using runtime = await open(journal, tools);
+    await using runtime = await open();
     await runtime.execute("return tools.pay({ n: 1 });", { id: "one" });
-    const before = await Array.fromAsync(journal.read("one"));
+    const before = await Array.fromAsync(runtime.journal.read("one"));
     const refused = { code: "option_invalid", message: expect.stringContaining(message) };
     await expect(runtime.execution("one").decide({ "1": decision })).rejects.toMatchObject(refused);
     await expect(runtime.execution("one").resume({ decisions: { "1": decision } })).rejects.toMatchObject(refused);
-    expect(await Array.fromAsync(journal.read("one"))).toEqual(before);
+    expect(await Array.fromAsync(runtime.journal.read("one"))).toEqual(before);
   });
 
   test.each<[unknown, string]>([
@@ -258,8 +244,7 @@ describe.each(Object.entries(journals))("in the %s journal", (_, makeJournal) =>
     [{ error: 7 }, 'results["1"].error: expected a sentence for the program, got 7'],
     [{ units: 4 }, 'results["1"]: there is no option "units"'],
   ])("a client's result %j is refused with what is wrong, and the call still waits", async (result, message) => {
-    const { tools } = bank();
-    await using runtime = await open(makeJournal(), tools);
+    await using runtime = await open();
     await runtime.execute("return tools.stock({ n: 1 });", { id: "one" });
     await expect(runtime.execution("one").resume({ results: { "1": result as never } })).rejects.toMatchObject({
       code: "option_invalid",
@@ -269,7 +254,7 @@ describe.each(Object.entries(journals))("in the %s journal", (_, makeJournal) =>
   });
 
   test("no decision at all is refused: a caller that lost its map would wait for an execution that nobody decided", async () => {
-    await using runtime = await open(makeJournal(), bank().tools);
+    await using runtime = await open();
     for (const none of [{}, undefined, []])
       await expect(runtime.execution("one").decide(none as never)).rejects.toMatchObject({
         code: "option_invalid",
@@ -281,7 +266,7 @@ describe.each(Object.entries(journals))("in the %s journal", (_, makeJournal) =>
     const journal = makeJournal();
     const { tools } = bank();
     {
-      await using runtime = await open(journal, tools);
+      await using runtime = await open();
       await runtime.execute("return await tools.pay({ n: 1 });", { id: "one" });
     }
     const [pay, , stock] = tools as readonly [Tool, Tool, Tool];
@@ -306,13 +291,11 @@ describe.each(Object.entries(journals))("in the %s journal", (_, makeJournal) =>
   });
 
   test("the same id joins an execution that runs", async () => {
-    const journal = makeJournal();
-    const { tools } = bank();
-    await using runtime = await open(journal, tools);
+    await using runtime = await open();
     const program = "return await tools.read({ n: 1 });";
     const reports = await Promise.all([1, 2, 3].map(() => runtime.execute(program, { id: "one" })));
     expect(reports.map(({ outcome }) => outcome)).toEqual([1, 2, 3].map(() => ({ type: "completed", value: 2 })));
-    expect(await Array.fromAsync(journal.list())).toHaveLength(1);
+    expect(await Array.fromAsync(runtime.journal.list())).toHaveLength(1);
   });
 
   test("a decision reaches a program that still runs", async () => {
@@ -336,7 +319,7 @@ describe.each(Object.entries(journals))("in the %s journal", (_, makeJournal) =>
 
 test("what waits is listed as far as its inputs have room together; the rest is counted, and listed once that is decided", async () => {
   const { tools, done } = bank();
-  await using runtime = await open(journals.sqlite!(), [
+  await using runtime = await openOn(journals.sqlite!(), [
     ...tools,
     makeTool({
       name: "send",

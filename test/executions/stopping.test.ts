@@ -94,7 +94,7 @@ test("cancelling a program aborts the approver's signal, and a later approval ru
   stop.abort();
   expect(signal.aborted).toBe(true);
   decided.resolve(true);
-  expect((await running).outcome.type).toBe("cancelled");
+  expect((await running).output).toEqual({ text: "The execution was cancelled.", isError: true });
   expect(runs).toBe(0);
 });
 

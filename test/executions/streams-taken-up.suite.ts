@@ -130,8 +130,7 @@ export function streamsTakenUpSuite({ makeJournal, sandbox, step }: StreamPlaces
 
   test("a stream that begins anew must give the items again that were read, and may give more", async () => {
     const { records } = await run("const all = await Array.fromAsync(tools.again({ n: 12 })); return all.length;");
-    const cut = cutsWhere(records, (_, last) => handsItems(last))[1] ?? 0;
-    const { items = 0 } = stateAfter(records, cut).calls.values().next().value?.streamed ?? {};
+    const { cut, items } = batch(records, 1);
     expect(items).toBeGreaterThan(4);
     const outcomes = async (rows: typeof rowsOf) => {
       const { report } = await takeUp(records.slice(0, cut), { tools: streamingTools([], rows) });
@@ -155,8 +154,7 @@ export function streamsTakenUpSuite({ makeJournal, sandbox, step }: StreamPlaces
 
   test("a stream that goes on after its last item may end earlier or later than the first one would have", async () => {
     const { records } = await run("const all = await Array.fromAsync(tools.rows({ n: 12 })); return all.length;");
-    const cut = cutsWhere(records, (_, last) => handsItems(last))[1] ?? 0;
-    const { items = 0 } = stateAfter(records, cut).calls.values().next().value?.streamed ?? {};
+    const { cut, items } = batch(records, 1);
     for (const n of [0, items, items + 1, 40]) {
       const { report } = await takeUp(records.slice(0, cut), { tools: streamingTools([], (name) => rowsOf(name, n)) });
       const all = Math.max(n, items);
@@ -223,9 +221,7 @@ export function streamsTakenUpSuite({ makeJournal, sandbox, step }: StreamPlaces
 
   test("a write that streams has an unknown outcome if its host died, and a decision says how it goes on", async () => {
     const { records } = await run("return (await Array.fromAsync(tools.pay({ n: 9 }))).map(({ i }) => i).join();");
-    const cut = cutsWhere(records, (_, last) => handsItems(last))[0] ?? 0;
-    const [call] = stateAfter(records, cut).calls.values();
-    const { id = 0, streamed: { items = 0 } = {} } = call ?? {};
+    const { cut, id, items } = batch(records, 0);
     expect(items).toBeGreaterThan(1);
     const all = "0,1,2,3,4,5,6,7,8";
     const decided = async (decision: object) => {
@@ -267,9 +263,7 @@ export function streamsTakenUpSuite({ makeJournal, sandbox, step }: StreamPlaces
 
   test("what is said to be done without a driver is checked item by item when it is delivered", async () => {
     const { records } = await run("return (await Array.fromAsync(tools.pay({ n: 9 }))).length;");
-    const cut = cutsWhere(records, (_, last) => handsItems(last))[0] ?? 0;
-    const [call] = stateAfter(records, cut).calls.values();
-    const { id = 0, streamed: { items = 0 } = {} } = call ?? {};
+    const { cut, id, items } = batch(records, 0);
     for (const value of [{ i: 1 }, [...rowsOf("pay", items), { i: "x" }]]) {
       const journal = await journalWith(records.slice(0, cut), makeJournal());
       await using runtime = await open([], journal);
@@ -287,8 +281,7 @@ export function streamsTakenUpSuite({ makeJournal, sandbox, step }: StreamPlaces
       [12, "waiting"],
     ] as const) {
       const { records } = await run(`return (await Array.fromAsync(tools.either({ n: ${n} }))).length;`);
-      const cut = cutsWhere(records, (_, last) => handsItems(last))[0] ?? 0;
-      const { report } = await takeUp(records.slice(0, cut));
+      const { report } = await takeUp(records.slice(0, batch(records, 0).cut));
       expect(report.outcome.type).toBe(type);
     }
   });
@@ -320,6 +313,13 @@ function factsOf({ outcome, logs, calls, usage, notes }: Report) {
   lines.sort(([one], [other]) => Number(one) - Number(other));
   const bytes = calls.reduce((sum, line) => sum + line.bytes, 0);
   return { outcome, logs: logs.text, lines, notes, isCounted: bytes === usage.bytesIn };
+}
+
+/** Where a batch of items is handed to the program, and the call that it is of. */
+function batch(records: readonly JournalRecord[], index: number) {
+  const cut = cutsWhere(records, (_, last) => handsItems(last))[index] ?? 0;
+  const [{ id = 0, streamed: { items = 0 } = {} } = {}] = stateAfter(records, cut).calls.values();
+  return { cut, id, items };
 }
 
 /** Ids of the calls whose results the program has got. */

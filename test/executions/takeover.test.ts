@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { createRuntime, defineTool, type Effect, PortcullisError, type Tool } from "../../src/index.ts";
-import { createMemoryJournal, type Journal, type JournalRecord } from "../../src/journal/index.ts";
+import { createMemoryJournal, type Journal } from "../../src/journal/index.ts";
 import { type OpenOptions, QueueFull, type Sandbox } from "../../src/sandboxes/sandbox.ts";
 import { createMemorySandbox } from "../../src/runtime/testing.ts";
 import { finding } from "../journal/redaction/redact.ts";
@@ -38,10 +38,13 @@ async function cutAfter(journal: Journal, execution: string, count: number): Pro
 }
 
 /** Starts a program whose call hangs, and gives the journal as it is then. */
-async function dieInCall(made: ReturnType<typeof makeTool>): Promise<Journal> {
+async function dieInCall(
+  made: ReturnType<typeof makeTool>,
+  program = "return await tools.work({});",
+): Promise<Journal> {
   const journal = createMemoryJournal();
   const runtime = await createRuntime({ tools: [made.tool], journal, sandbox });
-  const running = runtime.execute("return await tools.work({});", { id: "one" });
+  const running = runtime.execute(program, { id: "one" });
   await made.begun;
   const records = await Array.fromAsync(journal.read("one"));
   const copy = await cutAfter(journal, "one", records.length);
@@ -68,16 +71,9 @@ describe("a call whose host died while its handler ran", () => {
       [{ done: { value: "by hand" } }, "by hand", 1],
     ] as const) {
       const made = makeTool("write", { hangs: 1 });
-      const journal = createMemoryJournal();
-      const first = await createRuntime({ tools: [made.tool], journal, sandbox });
-      const running = first.execute("try { return await tools.work({}); } catch (error) { return error.code; }", {
-        id: "one",
-      });
-      await made.begun;
-      const copy = await cutAfter(journal, "one", (await Array.fromAsync(journal.read("one"))).length);
-      await first[Symbol.asyncDispose]();
-      await running;
-      await using runtime = await createRuntime({ tools: [made.tool], journal: copy, sandbox });
+      const program = "try { return await tools.work({}); } catch (error) { return error.code; }";
+      const journal = await dieInCall(made, program);
+      await using runtime = await createRuntime({ tools: [made.tool], journal, sandbox });
       const [waits] = await recovered(runtime);
       expect(waits?.outcome).toMatchObject({ type: "waiting", approvals: [{ callId: "1", why: "outcome_unknown" }] });
       expect(await Array.fromAsync(runtime.recover())).toEqual([]);
@@ -243,45 +239,37 @@ describe("an execution that was taken up and gets no engine", () => {
   });
 });
 
-describe("an execution that is taken up with other versions", () => {
-  async function begun(change: (record: JournalRecord) => JournalRecord): Promise<Journal> {
-    const journal = createMemoryJournal();
-    const made = makeTool("read");
-    {
-      await using runtime = await createRuntime({ tools: [made.tool], journal, sandbox });
-      await runtime.execute("const one = await tools.work({}); return one + (await tools.work({}));", {
-        id: "one",
-      });
-    }
-    const records = await Array.fromAsync(journal.read("one"));
-    const kept = records.slice(
-      0,
-      records.findLastIndex(({ type }) => type === "turn"),
-    );
-    return journalWith(kept.map(change));
+test("a program that does something else in its replay ends as replay_diverged, with the turn and both commands", async () => {
+  const made = makeTool("read");
+  const first = createMemoryJournal();
+  {
+    await using runtime = await createRuntime({ tools: [made.tool], journal: first, sandbox });
+    await runtime.execute("const one = await tools.work({}); return one + (await tools.work({}));", { id: "one" });
   }
-  const older = (record: JournalRecord): JournalRecord =>
-    record.type === "header" ? { ...record, versions: { node: "22.1.0", v8: "12.4", protocol: "1" } } : record;
-
-  test("ends as replay_diverged where the program does something else, with the turn and both commands", async () => {
-    const journal = await begun((record) =>
+  made.keys.length = 0;
+  const records = await Array.fromAsync(first.read("one"));
+  const kept = records.slice(
+    0,
+    records.findLastIndex(({ type }) => type === "turn"),
+  );
+  const journal = await journalWith(
+    kept.map((record) =>
       record.type === "turn"
         ? { ...record, commands: record.commands.map((text) => text.replace('"tool":"work"', '"tool":"wirk"')) }
-        : older(record),
-    );
-    const made = makeTool("read");
-    await using runtime = await createRuntime({ tools: [made.tool], journal, sandbox });
-    const report = await runtime.execution("one").resume();
-    expect(report.outcome).toMatchObject({
-      type: "crashed",
-      code: "replay_diverged",
-      detail: expect.stringMatching(
-        /^The replay differs from the journal at turn 0: the program did \{.*"work".*, the journal has \{.*"wirk".*\.$/s,
-      ),
-    });
-    expect(made.keys).toEqual([]);
-    expect((await runtime.execution("one").resume()).outcome).toEqual(report.outcome);
+        : record,
+    ),
+  );
+  await using runtime = await createRuntime({ tools: [made.tool], journal, sandbox });
+  const report = await runtime.execution("one").resume();
+  expect(report.outcome).toMatchObject({
+    type: "crashed",
+    code: "replay_diverged",
+    detail: expect.stringMatching(
+      /^The replay differs from the journal at turn 0: the program did \{.*"work".*, the journal has \{.*"wirk".*\.$/s,
+    ),
   });
+  expect(made.keys).toEqual([]);
+  expect((await runtime.execution("one").resume()).outcome).toEqual(report.outcome);
 });
 
 test("the usage of a journal from elsewhere changes no other fact of a report", async () => {

@@ -86,25 +86,6 @@ test.each<[string, Partial<CallOptions>, string, string]>([
   expect(JSON.parse((records.at(-1) as { readonly outcome: string }).outcome)).toMatchObject({ type: "failed", code });
 });
 
-test("a handler and an approver get the tenant and the context of the call", async () => {
-  const seen: unknown[] = [];
-  const note = ({ tenant, context }: { readonly tenant: string; readonly context: unknown }) =>
-    seen.push([tenant, context]) > 0;
-  const paid = makeTool({
-    allowedCallers: ["direct"],
-    approval: "always",
-    execute: (_, context) => note(context),
-  });
-  await using runtime = await createRuntime({ tools: [paid], sandbox, approve: () => false });
-  const context = { user: "ann" };
-  await runtime.call({ tool: "t", ...direct, tenant: "acme", context, approve: note });
-  expect(seen).toEqual([
-    ["acme", context],
-    ["acme", context],
-  ]);
-  expect((seen[0] as unknown[])[1]).toBe(context);
-});
-
 test("a call is cancelled by its signal, before its handler starts and while it works", async () => {
   const started = signal();
   const told = signal();

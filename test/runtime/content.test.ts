@@ -114,15 +114,6 @@ describe("content of a handler", () => {
       parts: [KEPT],
     });
   });
-
-  test("a conversation that is read from its journal has the parts", async () => {
-    await using runtime = await start(() => content({ value: 1, parts: [part] }), {
-      journal: createSqliteJournal({ path: ":memory:" }),
-    });
-    const { execution } = await runtime.agent({ model: direct(), task: "t" });
-    const { transcript } = await runtime.execution(execution).resume({ model: direct() });
-    expect(transcript.turns[0]?.results[0]?.parts).toEqual([KEPT]);
-  });
 });
 
 describe("content of a handler that has failed", () => {

@@ -1,7 +1,7 @@
 import pino from "pino";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { z } from "zod";
-import { agentAsTool, createRuntime, type Logger, PortcullisError } from "../../src/index.ts";
+import { agentAsTool, createRuntime, PortcullisError } from "../../src/index.ts";
 import type { FailureEntry } from "../../src/runtime/reports.ts";
 import { createMemorySandbox, scriptedModel } from "../../src/runtime/testing.ts";
 import { makeTool } from "../gate/open-session.ts";
@@ -62,21 +62,6 @@ test("a handler that failed has one entry with its tool, execution, call and err
   expect(printed).not.toHaveBeenCalled();
 });
 
-test.each([
-  ["a promise", () => Promise.reject()],
-  [
-    "a throw",
-    () => {
-      throw null;
-    },
-  ],
-])("a handler that fails without a reason has one entry on the console: %s", async (_, handler) => {
-  await using runtime = await createRuntime({ tools: [tool("silent", handler)], sandbox });
-  await runtime.execute("return tools.silent();");
-  expect(printed).toHaveBeenCalledOnce();
-  expect(String(printed.mock.calls[0])).toMatch(/in place of an error/);
-});
-
 test("a model is told no more than a program of a handler that failed", async () => {
   const logger = keepLog();
   const failing = makeTool({ name: "failing", allowedCallers: ["direct"], execute: broken.execute });
@@ -134,28 +119,14 @@ test("without a listener and a logger, failures whose cause was kept from the pr
   expect(entry).toContain("    at ");
 });
 
-test("an error that is hard to read, or as long as a response, has an entry that is short", async () => {
+test("an error as long as a response has an entry that is short", async () => {
   const { entries, error } = keepLog();
-  const thrown = [
-    Object.assign(new Error("a"), { message: { a: 1 } }),
-    Object.defineProperty(new Error("b"), "message", { get: () => Symbol("b") }),
-    Object.defineProperty(new Error("c"), "message", {
-      get() {
-        throw new Error("no");
-      },
-    }),
-    new Error("x".repeat(1_000_000)),
-  ];
   const hard = tool("hard", () => {
-    throw thrown.shift();
+    throw new Error("x".repeat(1_000_000));
   });
   await using runtime = await createRuntime({ tools: [hard], sandbox, logger: { error } });
-  const { outcome } = await runtime.execute(
-    "for (let i = 0; i < 4; i += 1) await tools.hard().catch(() => {}); return 1;",
-  );
-  expect(outcome).toEqual({ type: "completed", value: 1 });
-  expect(entries).toHaveLength(4);
-  for (const { message } of entries) expect(message.length).toBeLessThan(5000);
+  await runtime.execute("return tools.hard();");
+  expect(entries.map(({ message }) => message.length < 5000)).toEqual([true]);
 });
 
 test.each<[string, (body: object) => unknown]>([
@@ -189,8 +160,10 @@ test("a listener, of the runtime, of an execution or of a derived runtime, silen
   await using derived = runtime.derive({ onEvent });
   await derived.execute(CAUGHT);
   expect(printed).toHaveBeenCalledTimes(3);
-  await using silent = runtime.derive({ logger: { error: () => {} } });
+  const logger = keepLog();
+  await using silent = runtime.derive({ logger });
   await silent.execute(CAUGHT, { onEvent });
+  expect(logger.entries).toHaveLength(1);
   expect(printed).toHaveBeenCalledTimes(3);
 });
 
@@ -217,20 +190,6 @@ test("ids, names and messages of others control no terminal, with the console an
         .every((line) => line.startsWith("  ")),
     ).toBe(true);
   }
-});
-
-test("a logger is told besides a listener, and what it throws changes nothing", async () => {
-  const throwing: Logger = {
-    error: () => {
-      throw new Error("the disk is full");
-    },
-  };
-  await using runtime = await createRuntime({ tools: [broken], sandbox, logger: throwing });
-  expect((await runtime.execute(CAUGHT)).outcome).toEqual({ type: "completed", value: 1 });
-  const logger = keepLog();
-  await using heard = await createRuntime({ tools: [broken], sandbox, logger, onEvent: () => {} });
-  await heard.execute(CAUGHT);
-  expect(logger.entries).toHaveLength(1);
 });
 
 test("what one sentence says is printed once, without a stack that leads through this package", async () => {
@@ -330,6 +289,7 @@ test.each([
   ],
   ["an error of a proxy that throws", () => new Proxy(new Error("a"), { ...throwing, getPrototypeOf: fails })],
   ["a value without JSON", () => ({ toJSON: fails, toString: fails })],
+  ["nothing", (): unknown => undefined],
   ["a revoked proxy", () => revoked({})],
   ["a revoked proxy of an error", () => revoked(new Error("a"))],
 ] as const)(
@@ -398,9 +358,6 @@ test("what the machine lacks for a sandbox is one warning, and a logger that thr
     await using _ = await createRuntime({ tools: [], sandbox: sandboxed, logger });
   }
   expect(logger.entries).toMatchObject([{ level: "warn", code: "sandbox_weak", message: remark }]);
-  const throwing = () => {
-    throw new Error("full");
-  };
-  await using runtime = await createRuntime({ tools: [], sandbox: weak, logger: { error: throwing } });
-  expect((await runtime.execute("return 1")).outcome).toEqual({ type: "completed", value: 1 });
+  await using runtime = await createRuntime({ tools: [broken], sandbox: weak, logger: { error: fails } });
+  expect((await runtime.execute(CAUGHT)).outcome).toEqual({ type: "completed", value: 1 });
 });

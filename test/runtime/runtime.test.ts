@@ -190,20 +190,6 @@ test("the declarations are of the tools that programs may call, and of no other"
   expect(runtime.tools.all).toEqual([hidden, both]);
 });
 
-// ---- what a program that did not complete had done -----------------------------------------------------------------
-
-test("a write that waited for approval when its program was cancelled is not told as done", async () => {
-  const controller = new AbortController();
-  const approve = () => {
-    controller.abort();
-    return new Promise<boolean>(() => {});
-  };
-  const pay = makeTool({ name: "bank.pay", effect: "write", approval: "always" });
-  await using runtime = await createRuntime({ tools: [pay], sandbox, approve });
-  const { output } = await runtime.execute("await tools.bank.pay({})", { signal: controller.signal });
-  expect(output).toEqual({ text: "The execution was cancelled.", isError: true });
-});
-
 // ---- replay and closing ------------------------------------------------------------------------------------------
 
 test("closing cancels what runs, waits for it, and takes nothing more", async () => {

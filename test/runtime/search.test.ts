@@ -2,7 +2,7 @@ import { hash } from "node:crypto";
 import { inspect } from "node:util";
 import { afterAll, describe, expect, test, vi } from "vitest";
 import { z } from "zod";
-import { agentAsTool, createRuntime, defineTool, PortcullisError } from "../../src/index.ts";
+import { agentAsTool, createRuntime, defineTool, PortcullisError, type RuntimeOptions } from "../../src/index.ts";
 import { createMemorySandbox } from "../../src/sandboxes/memory-sandbox.ts";
 import { scriptedModel } from "../../src/runtime/testing.ts";
 import { countTokens } from "../../src/tools/count-tokens.ts";
@@ -38,6 +38,9 @@ const JAVASCRIPT_STUB =
   "tools.billing.listInvoices(input: { customer: string, limit?: number /* integer */ }): Promise<{ id: string, euros: number }[]>";
 const PYTHON_STUB =
   'await tools.billing.listInvoices(*, customer: str, limit: int = ...) -> list[{"id": str, "euros": float}]';
+
+const start = (more: Partial<RuntimeOptions> = {}) =>
+  createRuntime({ tools: TOOLS, sandbox: createMemorySandbox(), ...more });
 
 // ---- programs ----------------------------------------------------------------------------------------------------
 
@@ -151,7 +154,7 @@ test("what a caller may not call changes nothing of what a search finds", async 
 
 test("a filter is asked for each tenant and caller, and what it refuses is not found", async () => {
   const filter = vi.fn(({ name }: Tool, { tenant }: { tenant: string }) => tenant === "acme" || name !== invoices.name);
-  await using runtime = await createRuntime({ tools: TOOLS, sandbox: createMemorySandbox(), search: { filter } });
+  await using runtime = await start({ search: { filter } });
   const found = async (tenant: string) =>
     (await runtime.searchTools("invoices", 5, { tenant })).map(({ name }) => name);
   expect(await found("acme")).toEqual([invoices.name]);
@@ -174,12 +177,7 @@ test.each<[string, () => unknown]>([
 ])("where a filter %s, nothing is found", async (_, filter) => {
   const error = vi.fn();
   const search = { filter: filter as () => boolean };
-  await using runtime = await createRuntime({
-    tools: TOOLS,
-    sandbox: createMemorySandbox(),
-    search,
-    logger: { error },
-  });
+  await using runtime = await start({ search, logger: { error } });
   const { outcome } = await runtime.execute(
     `try { return await searchTools("invoices"); } catch (e) { return e.code; }`,
   );
@@ -189,7 +187,7 @@ test.each<[string, () => unknown]>([
 });
 
 test("a host searches for either caller and in either language", async () => {
-  await using runtime = await createRuntime({ tools: TOOLS, sandbox: createMemorySandbox() });
+  await using runtime = await start();
   expect(await runtime.searchTools("pay invoices", 1, { caller: "direct" })).toMatchObject([{ name: payroll.name }]);
   expect(await runtime.searchTools("invoices", 1, { language: "python" })).toMatchObject([{ stub: PYTHON_STUB }]);
   const orders = defineTool({
@@ -228,11 +226,7 @@ const embed = (texts: readonly string[]) =>
 
 test("with vectors a tool is found that has no word of the query; each tool's vector is asked for once", async () => {
   const counted = vi.fn(embed);
-  await using runtime = await createRuntime({
-    tools: TOOLS,
-    sandbox: createMemorySandbox(),
-    search: { embed: counted },
-  });
+  await using runtime = await start({ search: { embed: counted } });
   expect(await runtime.searchTools("do I need an umbrella in the rain", 1)).toMatchObject([{ name: weather.name }]);
   expect(await runtime.searchTools("debt", 1)).toMatchObject([{ name: invoices.name }]);
   expect(counted.mock.calls.map(([texts]) => texts.length)).toEqual([2, 1, 1]);
@@ -241,9 +235,7 @@ test("with vectors a tool is found that has no word of the query; each tool's ve
 test("the words of a search are in no log, also where `embed` fails and quotes them", async () => {
   const told: unknown[] = [];
   const log = (...entry: readonly unknown[]) => void told.push(entry);
-  await using runtime = await createRuntime({
-    tools: TOOLS,
-    sandbox: createMemorySandbox(),
+  await using runtime = await start({
     search: { embed: ([text = ""]) => Promise.reject(new TypeError(`no vector for ${text}`)) },
     logger: { error: log, warn: log },
   });
@@ -264,12 +256,7 @@ test.each([
   ["gives no numbers", (texts: readonly string[]) => Promise.resolve(texts.map(() => [Number.NaN]))],
 ])("where `embed` %s, programs find by words, and the operator is told", async (_, broken) => {
   const error = vi.fn<(entry: object, message: string) => void>();
-  await using runtime = await createRuntime({
-    tools: TOOLS,
-    sandbox: createMemorySandbox(),
-    search: { embed: broken },
-    logger: { error },
-  });
+  await using runtime = await start({ search: { embed: broken }, logger: { error } });
   const { outcome } = await runtime.execute(`return (await searchTools("invoices", 1))[0].name;`);
   expect(outcome).toEqual({ type: "completed", value: invoices.name });
   expect(error).toHaveBeenCalledOnce();
@@ -280,11 +267,7 @@ test.each([
 test("an `embed` that does not answer holds up its own search for ten seconds, and no later one for ever", async () => {
   const clock = manualClock();
   const hangs = vi.fn(() => new Promise<never>(() => {}));
-  await using runtime = await createRuntime({
-    tools: TOOLS,
-    sandbox: createMemorySandbox(),
-    search: { embed: hangs },
-  });
+  await using runtime = await start({ search: { embed: hangs } });
   for (let search = 0; search < 2; search += 1) {
     const searching = runtime.searchTools("invoices").catch((error: Error) => error.message);
     await expect.poll(() => hangs.mock.calls.length).toBe(search + 1);
@@ -351,7 +334,7 @@ test("a model is told namespaces and pinned tools, finds a tool, and calls it fr
 
 test("the journal has a digest of each definition that a model or a program was shown", async () => {
   const model = scriptedModel([{ programs: [`return await searchTools("invoices", 1);`] }, { text: "done" }]);
-  await using runtime = await createRuntime({ tools: TOOLS, sandbox: createMemorySandbox() });
+  await using runtime = await start();
   const digestOf = (shown: { readonly name: string }) => ({
     name: shown.name,
     digest: hash("sha256", JSON.stringify(shown)),

@@ -73,12 +73,6 @@ test("an error after a promise was used as a result tells of that too", () => {
   expect([both.includes("network"), both.endsWith(` ${unawaited}`)]).toEqual([true, true]);
 });
 
-test("where nothing is near, the tools that there are for programs are listed", () => {
-  const all = "tools.crm.listPeople, tools.billing.listInvoices";
-  expect(hint("tools.zzzzzz is not a function")).toContain(all);
-  expect(hint("Cannot read properties of undefined (reading 'zz')", "tools.qqqqqqqqqq.zz({})")).toContain(all);
-});
-
 test("a long list is cut, and says by how much; an empty one is said", () => {
   const many = new ToolSet(Array.from({ length: 15 }, (_, index) => tool(`tool${index}`, "programmatic")));
   const fault = { name: "TypeError", message: "tools.zzzzzzzz is not a function" };
@@ -92,26 +86,10 @@ test("a tool that only the model may call directly is in no hint", () => {
     "tools.crm.listPerson is not a function",
     "listPersons is not defined",
     "tools.zzzzzz is not a function",
-  ]) {
+    "tools.crm has no tool 'listPersons'",
+  ])
     expect(hint(message) ?? "").not.toContain("listPersons");
-  }
 });
-
-test.each([
-  ["rows.map is not a function", "const rows = tools.crm.listPeople({}); rows.map(f)"],
-  ["rows is not iterable", "for (const row of tools.crm.listPeople({})) f(row)"],
-])("who uses a call's promise as its result is told to await it: %s", (message, excerpt) => {
-  expect(hint(message, excerpt)).toContain("await");
-});
-
-test.each(["tools.crm.listPeople({}).filter(f)", "const a = await tools.crm.listPeople({}).filter(f);", undefined])(
-  "who goes on with a call's promise at once is shown where the await belongs: %s",
-  (excerpt) => {
-    expect(hint("tools.crm.listPeople(...).filter is not a function", excerpt)).toContain(
-      "(await tools.crm.listPeople(...)).filter",
-    );
-  },
-);
 
 test.each<[string, string?]>([
   ["rows.map is not a function", "rows.map(f)"],
@@ -120,22 +98,12 @@ test.each<[string, string?]>([
   ["Cannot read properties of undefined (reading 'a')"],
   ["No customer has this id."],
   ["toString is not defined"],
+  ["name 'total' is not defined"],
+  ["'int' object is not iterable"],
+  ["'int' and 'str'"],
+  ["crm has no tool 'listPeople'"],
 ])("nothing is said about %j (%j)", (message, excerpt) => {
   expect(hint(message, excerpt)).toBeUndefined();
-});
-
-test("who misspells a tool in Python is told the nearest that programs may call", () => {
-  const meant = "Did you mean tools.crm.listPeople?";
-  for (const message of [
-    "tools.crm has no tool 'listPeopl'",
-    "tools has no tool 'listPeople'",
-    "name 'listPeople' is not defined",
-  ])
-    expect(hint(message)).toBe(meant);
-  const all = "The tools are tools.crm.listPeople, tools.billing.listInvoices.";
-  expect(hint("tools has no tool 'zzzzzz'")).toBe(all);
-  expect(hint("tools.billing has no tool 'zzzzzz'")).toBe(all);
-  expect(hint("tools.crm has no tool 'listPersons'")).not.toContain("listPersons");
 });
 
 test.each([
@@ -163,15 +131,6 @@ test.each([
   ]),
 ])("the words of Python have hints of their own: %s", (message, expected) => {
   expect(hint(message)).toBe(expected);
-});
-
-test.each([
-  "name 'total' is not defined",
-  "'int' object is not iterable",
-  "'int' and 'str'",
-  "crm has no tool 'listPeople'",
-])("nothing is said about %j", (message) => {
-  expect(hint(message)).toBeUndefined();
 });
 
 test.each([

@@ -137,17 +137,6 @@ test("a program that describes its own error as a tool's, with any name, tool an
   );
 });
 
-test.each([
-  [
-    "an error that names itself a tool's",
-    'const e = new Error("x")\ne.name = "ToolError"\ne.stack = "program.js:6:1"\nthrow e',
-  ],
-  ["the error class of tools, thrown by the program", "if (1)\n  throw new ToolError"],
-])("%s ends the program as failed", async (_, program) => {
-  await using runtime = await createRuntime({ tools, sandbox: createMemorySandbox(), logger: { error() {} } });
-  expect((await runtime.execute(program)).outcome).toMatchObject({ type: "failed", fault: { name: "ToolError" } });
-});
-
 const WORDS = 1500;
 
 test("the path of a tool that a program has made up is not looked for part by part in all of it", async () => {

@@ -39,18 +39,6 @@ const succeeded = (body?: string, notes: readonly string[] = []): Settled => ({
 const threw = (fault: unknown): Settled => ({ kind: "settled", ok: false, notes: [], body: JSON.stringify(fault) });
 const FAULT = { name: "TypeError", message: "No." };
 
-test.each([
-  ['{"a":[1]}', { a: [1] }],
-  ["null", null],
-  [undefined, undefined],
-])("a program that settles with %j has completed, its text as it came and its notes with it", async (body, value) => {
-  expect(await settle(succeeded(body, ["NaN became null."]), circumstances)).toEqual({
-    ending: { type: "completed", value, text: body },
-    notes: [],
-    remarks: ["NaN became null."],
-  });
-});
-
 test.each(["", "{", "undefined", '{"__proto__":1}', "[".repeat(200) + "]".repeat(200)])(
   "a value that is not plain JSON breaks the bridge (value %#)",
   async (body) => {
@@ -103,17 +91,6 @@ test("a guest's own words and names of unknown tools are in no note", async () =
     }
 });
 
-test.each([
-  [["add"], "1 call of add "],
-  [["put"], "1 call of put "],
-  [["read", "add", "pay", "add"], "3 calls of add, pay "],
-])("a program that leaves calls open that change something (%j) has failed", async (left, which) => {
-  expect((await settle(succeeded("1"), { ...circumstances, openCalls: callsOf(left) })).ending).toMatchObject({
-    type: "failed",
-    fault: { name: "ProgramError", code: "calls_not_awaited", message: expect.stringContaining(which) as string },
-  });
-});
-
 // ---- faults ----------------------------------------------------------------------------------------------------
 
 test("the tool of a missing await is named only if programs may call it", async () => {
@@ -139,16 +116,6 @@ test("a program that fails with budget_spent is stopped by the limit that it exc
   expect((await settle(threw({ ...FAULT, code: "other" }), { ...circumstances, overdraft })).ending.type).toBe(
     "failed",
   );
-});
-
-test("a program whose value exceeds a frame is stopped by the limit of a frame", async () => {
-  const { frameBytes } = DEFAULT_LIMITS;
-  expect((await settle(threw({ ...FAULT, code: "value_too_large" }), circumstances)).ending).toEqual({
-    type: "stopped",
-    limit: "frameBytes",
-    allowed: frameBytes,
-    seen: frameBytes,
-  });
 });
 
 test("a program that got no memory for a buffer is stopped by memoryBytes", async () => {
