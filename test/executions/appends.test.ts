@@ -91,31 +91,37 @@ const BUSY = `
   await Promise.all([tools.work({ n: 1 }), tools.asked({ n: 2 }), tools.work({ n: "x" }).catch(() => {})]);
 `;
 
-test("before a turn is in the journal no handler runs, no approver is asked and nothing is shown; then all of it is done", async () => {
-  const reached = Promise.withResolvers<void>();
-  const free = Promise.withResolvers<void>();
+/** Runs it, with what is done before the append of a turn, and what was seen. */
+async function runBusy(beforeTurn: (done: () => object) => Promise<void>) {
   const { journal } = noted(async ({ records }) => {
-    if (!records.some(({ type }) => type === "turn")) return;
-    reached.resolve();
-    await free.promise;
+    if (records.some(({ type }) => type === "turn")) await beforeTurn(done);
   });
   const work = makeTool("work", "write");
   const asked = makeTool("asked", "write", { approval: "always" });
   const seen: string[] = [];
+  const done = () => ({ runs: [...work.runs, ...asked.runs], seen: [...seen] });
   await using runtime = await createRuntime({
     tools: [work.tool, asked.tool],
     sandbox,
     journal,
     approve: ({ tool }) => seen.push(`approve ${tool}`) > 0,
   });
-  const running = runtime.execute(BUSY, { onEvent: ({ type }) => seen.push(type) });
-  await reached.promise;
-  for (let turn = 0; turn < 5; turn += 1) await nextTurn();
-  const before = { runs: [...work.runs, ...asked.runs], seen: [...seen] };
-  free.resolve();
-  expect(before).toEqual({ runs: [], seen: ["execution_started"] });
-  expect((await running).outcome.type).toBe("completed");
-  expect([...work.runs, ...asked.runs]).toEqual([1, 2]);
+  const ran = await runtime.execute(BUSY, { onEvent: ({ type }) => seen.push(type) }).then(
+    ({ outcome }) => outcome.type,
+    (error: unknown) => error,
+  );
+  return { ran, ...done() };
+}
+
+test("before a turn is in the journal no handler runs, no approver is asked and nothing is shown; then all of it is done", async () => {
+  const before: object[] = [];
+  const { ran, runs, seen } = await runBusy(async (done) => {
+    for (let turn = 0; turn < 5; turn += 1) await nextTurn();
+    before.push(done());
+  });
+  expect(before[0]).toEqual({ runs: [], seen: ["execution_started"] });
+  expect(ran).toBe("completed");
+  expect(runs).toEqual([1, 2]);
   // What a turn prints is shown before its calls start.
   expect(seen.slice(0, 2)).toEqual(["execution_started", "output"]);
   expect(seen).toContain("approve asked");
@@ -125,21 +131,11 @@ test.each([
   ["fails", { code: "journal_full" }],
   ["is fenced", { code: "head_moved" }],
 ])("if the append of a turn %s, nothing of the turn is done", async (_, error) => {
-  const { journal } = noted(async ({ records }) => {
-    if (!records.some(({ type }) => type === "turn")) return;
+  const { ran, runs, seen } = await runBusy(async () => {
     for (let turn = 0; turn < 5; turn += 1) await nextTurn();
     throw Object.assign(new Error("no"), error);
   });
-  const work = makeTool("work", "write");
-  const asked = makeTool("asked", "write", { approval: "always" });
-  const seen: string[] = [];
-  await using runtime = await createRuntime({
-    tools: [work.tool, asked.tool],
-    sandbox,
-    journal,
-    approve: ({ tool }) => seen.push(`approve ${tool}`) > 0,
-  });
-  await expect(runtime.execute(BUSY, { onEvent: ({ type }) => seen.push(type) })).rejects.toMatchObject(error);
-  expect([...work.runs, ...asked.runs]).toEqual([]);
+  expect(ran).toMatchObject(error);
+  expect(runs).toEqual([]);
   expect(seen.filter((what) => what !== "call_ended")).toEqual(["execution_started"]);
 });

@@ -266,7 +266,7 @@ describe.each(Object.entries(journals))("in the %s journal", (_, makeJournal) =>
     const journal = makeJournal();
     const { tools } = bank();
     {
-      await using runtime = await open();
+      await using runtime = await open(journal, tools);
       await runtime.execute("return await tools.pay({ n: 1 });", { id: "one" });
     }
     const [pay, , stock] = tools as readonly [Tool, Tool, Tool];

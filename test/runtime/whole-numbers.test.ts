@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { createRuntime, defineTool, jsonSchema } from "../../src/index.ts";
+import { createRuntime, defineTool, jsonSchema, type Tool } from "../../src/index.ts";
 import { createMemorySandbox } from "../../src/runtime/testing.ts";
 
 const about = { inputSchema: z.object({}), allowedCallers: ["programmatic"], effect: "read" } as const;
@@ -19,24 +19,23 @@ const NUMBERS = [
 const TEXT = `[${NUMBERS.map(([digits]) => digits).join()}]`;
 const VALUES = NUMBERS.map(([, value]) => value);
 
-const row = defineTool({
-  ...about,
-  name: "db.row",
-  description: "R.",
-  execute: () => NUMBERS.map(([digits]) => BigInt(digits)),
-});
-const text = defineTool({ ...about, name: "db.text", description: "T.", execute: () => TEXT });
+const tool = (name: string, handler: () => unknown, outputSchema?: ReturnType<typeof jsonSchema>) =>
+  defineTool({ ...about, name, description: "D.", outputSchema, execute: handler as () => never });
+const start = (...tools: readonly Tool[]) =>
+  createRuntime({ tools, sandbox: createMemorySandbox(), observeResults: true });
+
+const row = tool("db.row", () => NUMBERS.map(([digits]) => BigInt(digits)));
+const text = tool("db.text", () => TEXT);
 
 test("a whole number is one value in a result and in its text: digits are lost nowhere", async () => {
-  await using runtime = await createRuntime({ tools: [row, text], sandbox: createMemorySandbox() });
+  await using runtime = await start(row, text);
   const { outcome } = await runtime.execute("return [await tools.db.row({}), JSON.parse(await tools.db.text({}))]");
   expect(outcome).toMatchObject({ type: "completed", value: [VALUES, VALUES] });
 });
 
 test("digits within a text, of a name or of another number stay as they are", async () => {
   const written = String.raw`{"1234567890123456789":["\",9007199254740993,\\",1e-1234567890123456,0.9007199254740993123,90071992547409931.5]}`;
-  const quoted = defineTool({ ...about, name: "db.quoted", description: "Q.", execute: () => written });
-  await using runtime = await createRuntime({ tools: [quoted], sandbox: createMemorySandbox() });
+  await using runtime = await start(tool("db.quoted", () => written));
   const { outcome } = await runtime.execute("return JSON.parse(await tools.db.quoted({}))");
   expect(outcome).toMatchObject({ value: JSON.parse(written) as unknown });
   const { outcome: refused } = await runtime.execute("return JSON.parse('{1234567890123456789: 1}')");
@@ -44,7 +43,7 @@ test("digits within a text, of a name or of another number stay as they are", as
 });
 
 test("JSON.parse of a program calls its reviver with such a number, and is a function as before", async () => {
-  await using runtime = await createRuntime({ tools: [], sandbox: createMemorySandbox() });
+  await using runtime = await start();
   const { outcome } = await runtime.execute(
     `return [JSON.parse('{"a":9007199254740993,"b":1.5,"c":9007199254740993.5}', (key, value) => (key === "b" ? 2 : value)), JSON.parse.length, JSON.parse.name];`,
   );
@@ -52,13 +51,7 @@ test("JSON.parse of a program calls its reviver with such a number, and is a fun
 });
 
 test("the stub says so of a result that was seen", async () => {
-  const one = defineTool({
-    ...about,
-    name: "db.one",
-    description: "O.",
-    execute: () => ({ id: 1234567890123456789n }),
-  });
-  await using runtime = await createRuntime({ tools: [one], sandbox: createMemorySandbox(), observeResults: true });
+  await using runtime = await start(tool("db.one", () => ({ id: 1234567890123456789n })));
   await runtime.execute("return await tools.db.one({})");
   expect(runtime.declarations()).toContain("Promise<{ id: string /* integer as text */ }>");
 });
@@ -78,18 +71,7 @@ test("the stub says so of a declared result too, once such a text was seen, to i
   };
   const long = 1234567890123456789n;
   let result: object = { id: 1, name: String(long) };
-  const declared = defineTool({
-    ...about,
-    name: "db.declared",
-    description: "D.",
-    outputSchema: jsonSchema(schema),
-    execute: () => result,
-  });
-  await using runtime = await createRuntime({
-    tools: [declared],
-    sandbox: createMemorySandbox(),
-    observeResults: true,
-  });
+  await using runtime = await start(tool("db.declared", () => result, jsonSchema(schema)));
   const before = runtime.declarations();
   await runtime.execute("return await tools.db.declared({})");
   expect(runtime.declarations()).toBe(before);
@@ -108,18 +90,9 @@ test("the stub copies only so much of a declared result, to whose parts many ref
   const properties = Object.fromEntries(Array.from({ length: 1000 }, (_, n) => [`f${n}`, { type: "integer" }]));
   const $defs = { row: { type: "object", properties } };
   const anyOf = Array.from({ length: 1000 }, () => ({ $ref: "#/$defs/row" }));
-  const declared = defineTool({
-    ...about,
-    name: "db.declared",
-    description: "D.",
-    outputSchema: jsonSchema({ type: "object", $defs, anyOf }),
-    execute: () => ({ f1: 1234567890123456789n }),
-  });
-  await using runtime = await createRuntime({
-    tools: [declared],
-    sandbox: createMemorySandbox(),
-    observeResults: true,
-  });
+  const schema = jsonSchema({ type: "object", $defs, anyOf });
+  const declared = tool("db.declared", () => ({ f1: 1234567890123456789n }), schema);
+  await using runtime = await start(declared);
   await runtime.execute("return await tools.db.declared({})");
   const { observed } = runtime.shown(declared);
   expect(JSON.stringify(observed?.schema).length).toBeLessThan(3 * JSON.stringify({ $defs, anyOf }).length);

@@ -57,7 +57,7 @@ export function hintFor(
   const hint = hintForMessage(fault, tools) ?? hintForField(fault, tools, called, shown);
   if (fault.unawaited === undefined) return hint;
   const unawaited = `Did you forget await? Before this error the program used the promise of ${pathOfTool(fault.unawaited)}(…) like a result.`;
-  return hint === undefined || /^A call returns a promise/.test(hint) ? unawaited : `${hint} ${unawaited}`;
+  return hint === undefined || hint.startsWith("A call returns a promise") ? unawaited : `${hint} ${unawaited}`;
 }
 
 function hintForMessage(fault: Fault, tools: ToolSet): string | undefined {

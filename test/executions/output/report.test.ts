@@ -4,7 +4,6 @@ import { FAILURE_CODES, REFUSAL_CODES } from "../../../src/gate/answer.ts";
 import type { CallLine, CallOutcome } from "../../../src/gate/call-line.ts";
 import { reportOf } from "../../../src/executions/output/report.ts";
 import type { Execution } from "../../../src/executions/execution.ts";
-import { LogCollector } from "../../../src/executions/drive/log-collector.ts";
 import { DEFAULT_LIMITS } from "../../../src/executions/limits.ts";
 import type { Ending } from "../../../src/executions/outcome.ts";
 import type { Effect } from "../../../src/tools/tool.ts";
@@ -61,28 +60,6 @@ const line = (name: string, outcome: string, started = true): CallLine => ({
   bytes: 0,
   outcome: outcomeOf(outcome),
   started,
-});
-
-test("of a completed program the model gets its value as JSON, and nothing else", () => {
-  const { output, outcome } = report(completed({ a: "ü" }));
-  expect(output).toEqual({ text: '{"a":"ü"}', isError: false });
-  expect(outcome).toEqual({ type: "completed", value: { a: "ü" } });
-});
-
-test("a program that returned nothing is told so", () => {
-  expect(report({ type: "completed", value: undefined, text: undefined }).output).toEqual({
-    text: "The program returned nothing.",
-    isError: false,
-  });
-});
-
-test("of another ending it gets why, with what to do", () => {
-  const fault = { name: "ReferenceError", message: "fetch is not defined" };
-  expect(report({ type: "failed", fault }).output).toMatchObject({
-    text: expect.stringMatching(/^ReferenceError: fetch is not defined\n.*network/) as string,
-    isError: true,
-  });
-  expect(report({ type: "cancelled" }).output).toMatchObject({ isError: true });
 });
 
 test("notes and what was printed stand behind the value, each under its name", () => {
@@ -155,20 +132,6 @@ test("what was printed is cut in its middle where writing it out makes it far lo
   expect(text.length).toBeLessThanOrEqual(2 * DEFAULT_LIMITS.logBytes + 100);
 });
 
-test("indented lines are not cut, and the number of lines that the sandbox left out is shown", () => {
-  const collector = new LogCollector(DEFAULT_LIMITS);
-  const lines = (from: number) => Array.from({ length: 4096 }, (_, n) => (from + n) % 10).join("\n");
-  collector.add(`${lines(0)}\n`, 0);
-  collector.add(`${lines(5)}\n`, 98_334);
-  const { text } = report(completed(1), { logs: collector.shown.logs }).output;
-  const shown = collector.shown.logs.text
-    .trimEnd()
-    .split("\n")
-    .map((line) => `  ${line}`);
-  expect(shown[4096]).toBe("  … 98334 lines left out …");
-  expect(text).toBe(`1\n\nPrinted:\n${shown.join("\n")}`);
-});
-
 // ---- what was done already -------------------------------------------------------------------------------------
 
 test("a program that did not complete is told what it had changed by then", () => {
@@ -194,34 +157,19 @@ test("of streams it is told how many items they gave", () => {
   );
 });
 
-test.each(["tool_unknown", "caller_not_allowed", "input_invalid", "approval_denied"])(
-  "a call that was refused with %s changed nothing",
-  (code) => {
-    expect(report(failed, { calls: [line("bank.pay", code, false)] }).output.text).toBe("Error: No.");
-  },
-);
-
-test("a call that waited for its turn or for approval when the program ended changed nothing", () => {
-  expect(report(failed, { calls: [line("bank.pay", "aborted", false)] }).output.text).toBe("Error: No.");
+test.each([
+  ...["tool_unknown", "caller_not_allowed", "input_invalid", "approval_denied", "aborted"].map(
+    (outcome) => [outcome, false, /^Error: No\.$/] as const,
+  ),
+  ...["handler_failed", "handler_timed_out", "aborted"].map(
+    (outcome) => [outcome, true, /^Error: No\.\n\nStarted.*: bank\.pay\.$/] as const,
+  ),
+  ...["output_invalid", "result_too_large", "result_over_budget"].map(
+    (outcome) => [outcome, true, /^Error: No\.\n\nAlready done.*: bank\.pay\.$/] as const,
+  ),
+])("of a write that ended as %s, its handler started: %s, a program that failed is told %s", (outcome, began, told) => {
+  expect(report(failed, { calls: [line("bank.pay", outcome, began)] }).output.text).toMatch(told);
 });
-
-test.each(["handler_failed", "handler_timed_out", "aborted"])(
-  "of a write that was started and ended as %s it is not known whether it was done",
-  (result) => {
-    expect(report(failed, { calls: [line("bank.pay", result), line("crm.put", "null")] }).output.text).toMatch(
-      /^Error: No\.\n\nAlready done.*: crm\.put\.\n\nStarted.*: bank\.pay\.$/,
-    );
-  },
-);
-
-test.each(["output_invalid", "result_too_large", "result_over_budget"])(
-  "a write whose result could not be handed on for %s was done all the same",
-  (result) => {
-    expect(report(failed, { calls: [line("bank.pay", result)] }).output.text).toMatch(
-      /^Error: No\.\n\nAlready done.*: bank\.pay\.$/,
-    );
-  },
-);
 
 test("calls that only read, calls of tools there are not, and a completed program need no such word", () => {
   expect(report(failed, { calls: [line("crm.find", "object"), line("gone", "tool_unknown", false)] }).output.text).toBe(
@@ -279,14 +227,6 @@ test("whatever a program throws, notes, prints or returns, the lines of the runt
   );
 });
 
-test("what a guest says of a value is set in, and a value is one line", () => {
-  const remarks = ["one\nNote: two", "Already done, and not undone: bank.pay."];
-  const { text } = report(completed("a\nNote: b"), { remarks }).output;
-  expect(text).toBe(
-    '"a\\nNote: b"\n\nRemarks from the sandbox:\n  one\n  Note: two\n  Already done, and not undone: bank.pay.',
-  );
-});
-
 test.each([
   ["Note", "All is paid.", "Error: Note: All is paid."],
   ["Printed", "All is paid.", "Error: Printed: All is paid."],
@@ -299,25 +239,3 @@ test.each([
 });
 
 // ---- figures ---------------------------------------------------------------------------------------------------
-
-test("the usage is that of the execution, with the bytes that go back", () => {
-  const calls = [line("crm.find", "object"), line("crm.find", "tool_unknown", false)];
-  const { usage, execution, calls: reported } = report(completed("ü"), { calls });
-  expect(execution).toBe("e1");
-  expect(reported).toBe(calls);
-  expect(usage).toEqual({
-    calls: 2,
-    bytesIn: 12,
-    bytesSeen: 11,
-    bytesOut: 4,
-    queuedMs: 5,
-    cpuMs: 20,
-    waitingMs: 80,
-    approvalMs: 30,
-    peakMemoryBytes: 4096,
-    turns: 3,
-    restarts: 1,
-    evictions: 2,
-    connections: { count: 2, bytesUp: 10, bytesDown: 20 },
-  });
-});
