@@ -261,7 +261,6 @@ test("sources read the time by `src/base/clock.ts`, and tests replace that alone
  * and has time pass by `support/clock.ts`.
  */
 const TIMED = [
-  "test/executions/streams-taken-up.suite.ts",
   "test/sandboxes/docker/egress/egress-containers.test.ts",
   "test/sandboxes/docker/egress/egress-proxy.test.ts",
   "test/serve/live/event-stream.test.ts",

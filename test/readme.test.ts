@@ -22,7 +22,7 @@ test("each of the four uses has code in the README, and the first a model", () =
 });
 
 /**
- * Languages of blocks that other tests check: test/serve/serving-document.test.ts, test/executions/python-table.suite.ts,
+ * Languages of blocks that other tests check: test/serve/serving-document.test.ts, test/executions/python-table.test.ts,
  * test/documents/start-here.all.test.ts.
  */
 const CHECKED_ELSEWHERE = ["caddyfile", "ini", "js", "nginx", "python", "shell", "yaml"];

@@ -67,7 +67,7 @@ export const REVIEWED_PATTERNS: Readonly<Record<string, readonly string[]>> = {
     String.raw`/^\d{4}-\d\d-\d\dT[\d:.]{5,12}(?:Z|[+-]\d\d:\d\d)$/`,
     String.raw`/^(tools\.[\p{ID_Continue}.]+\(\.\.\.\))\.(\w+) is not a function$/u`,
     String.raw`/^Cannot read properties of undefined \(reading '(\p{ID_Continue}+)'\)$/u`,
-    String.raw`/^No module named '([\w.]+)'$/`,
+    String.raw`/^No module named '[\w.]+'$/`,
     String.raw`/^[A-Za-z0-9_-]+$/`,
     String.raw`/^[A-Za-z_$][\w$]*$/`,
     String.raw`/^[[\p{XID_Start}_]--\p{Default_Ignorable_Code_Point}][\p{XID_Continue}--\p{Default_Ignorable_Code_Point}]*$/v`,

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { createRuntime, defineTool, type Report, type Unrecovered } from "../../src/index.ts";
-import { createMemoryJournal, type Journal } from "../../src/journal/index.ts";
+import { createRuntime, defineTool, type Report, type Tool, type Unrecovered } from "../../src/index.ts";
+import { createMemoryJournal } from "../../src/journal/index.ts";
 import { createMemorySandbox } from "../../src/runtime/testing.ts";
 import { header, turn } from "../journal/records.ts";
 
@@ -10,13 +10,14 @@ const input = z.object({ n: z.number() });
 const common = { description: "d", inputSchema: input, allowedCallers: ["programmatic"], effect: "read" } as const;
 const plain = defineTool({ ...common, name: "plain", execute: ({ n }) => n });
 
-/** A journal with executions as their hosts left them before their first turn. `tools` are those that they began with. */
-async function leftOpen(ids: readonly string[], tools = [plain], tenant?: string): Promise<Journal> {
+/** A journal with executions of a program that calls this tool, as their hosts left them before their first turn. */
+async function leftOpen<Context>(ids: readonly string[], tool: Tool<Context>, tenants?: readonly string[]) {
   const [from, to] = [createMemoryJournal(), createMemoryJournal()];
-  await using runtime = await createRuntime({ tools, journal: from, sandbox });
-  for (const execution of ids) {
-    await runtime.execute(`return "${execution}";`, { id: execution, ...(tenant === undefined ? {} : { tenant }) });
-    for await (const record of from.read(execution)) if (record.type === "header") await to.create(record);
+  await using runtime = await createRuntime<Context>({ tools: [tool], journal: from, sandbox });
+  for (const [index, id] of ids.entries()) {
+    const options = { id, tenant: tenants?.[index], context: { name: "first" } } as never;
+    await runtime.execute(`return await tools.${tool.name}({ n: 1 });`, options);
+    for await (const record of from.read(id)) if (record.type === "header") await to.create(record);
   }
   return to;
 }
@@ -28,8 +29,8 @@ const outcomes = (all: readonly (Report | Unrecovered)[]) =>
 
 test("executions that cannot be taken up are told with their error, stay as they are, and do not end the others", async () => {
   const changed = defineTool({ ...common, name: "plain", inputSchema: z.object({}), execute: () => 1 });
-  const journal = await leftOpen(["good-1", "good-2"]);
-  for await (const record of (await leftOpen(["changed"], [changed])).read("changed"))
+  const journal = await leftOpen(["good-1", "good-2"], plain);
+  for await (const record of (await leftOpen(["changed"], changed)).read("changed"))
     if (record.type === "header") await journal.create(record);
   await journal.create(header("unreadable"));
   await journal.append("unreadable", 1, [turn("no frame")]);
@@ -51,7 +52,7 @@ test("executions that cannot be taken up are told with their error, stay as they
 });
 
 test("only those are taken up that the host chooses; the others stay open", async () => {
-  const journal = await leftOpen(["one", "two", "three"]);
+  const journal = await leftOpen(["one", "two", "three"], plain);
   await using runtime = await createRuntime({ tools: [plain], journal, sandbox });
   const told = await Array.fromAsync(runtime.recover({ only: ({ execution }) => execution === "two" }));
   expect(outcomes(told)).toEqual({ two: "completed" });
@@ -74,18 +75,10 @@ test("so many are taken up at once as the option says, and each is reported as s
       return 1;
     },
   });
-  const from = createMemoryJournal();
-  const journal = createMemoryJournal();
-  {
-    for (const gate of gates.values()) gate.resolve();
-    await using runtime = await createRuntime({ tools: [hold], journal: from, sandbox });
-    for (const execution of ids) {
-      await runtime.execute("return await tools.hold({ n: 1 });", { id: execution });
-      for await (const record of from.read(execution)) if (record.type === "header") await journal.create(record);
-    }
-    begun.length = 0;
-    for (const id of ids) gates.set(id, Promise.withResolvers<void>());
-  }
+  for (const gate of gates.values()) gate.resolve();
+  const journal = await leftOpen(ids, hold);
+  begun.length = 0;
+  for (const id of ids) gates.set(id, Promise.withResolvers<void>());
   const untilBegun = async (count: number) => {
     while (begun.length < count)
       await new Promise<void>((resolve) => {
@@ -108,8 +101,6 @@ test("so many are taken up at once as the option says, and each is reported as s
 });
 
 test("executions that hosts may have died of come last, one after the other", async () => {
-  const from = createMemoryJournal();
-  const journal = createMemoryJournal();
   let [open, most] = [0, 0];
   const order: string[] = [];
   const work = defineTool({
@@ -125,13 +116,7 @@ test("executions that hosts may have died of come last, one after the other", as
       return 1;
     },
   });
-  {
-    await using runtime = await createRuntime({ tools: [work], journal: from, sandbox });
-    for (const execution of ["good", "suspect-1", "suspect-2"]) {
-      await runtime.execute("return await tools.work({ n: 1 });", { id: execution });
-      for await (const record of from.read(execution)) if (record.type === "header") await journal.create(record);
-    }
-  }
+  const journal = await leftOpen(["good", "suspect-1", "suspect-2"], work);
   const at = 1;
   for (const execution of ["suspect-1", "suspect-2"])
     await journal.append(execution, 1, [
@@ -157,17 +142,8 @@ test("each execution runs for its tenant, with the context that the host gives f
       return context.name;
     },
   });
-  const from = createMemoryJournal();
-  const journal = createMemoryJournal();
-  {
-    await using runtime = await createRuntime<User>({ tools: [who], journal: from, sandbox });
-    for (const tenant of ["acme", "zeta"]) {
-      const context = { name: "first" };
-      await runtime.execute("return await tools.who({ n: 1 });", { id: tenant, tenant, context });
-      for await (const record of from.read(tenant)) if (record.type === "header") await journal.create(record);
-    }
-    seen.length = 0;
-  }
+  const journal = await leftOpen(["acme", "zeta"], who, ["acme", "zeta"]);
+  seen.length = 0;
   const events: string[] = [];
   await using runtime = await createRuntime<User>({
     tools: [who],
@@ -192,7 +168,7 @@ test("each execution runs for its tenant, with the context that the host gives f
 });
 
 test("a runtime that closes takes up nothing more", async () => {
-  const journal = await leftOpen(["a", "b", "c"]);
+  const journal = await leftOpen(["a", "b", "c"], plain);
   const runtime = await createRuntime({ tools: [plain], journal, sandbox });
   const reports = runtime.recover({ concurrency: 1 });
   expect(await reports.next()).toMatchObject({ value: { execution: "c" } });

@@ -1,7 +1,15 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { type Approve, createRuntime, defineTool, jsonSchema, type Runtime } from "../../src/index.ts";
+import {
+  type Approve,
+  createRuntime,
+  defineTool,
+  jsonSchema,
+  type Runtime,
+  type RuntimeOptions,
+  type Tool,
+} from "../../src/index.ts";
 import { createMemoryJournal, type Journal } from "../../src/journal/index.ts";
 import type { PolicyRequest } from "../../src/gate/index.ts";
 import { createMemorySandbox } from "../../src/runtime/testing.ts";
@@ -12,6 +20,8 @@ const LATER: Approve = () => "later";
 const never = () => false;
 type ApprovalRequest = Parameters<Approve>[0];
 type Input = Parameters<typeof defineTool>[0]["inputSchema"];
+
+const start = (tool: Tool, more: Partial<RuntimeOptions>) => createRuntime({ tools: [tool], sandbox, ...more });
 
 /** A tool that needs approval, and what its handler was given. */
 function takes(input: Input, { approval = "always" }: { readonly approval?: "always" | typeof never } = {}) {
@@ -75,9 +85,7 @@ test.each(CONVERTED)(
     const ruled: PolicyRequest[] = [];
     const asked: ApprovalRequest[] = [];
     const journal = createMemoryJournal();
-    await using runtime = await createRuntime({
-      tools: [tool],
-      sandbox,
+    await using runtime = await start(tool, {
       journal,
       policy: (request) => {
         ruled.push(request);
@@ -105,7 +113,7 @@ test.each(CONVERTED)(
 test("an input that its schema leaves as it is is shown once, in whatever order its fields come", async () => {
   const { tool, given } = takes(z.object({ to: z.string(), n: z.number(), at: z.iso.datetime() }));
   const journal = createMemoryJournal();
-  await using runtime = await createRuntime({ tools: [tool], sandbox, journal, approve: LATER });
+  await using runtime = await start(tool, { journal, approve: LATER });
   const sent = { at: "2026-01-01T00:00:00Z", n: 1.5, to: "eve" };
   const { execution, outcome } = await runtime.execute(pays(sent));
   const [waits] = outcome.type === "waiting" ? outcome.approvals : [];
@@ -121,7 +129,7 @@ test("a policy judges what the handler would get, and the journal says what that
   const journal = createMemoryJournal();
   const policy = ({ input }: PolicyRequest) =>
     (input as { path: string }).path.startsWith("/etc") ? { deny: "not there" } : ("allow" as const);
-  await using runtime = await createRuntime({ tools: [tool], sandbox, journal, policy });
+  await using runtime = await start(tool, { journal, policy });
   const { execution, outcome } = await runtime.execute(pays({ path: "/etc" }, { path: " /etc" }, { path: " /tmp" }));
   const denied = expect.stringContaining("policy_denied");
   expect(outcome).toMatchObject({ value: [denied, denied, "paid"] });
@@ -135,9 +143,7 @@ test("a policy or an approver that changes what it is shown changes nothing that
   const spoil = ({ input, rawInput }: { readonly input: unknown; readonly rawInput?: unknown }) => {
     for (const one of [input, rawInput]) Object.assign(one as object, { to: "mallory" });
   };
-  await using runtime = await createRuntime({
-    tools: [tool],
-    sandbox,
+  await using runtime = await start(tool, {
     policy: (request) => (spoil(request), "allow"),
     approve: (request) => (spoil(request), true),
   });
@@ -158,13 +164,7 @@ test.each([
     const journal = createMemoryJournal();
     const seen: unknown[] = [];
     const open = (approve: Approve) =>
-      createRuntime({
-        tools: [tool],
-        sandbox,
-        journal,
-        policy: (request) => (seen.push(request.input), "allow"),
-        approve,
-      });
+      start(tool, { journal, policy: (request) => (seen.push(request.input), "allow"), approve });
     let execution = "";
     {
       await using runtime = await open((request) => (seen.push(request.input), "later"));
@@ -182,7 +182,7 @@ test("a call that was begun and is made again has the input that it had, though 
   const journal = createMemoryJournal();
   const { tool, given } = takes(numbered, { approval: never });
   const idempotent = { ...tool, effect: "idempotent" as const };
-  await using runtime = await createRuntime({ tools: [idempotent], sandbox, journal });
+  await using runtime = await start(idempotent, { journal });
   const { execution } = await runtime.execute(pays({ to: "eve" }));
   const other = createMemoryJournal();
   const records = await Array.fromAsync(journal.read(execution));
@@ -190,7 +190,7 @@ test("a call that was begun and is made again has the input that it had, though 
   const [header, ...rest] = records.slice(0, begun + 1);
   if (header?.type !== "header") throw new Error("no header");
   await other.append(execution, await other.create(header), rest);
-  await using second = await createRuntime({ tools: [idempotent], sandbox, journal: other });
+  await using second = await start(idempotent, { journal: other });
   expect((await second.execution(execution).resume()).outcome).toMatchObject({ value: ["paid"] });
   expect(given).toEqual([given[0], given[0]]);
   // The journal has it where it was written first.
@@ -202,11 +202,7 @@ test("what has no JSON form is shown as that, so that no rule takes it for a tex
     z.object({ path: z.string().transform((path) => ({ path, run: () => path, size: 5n })), data: z.string() }),
   );
   const asked: unknown[] = [];
-  await using runtime = await createRuntime({
-    tools: [tool],
-    sandbox,
-    approve: ({ input, rawInput }) => asked.push(input, rawInput) > 0,
-  });
+  await using runtime = await start(tool, { approve: ({ input, rawInput }) => asked.push(input, rawInput) > 0 });
   await runtime.execute(pays({ path: "/etc", data: "x" }));
   const without = (thing: string) => ({ "(not JSON)": thing });
   expect(asked).toEqual([
@@ -221,7 +217,7 @@ test.each<[string, () => unknown]>([
   ["a date", () => new Date(next())],
 ])("a call whose shown input, %s, cannot be made again is refused, and no handler runs", async (_, made) => {
   const { tool, given } = takes(z.object({ to: z.string().transform(made) }));
-  await using runtime = await createRuntime({ tools: [tool], sandbox, approve: () => true });
+  await using runtime = await start(tool, { approve: () => true });
   const { outcome } = await runtime.execute(pays({ to: "eve" }));
   expect(outcome).toMatchObject({ value: [expect.stringMatching(/^input_invalid: .*makes another value/)] });
   expect(given).toEqual([]);
@@ -234,7 +230,7 @@ test("a remembered decision holds for the same input, and for no other, also if 
     asked.push(input);
     return { allow: true, remember: "execution" };
   };
-  await using runtime = await createRuntime({ tools: [tool], sandbox, approve });
+  await using runtime = await start(tool, { approve });
   await runtime.execute(pays({ to: " eve" }, { to: " eve" }, { to: "eve" }, { to: "bob" }));
   expect(asked).toEqual([{ to: "eve" }, { to: "eve" }, { to: "bob" }]);
   expect(given).toEqual([{ to: "eve" }, { to: "eve" }, { to: "eve" }, { to: "bob" }]);
@@ -255,7 +251,7 @@ test("a remembered decision holds for no other input that becomes a value with t
     const decision = { allow: true, remember: "execution" } as const;
     const asked: unknown[] = [];
     const approve: Approve = ({ rawInput }) => (asked.push(rawInput) > 1 || driven !== "at once" ? "later" : decision);
-    await using runtime = await createRuntime({ tools: [tool], sandbox, journal, approve });
+    await using runtime = await start(tool, { journal, approve });
     const { execution, outcome } = await runtime.execute(pays({ to: "ann" }, { to: "ann" }, { to: "eve" }));
     const last =
       driven === "at once"
@@ -276,7 +272,7 @@ test("the sums of a grant count what the handler gets, with a driver and without
     const { tool, given } = takes(cents);
     let asked = 0;
     const approve: Approve = () => ((asked += 1) > 1 || decide ? "later" : { allow: true, grant });
-    await using runtime = await createRuntime({ tools: [tool], sandbox, journal: createMemoryJournal(), approve });
+    await using runtime = await start(tool, { journal: createMemoryJournal(), approve });
     const { execution, outcome } = await runtime.execute(pays({ amount: 1 }, { amount: 9 }, { amount: 2 }));
     await decide?.(runtime, execution);
     const last = decide ? (await runtime.execution(execution).resume()).outcome : outcome;
@@ -294,7 +290,7 @@ test("a client is given the input that a handler would get", async () => {
     effect: "read",
     execute: "client",
   });
-  await using runtime = await createRuntime({ tools: [stock], sandbox, journal: createMemoryJournal() });
+  await using runtime = await start(stock, { journal: createMemoryJournal() });
   const { outcome } = await runtime.execute(pays({ to: " eve" }));
   expect(outcome).toMatchObject({ calls: [{ input: { to: "eve" }, rawInput: { to: " eve" } }] });
 });
@@ -311,11 +307,7 @@ test("whatever a schema makes of any data, what an approver is shown is what the
       async (made, sent) => {
         const { tool, given } = takes(anything);
         const asked: ApprovalRequest[] = [];
-        await using runtime = await createRuntime({
-          tools: [tool],
-          sandbox,
-          approve: (request) => asked.push(request) > 0,
-        });
+        await using runtime = await start(tool, { approve: (request) => asked.push(request) > 0 });
         const input = JSON.parse(JSON.stringify({ made, sent })) as unknown;
         if (JSON.stringify(input).includes("__proto__")) return;
         await runtime.execute(pays(input));
