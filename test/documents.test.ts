@@ -77,7 +77,7 @@ describe("every file that the README of a room names is there", () => {
   });
 });
 
-/** Fields of records of the journal, of turns of scripts and of results. */
+/** Fields of records of the journal, of turns of scripts, of results and of their parts. */
 const UNSHOWN = [
   "conversations/agent-options SET_RULES",
   "conversations/conversation-settings KEPT_RULES",
