@@ -8,6 +8,7 @@ import { expect, test } from "vitest";
 import { createSqliteJournal } from "../../src/index.ts";
 import { ALL_TESTS } from "../support/all-tests.ts";
 import { memoryFolder } from "../support/memory-folder.ts";
+import { ANSWER } from "./drivers.ts";
 
 const CONVERSATIONS = 20;
 const KILLS = Math.ceil(Number(process.env.KILLS ?? 100) / 5);
@@ -52,8 +53,6 @@ async function exitOf(worker: ChildProcess): Promise<number | null> {
   const [code] = (await once(worker, "exit")) as [number | null];
   return code;
 }
-
-const ANSWER = '{"sum":12,"units":7,"paid":"string"}';
 
 /** Every conversation and program has one outcome; each turn is recorded once, and each payment was made once. */
 async function judge(path: string, effects: string): Promise<void> {

@@ -268,28 +268,6 @@ test("what was read is read again once it is older than maxAgeMs, what was done 
   }
 });
 
-test("what was read before a change is read again after it", async () => {
-  let stock = 5;
-  const { runtime, runs } = await open({
-    effect: ({ n }: { n: number }) => (n === 0 ? "read" : "write"),
-    execute: ({ n }: { n: number }) => (n === 0 ? stock : (stock -= n)),
-  } as never);
-  const [, b, c] = (await chain(runtime, [
-    `await tools.t({ n: 0 }); ${FAILS}`,
-    `await tools.t({ n: 2 }); const left = await tools.t({ n: 0 }); ${FAILS}`,
-    // The change is given again, and only what was read after it.
-    "return [await tools.t({ n: 2 }), await tools.t({ n: 0 })];",
-  ])) as [Report, Report, Report];
-  expect(b.usage.reused).toBeUndefined();
-  expect(runs).toEqual([0, 2, 0]);
-  expect(c.outcome).toMatchObject({ value: [3, 3] });
-  expect(c.usage.reused).toBe(2);
-  expect(c.calls.map(({ effect, started }) => [effect, started])).toEqual([
-    ["write", false],
-    ["read", false],
-  ]);
-});
-
 test("the order of fields and the form of numbers make no other call, and another definition does", async () => {
   const { runtime, runs, journal } = await open({ inputSchema: z.object({ n: z.number(), m: z.number() }) });
   const { execution: after } = await runtime.execute(`await tools.t({ n: 1, m: 2 }); ${FAILS}`);

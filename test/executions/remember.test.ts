@@ -81,23 +81,6 @@ test("a remembered denial is repeated with its note, and calls that wait at the 
   expect(done).toEqual([]);
 });
 
-test("an approver may answer with a decision to be remembered, and is asked once about equal calls", async () => {
-  const { pay, done } = makePay();
-  const asked: unknown[] = [];
-  const approve: Approve = ({ input }) => {
-    asked.push(input);
-    return { allow: true, by: "ann", remember: "execution" };
-  };
-  await using runtime = await open(createMemoryJournal(), [pay], approve);
-  const program = `${TRY} for (const n of [1, 2, 1, 2, 1]) await attempt(n);`;
-  await runtime.execute(program);
-  expect(asked).toEqual([{ n: 1 }, { n: 2 }]);
-  expect(done).toHaveLength(5);
-  // Another execution is asked about again.
-  await runtime.execute(program);
-  expect(asked).toHaveLength(4);
-});
-
 test("a denial that reaches the journal before a remembered decision is written holds", async () => {
   const { pay, done } = makePay();
   const inner = createMemoryJournal();

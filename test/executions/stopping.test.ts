@@ -9,6 +9,8 @@ import { enginesOf } from "../support/engines.ts";
 import { journalWith } from "../support/journal-with.ts";
 import { makeTool } from "../support/tools.ts";
 
+const start = (options: RuntimeOptions) => createRuntime({ sandbox: createMemorySandbox(), ...options });
+
 const MANY_WRITES = `
   console.log("before");
   await Promise.all(Array.from({ length: 40 }, (_, id) => tools.write({ id })));
@@ -43,11 +45,7 @@ test.each<[string, number, ExecuteOptions, string]>([
 ])("once a program %s, no further handler starts", async (_, concurrency, options, type) => {
   const { tool, started, first } = obedientWrites(concurrency);
   const stop = new AbortController();
-  await using runtime = await createRuntime({
-    tools: [tool],
-    sandbox: createMemorySandbox(),
-    limits: { concurrentCalls: 4 },
-  });
+  await using runtime = await start({ tools: [tool], limits: { concurrentCalls: 4 } });
   const running = runtime.execute(MANY_WRITES, { ...options, signal: stop.signal });
   await first;
   const before = [...started];
@@ -167,11 +165,7 @@ test.each<[string, RuntimeOptions["redact"], unknown[]]>([
       throw new Error("no");
     },
   });
-  await using runtime = await createRuntime({
-    tools: [write],
-    sandbox: createMemorySandbox(),
-    ...(redact && { redact }),
-  });
+  await using runtime = await start({ tools: [write], ...(redact && { redact }) });
   const { outcome, notes } = await runtime.execute(
     `await tools.write({ id: 1 }).catch(() => {}); await tools.write({ id: 2, text: "x".repeat(1000) });`,
   );
@@ -190,11 +184,7 @@ test("if heldBytes is spent, an execution that needs more is stopped by it and o
       return hold.promise;
     },
   });
-  await using runtime = await createRuntime({
-    tools: [wait],
-    sandbox: createMemorySandbox(),
-    heldBytes: 2 * 1024 * 1024,
-  });
+  await using runtime = await start({ tools: [wait], heldBytes: 2 * 1024 * 1024 });
   const greedy =
     "await tools.wait({ x: 'x'.repeat(400_000) }); await tools.wait({ x: 'x'.repeat(900_000) }); return 1;";
   const running = runtime.execute(greedy);

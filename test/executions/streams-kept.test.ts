@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { z } from "zod";
 import { shownText } from "../../src/cli/commands/journal/show.ts";
-import { createRuntime, createSqliteJournal } from "../../src/index.ts";
+import { createRuntime, createSqliteJournal, type RuntimeOptions } from "../../src/index.ts";
 import { createMemoryJournal } from "../../src/journal/index.ts";
 import { createIsolateSandbox } from "../../src/sandboxes/index.ts";
 import { createMemorySandbox } from "../../src/runtime/testing.ts";
@@ -45,6 +45,8 @@ function gated(at: number, runs: string[]) {
   });
   return { tool, reached: reached.promise, open: open.resolve };
 }
+
+const start = (options: RuntimeOptions) => createRuntime({ sandbox, limits: LIMITS, ...options });
 
 const READS = "let sum = 0; for await (const { i } of tools.gated({ n: 40 })) sum += i; return sum;";
 
@@ -139,12 +141,7 @@ test("of more than a quarter of totalBytes a journal in memory keeps no batches,
   });
 
   // A journal in a file keeps all.
-  await using durable = await createRuntime({
-    tools,
-    sandbox,
-    journal: newFile(),
-    limits,
-  });
+  await using durable = await start({ tools, journal: newFile(), limits });
   const all = await durable.execute(program);
   expect(all.unreplayable).toBeUndefined();
   expect(await durable.execution(all.execution).replay()).toEqual({ type: "identical" });

@@ -14,6 +14,8 @@ import { holdCalls, idle, makeTool } from "../gate/open-session.ts";
 const sandbox = createMemorySandbox();
 const CALL = "return tools.held({});";
 
+const start = (options: RuntimeOptions) => createRuntime({ sandbox, ...options });
+
 /** A runtime with a tool whose calls stay open until they are released, and what it tells. */
 async function held(
   executions: RuntimeOptions["executions"],
@@ -198,11 +200,7 @@ test("what an execution starts has its place: programs and agents of a conversat
     tools: [makeTool()],
     allowedCallers: ["programmatic"],
   });
-  await using runtime = await createRuntime({
-    sandbox,
-    tools: [nested, ask],
-    executions: { concurrency: 1, queued: 0 },
-  });
+  await using runtime = await start({ tools: [nested, ask], executions: { concurrency: 1, queued: 0 } });
   later.runtime = runtime;
   const program = 'return [await tools.nested({}), await tools.ask({ task: "Do it." })];';
   const model = scriptedModel([{ programs: [program] }, { text: "Done." }]);
@@ -279,11 +277,7 @@ test("without the option nothing waits, and options that cannot be are refused",
 });
 
 test("records and replays of another tenant's execution are refused as those of an unknown one", async () => {
-  await using runtime = await createRuntime({
-    tools: [],
-    journal: createMemoryJournal(),
-    sandbox,
-  });
+  await using runtime = await start({ tools: [], journal: createMemoryJournal() });
   await runtime.execute("return 1;", { id: "e", tenant: "b" });
   const other = runtime.execution("e");
   const reads = [other.records(), other.replay(), other.status(), other.wait()];
@@ -297,12 +291,7 @@ test("records and replays of another tenant's execution are refused as those of 
 test("a replay gets no more than its runtime allows, whatever the journal names", async () => {
   const journal = createMemoryJournal();
   {
-    await using runtime = await createRuntime({
-      tools: [],
-      journal,
-      sandbox,
-      limits: { memoryBytes: 256 * 1024 * 1024 },
-    });
+    await using runtime = await start({ tools: [], journal, limits: { memoryBytes: 256 * 1024 * 1024 } });
     await runtime.execute("return 1;", { id: "e" });
   }
   const opened: number[] = [];

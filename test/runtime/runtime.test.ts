@@ -15,6 +15,8 @@ import { broken, echo, signal, tool } from "../support/tools.ts";
 
 const sandbox = createMemorySandbox();
 
+const start = (options: RuntimeOptions) => createRuntime({ sandbox, ...options });
+
 /** What a promise is rejected with. */
 async function refusal(promise: Promise<unknown>): Promise<{ readonly code: string; readonly message: string }> {
   try {
@@ -156,11 +158,7 @@ test("a runtime rejects with the cause where its sandbox cannot be warmed", asyn
 
 test("who watches is told each step as it happens, calls with what only the operator should see", async () => {
   const events: ExecutionEvent[] = [];
-  await using runtime = await createRuntime({
-    tools: [echo, broken],
-    sandbox,
-    onEvent: (event) => events.push(event),
-  });
+  await using runtime = await start({ tools: [echo, broken], onEvent: (event) => events.push(event) });
   const { execution, outcome } = await runtime.execute(
     "console.log('hello');\nawait tools.echo();\nawait tools.broken().catch(() => {});\nreturn 1;",
   );
@@ -220,13 +218,7 @@ test("closing cancels what runs, waits for it, and takes nothing more", async ()
 test("a derived runtime has its own tools, journal and listener, and the limits and tenant it is derived from", async () => {
   const told: string[] = [];
   const listen = (name: string) => (event: ExecutionEvent) => void told.push(`${name} ${event.type}`);
-  await using runtime = await createRuntime({
-    tools: [broken],
-    sandbox,
-    limits: { calls: 3 },
-    tenant: "a",
-    onEvent: listen("first"),
-  });
+  await using runtime = await start({ tools: [broken], limits: { calls: 3 }, tenant: "a", onEvent: listen("first") });
   const journal = createMemoryJournal();
   await using derived = runtime.derive({ tools: [echo], journal, onEvent: listen("derived") });
   const { outcome, execution } = await derived.execute("return await tools.echo({ a: 1 })");

@@ -190,49 +190,33 @@ test("a kind of value that a library's schema takes although its JSON Schema doe
 
 // ---- right programs --------------------------------------------------------------------------------------------
 
-testOfAll.each([
-  [
-    "a list that was made by the program",
-    "const rows = []; rows.push(...(await tools.tickets.list({})).items); return rows.length",
-  ],
-  [
-    "an enumeration is its base type",
-    'for (const status of ["open"]) await tools.tickets.list({ status }); const q = { status: "open" }; return tools.tickets.list(q);',
-  ],
-  [
-    "fields that are added to a result",
-    "const t = await tools.tickets.get({ id: 1 }); t.age = 5; t.n ??= 1; return t.age + t.n;",
-  ],
-  [
-    "fields that are added to a result by Object.assign",
-    "const t = await tools.tickets.get({ id: 1 }); Object.assign(t, { age: 5 }); return t.age;",
-  ],
-  ["an input that is filled later", "const q = {}; q.id = 5; return tools.tickets.get(q);"],
-  ["an input that is spread", "const q = {}; q.id = 5; return tools.tickets.get({ ...q });"],
-  ["a key that is computed", 'const key = "id"; return tools.tickets.get({ [key]: 5 });'],
-  [
-    "a variable that gets another kind of value",
-    'let id = ""; for (const t of (await tools.tickets.list({})).items) id = t.id; return tools.tickets.get({ id });',
-  ],
-  ["null where a field may be missing", "return tools.tickets.list({ status: null, limit: undefined });"],
-  [
-    "a sum over records",
-    "const { items } = await tools.tickets.list({}); return items.reduce((all, t) => { all[t.status] = (all[t.status] ?? 0) + 1; all.count = 1; return all; }, {});",
-  ],
-  ["a tool that is asked for before it is called", "return tools.tickets.nope?.({}) ?? (tools.other ? 1 : 2);"],
-  [
-    "a call of a tool that may be missing behind the question whether it is there",
-    'if (typeof tools.tickets.nope === "function") return tools.tickets.nope({}); return tools.other ? tools.other({}) : 1;',
-  ],
-  [
-    "globals that are not of the language",
-    "setTimeout(() => {}, 1); console.log(new URL('http://a'), btoa('a')); return 1;",
-  ],
-  [
-    "settled calls",
-    "const all = await Promise.allSettled([tools.tickets.get({ id: 1 })]); return all.map((one) => one.value?.id ?? one.reason.code);",
-  ],
-])("%s is right", async (_, source) => {
+testOfAll.each(
+  Object.entries({
+    "a list that was made by the program":
+      "const rows = []; rows.push(...(await tools.tickets.list({})).items); return rows.length",
+    "an enumeration is its base type":
+      'for (const status of ["open"]) await tools.tickets.list({ status }); const q = { status: "open" }; return tools.tickets.list(q);',
+    "fields that are added to a result":
+      "const t = await tools.tickets.get({ id: 1 }); t.age = 5; t.n ??= 1; return t.age + t.n;",
+    "fields that are added to a result by Object.assign":
+      "const t = await tools.tickets.get({ id: 1 }); Object.assign(t, { age: 5 }); return t.age;",
+    "an input that is filled later": "const q = {}; q.id = 5; return tools.tickets.get(q);",
+    "an input that is spread": "const q = {}; q.id = 5; return tools.tickets.get({ ...q });",
+    "a key that is computed": 'const key = "id"; return tools.tickets.get({ [key]: 5 });',
+    "a variable that gets another kind of value":
+      'let id = ""; for (const t of (await tools.tickets.list({})).items) id = t.id; return tools.tickets.get({ id });',
+    "null where a field may be missing": "return tools.tickets.list({ status: null, limit: undefined });",
+    "a sum over records":
+      "const { items } = await tools.tickets.list({}); return items.reduce((all, t) => { all[t.status] = (all[t.status] ?? 0) + 1; all.count = 1; return all; }, {});",
+    "a tool that is asked for before it is called": "return tools.tickets.nope?.({}) ?? (tools.other ? 1 : 2);",
+    "a call of a tool that may be missing behind the question whether it is there":
+      'if (typeof tools.tickets.nope === "function") return tools.tickets.nope({}); return tools.other ? tools.other({}) : 1;',
+    "globals that are not of the language":
+      "setTimeout(() => {}, 1); console.log(new URL('http://a'), btoa('a')); return 1;",
+    "settled calls":
+      "const all = await Promise.allSettled([tools.tickets.get({ id: 1 })]); return all.map((one) => one.value?.id ?? one.reason.code);",
+  }),
+)("%s is right", async (_, source) => {
   expect(await found(source)).toEqual([]);
 });
 
@@ -253,19 +237,17 @@ test("a field that one of several kinds of results has is right", async () => {
 
 const WRONG = "return (await tools.tickets.list({})).itemz;";
 
-testOfAll.each([
-  [
-    "a file named by a comment at the top",
-    '/// <reference path="/etc/passwd" />\n/// <reference types="node" />\n/// <reference lib="dom" />\n',
-  ],
-  ["the check switched off at the top", "// @ts-nocheck\n"],
-  [
-    "a type of a file in a comment",
-    '/** @type {import("/etc/passwd")} */\nvar x = 1;\n/** @import { a } from "/etc/passwd" */\n',
-  ],
-  ["a brace that seems to end the wrapper", '`}`; "}"; /}/; // }\n'],
-  ["classes with names like those of the declarations", "class $R2$ {}\nnew $R2$().foo;\n"],
-])("%s changes nothing: no file is read, and what is wrong is found", async (_, before) => {
+testOfAll.each(
+  Object.entries({
+    "a file named by a comment at the top":
+      '/// <reference path="/etc/passwd" />\n/// <reference types="node" />\n/// <reference lib="dom" />\n',
+    "the check switched off at the top": "// @ts-nocheck\n",
+    "a type of a file in a comment":
+      '/** @type {import("/etc/passwd")} */\nvar x = 1;\n/** @import { a } from "/etc/passwd" */\n',
+    "a brace that seems to end the wrapper": '`}`; "}"; /}/; // }\n',
+    "classes with names like those of the declarations": "class $R2$ {}\nnew $R2$().foo;\n",
+  }),
+)("%s changes nothing: no file is read, and what is wrong is found", async (_, before) => {
   const found = await check(before + WRONG);
   expect(JSON.stringify(found)).not.toMatch(/root|localhost|portcullis/);
   expect(found.findings?.map(({ text }) => text).filter((text) => text.includes("itemz"))).toHaveLength(1);

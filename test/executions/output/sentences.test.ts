@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { byteText } from "../../../src/base/texts.ts";
 import { callAbout } from "../../../src/executions/output/call-about.ts";
 import { hintFor } from "../../../src/executions/output/hint.ts";
-import { amount, endingText } from "../../../src/executions/output/sentences.ts";
+import { endingText } from "../../../src/executions/output/sentences.ts";
 import { DEFAULT_LIMITS } from "../../../src/executions/limits.ts";
 import type { CrashCode, StoppedBy } from "../../../src/executions/outcome.ts";
 import { ToolSet } from "../../../src/tools/tool-set.ts";
@@ -60,15 +60,6 @@ test.each([
   [{ excerpt: "a.b()" }, undefined, "TypeError: No."],
 ])("a fault (%j, hint %j) is told as a compiler would", (place, hint, text) => {
   expect(endingText({ type: "failed", fault: { name: "TypeError", message: "No.", ...place } }, hint, true)).toBe(text);
-});
-
-test.each([
-  ["cpuMs", 1500, "1500 ms"],
-  ["wallMs", 3000, "3 s"],
-  ["calls", 12, "12"],
-  ["inputBytes", 2048, "2 KiB"],
-] as const)("of %s, %i is %s", (limit, value, text) => {
-  expect(amount(limit, value)).toBe(text);
 });
 
 test.each([
