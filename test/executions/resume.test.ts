@@ -221,36 +221,27 @@ describe.each(Object.entries(journals))("in the %s journal", (_, makeJournal) =>
     });
   });
 
-  test.each<[Record<string, unknown>, string]>([
-    [{ allow: true, nte: "late" }, 'decisions["1"]: there is no option "nte", did you mean note?'],
-    [{ allow: true, by: 7 }, 'decisions["1"].by: expected a string of at most 256 characters, got 7'],
-    [{ allow: true, note: "x".repeat(2049) }, 'decisions["1"].note: expected a string of at most 2048 characters'],
-    [{ allow: true, remember: true }, 'decisions["1"].remember: expected "execution", got true'],
-    [true as never, 'decisions["1"]: expected an object like { allow: true }, got true'],
-    [null as never, 'decisions["1"]: expected an object like { allow: true }, got null'],
-  ])("a decision %j is refused with what is wrong, and the call still waits", async (decision, message) => {
+  test.each<["pay" | "stock", unknown, string]>([
+    ["pay", { allow: true, nte: "late" }, 'decisions["1"]: there is no option "nte", did you mean note?'],
+    ["pay", { allow: true, by: 7 }, 'decisions["1"].by: expected a string of at most 256 characters, got 7'],
+    ["pay", { allow: true, note: "x".repeat(2049) }, 'decisions["1"].note: expected a string of at most 2048'],
+    ["pay", { allow: true, remember: true }, 'decisions["1"].remember: expected "execution", got true'],
+    ["pay", true, 'decisions["1"]: expected an object like { allow: true }, got true'],
+    ["pay", null, 'decisions["1"]: expected an object like { allow: true }, got null'],
+    ["stock", "four", 'results["1"]: expected { value } or { error }, got "four"'],
+    ["stock", { value: 1, error: "no" }, 'results["1"]: expected { value } or { error }'],
+    ["stock", { error: 7 }, 'results["1"].error: expected a sentence for the program, got 7'],
+    ["stock", { units: 4 }, 'results["1"]: there is no option "units"'],
+  ])("of a call of %s, %j is refused with what is wrong, and the call still waits", async (tool, given, message) => {
     await using runtime = await open();
-    await runtime.execute("return tools.pay({ n: 1 });", { id: "one" });
+    await runtime.execute(`return tools.${tool}({ n: 1 });`, { id: "one" });
     const before = await Array.fromAsync(runtime.journal.read("one"));
     const refused = { code: "option_invalid", message: expect.stringContaining(message) };
-    await expect(runtime.execution("one").decide({ "1": decision })).rejects.toMatchObject(refused);
-    await expect(runtime.execution("one").resume({ decisions: { "1": decision } })).rejects.toMatchObject(refused);
+    const one = runtime.execution("one");
+    const options = { [tool === "pay" ? "decisions" : "results"]: { "1": given } };
+    await expect(one.resume(options)).rejects.toMatchObject(refused);
+    if (tool === "pay") await expect(one.decide({ "1": given as never })).rejects.toMatchObject(refused);
     expect(await Array.fromAsync(runtime.journal.read("one"))).toEqual(before);
-  });
-
-  test.each<[unknown, string]>([
-    ["four", 'results["1"]: expected { value } or { error }, got "four"'],
-    [{ value: 1, error: "no" }, 'results["1"]: expected { value } or { error }'],
-    [{ error: 7 }, 'results["1"].error: expected a sentence for the program, got 7'],
-    [{ units: 4 }, 'results["1"]: there is no option "units"'],
-  ])("a client's result %j is refused with what is wrong, and the call still waits", async (result, message) => {
-    await using runtime = await open();
-    await runtime.execute("return tools.stock({ n: 1 });", { id: "one" });
-    await expect(runtime.execution("one").resume({ results: { "1": result as never } })).rejects.toMatchObject({
-      code: "option_invalid",
-      message: expect.stringContaining(message),
-    });
-    expect((await runtime.execution("one").resume()).outcome.type).toBe("waiting");
   });
 
   test("no decision at all is refused: a caller that lost its map would wait for an execution that nobody decided", async () => {

@@ -1,33 +1,28 @@
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { createRuntime, defineTool, type ExecutionEvent, jsonSchema, type RuntimeOptions } from "../../../src/index.ts";
+import { createRuntime, type ExecutionEvent, jsonSchema, type RuntimeOptions } from "../../../src/index.ts";
 import { createMemorySandbox, scriptedModel } from "../../../src/runtime/testing.ts";
 import { checkProgramsOfFile } from "../../support/check-programs.ts";
+import { makeTool } from "../../support/tools.ts";
 
 checkProgramsOfFile();
 
 const sandbox = createMemorySandbox();
 const calls: string[] = [];
-const list = defineTool({
+const list = makeTool({
   name: "list",
-  description: "Lists tickets.",
   inputSchema: z.object({ status: z.enum(["open", "closed"]).optional() }),
   outputSchema: z.object({ items: z.array(z.object({ id: z.number(), status: z.string() })) }),
-  effect: "read",
-  allowedCallers: ["programmatic"],
   execute: () => {
     calls.push("list");
     return { items: [{ id: 1, status: "open" }] };
   },
 });
 /** Its schema does not say that there are no other fields, and there is one. */
-const silent = defineTool({
+const silent = makeTool({
   name: "silent",
-  description: "Gives a row.",
   inputSchema: z.object({}),
   outputSchema: jsonSchema({ type: "object", properties: { id: { type: "number" } } }),
-  effect: "read",
-  allowedCallers: ["programmatic"],
   execute: () => ({ id: 1, name: "Ann" }),
 });
 

@@ -1,20 +1,11 @@
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { hintFor } from "../../../src/executions/output/hint.ts";
-import { defineTool } from "../../../src/tools/define-tool.ts";
 import type { Caller } from "../../../src/tools/tool.ts";
 import { ToolSet } from "../../../src/tools/tool-set.ts";
 import { makeTool } from "../../support/tools.ts";
 
-const tool = (name: string, ...allowedCallers: Caller[]) =>
-  defineTool({
-    name,
-    description: name,
-    inputSchema: z.object({}),
-    allowedCallers,
-    effect: "read",
-    execute: () => null,
-  });
+const tool = (name: string, ...allowedCallers: Caller[]) => makeTool({ name, allowedCallers, execute: () => null });
 
 const tools = new ToolSet([
   tool("crm.listPeople", "programmatic"),
@@ -191,20 +182,9 @@ test.each([
   ],
   ["Cannot read properties of undefined (reading 'customer')", undefined],
 ])("of a stream: %s", (message, expected) => {
-  const base = {
-    description: "Gives",
-    inputSchema: z.object({}),
-    allowedCallers: ["programmatic"],
-    effect: "read",
-  } as const;
-  const orders = defineTool({
-    ...base,
-    name: "shop.orders",
-    outputSchema: z.object({ id: z.string() }),
-    stream: true,
-    execute: () => [],
-  });
-  const list = defineTool({ ...base, name: "shop.list", execute: () => [] });
+  const id = z.object({ id: z.string() });
+  const orders = makeTool({ name: "shop.orders", outputSchema: id, stream: true, execute: () => [] });
+  const list = makeTool({ name: "shop.list", execute: () => [] });
   const excerpt = message.includes("customer") ? "found.customer" : "const rows = tools.shop.orders({}); rows.map(f)";
   const fault = { name: "TypeError", message, excerpt };
   expect(hintFor(fault, new ToolSet([orders, list]), ["shop.orders"])).toBe(expected);

@@ -82,27 +82,8 @@ const LAST_LINES = [
   "{throw fault}",
 ];
 const name = fc.constantFrom("ToolError", "Error", "TypeError", "ReferenceError", "");
-const text = fc.oneof(
-  fc.string({ maxLength: 20 }),
-  fc.constantFrom(
-    undefined,
-    "",
-    ".",
-    "..",
-    "a.",
-    ".a",
-    "find",
-    "crm.find",
-    "crm.",
-    "tools",
-    "tools.",
-    "save",
-    "load",
-    " ",
-    "$",
-    "e",
-  ),
-);
+const words = ". .. a. .a find crm.find crm. tools tools. save load $ e".split(" ");
+const text = fc.oneof(fc.string({ maxLength: 20 }), fc.constantFrom(undefined, "", " ", ...words));
 const message = fc.oneof(
   text,
   text.map((word) => `${word ?? ""} is not defined`),
@@ -114,15 +95,7 @@ const fault = fc.record({
   message,
   tool: text,
   code: fc.constantFrom(undefined, "input_invalid", "value_not_json", "tool_not_found"),
-  stack: fc.constantFrom(
-    "program.js:1:1",
-    "program.js:2:1",
-    "program.js:3:1",
-    "program.js:3:7",
-    "program.js:5:1",
-    "program.js:5:7",
-    "program.js:99:99",
-  ),
+  stack: fc.constantFrom(...["1:1", "2:1", "3:1", "3:7", "5:1", "5:7", "99:99"].map((at) => `program.js:${at}`)),
 });
 
 test("a program that describes its own error as a tool's, with any name, tool and place, fails with that error", async () => {
