@@ -2,20 +2,7 @@
  * Moments at which a driver can die, before and after each: what it does with the journal, by the type of the record,
  * and what a handler does. They cover the rows of the table in docs/durability.md.
  */
-const MOMENTS = [
-  "create",
-  "claim",
-  "hand",
-  "turn",
-  "call",
-  "decision",
-  "result",
-  "answered",
-  "outcome",
-  "renew",
-  "read",
-  "effect",
-] as const;
+const MOMENTS = "create claim hand turn call decision result answered outcome renew read effect".split(" ");
 
 export const POINTS: readonly string[] = MOMENTS.flatMap((moment) => [`before ${moment}`, `after ${moment}`]);
 

@@ -100,20 +100,7 @@ async function walk(text: string | Uint8Array): Promise<void> {
   for await (const one of runtime.recover()) if ("error" in one && !PortcullisError.is(one.error)) throw one.error;
 }
 
-const TEXTS = [
-  "",
-  "{",
-  "null",
-  "[]",
-  "{}",
-  '"x"',
-  "1e999",
-  "__proto__",
-  '{"type":"completed"}',
-  '{"type":"stopped"}',
-  "\u0000",
-  "\ud800",
-];
+const TEXTS = '|{|null|[]|{}|"x"|1e999|__proto__|{"type":"completed"}|{"type":"stopped"}|\u0000|\ud800'.split("|");
 const anything = fc.oneof(
   fc.constantFrom<unknown>(...TEXTS, null, -1, 0, 1e308, 0.5, true, [], {}, "1", "2", "9".repeat(40)),
   fc.jsonValue(),

@@ -1,20 +1,7 @@
 import type { Language } from "../../bridge/frames.ts";
 
-type Case =
-  | "sum"
-  | "leaves"
-  | "throws"
-  | "merges"
-  | "awaitsMeanwhile"
-  | "catches"
-  | "refused"
-  | "readsTwice"
-  | "returns"
-  | "usesAsList"
-  | "neverReads";
-
 /** Programs that read streams of `rows`, by language. */
-export const STREAM_CASES: Readonly<Record<Language, Readonly<Record<Case, string>>>> = {
+export const STREAM_CASES = {
   javascript: {
     sum: `let count = 0, sum = 0;
       for await (const { id } of tools.rows({ n: 2500 })) { count += 1; sum += id; }
@@ -89,4 +76,4 @@ async for row in rows:
     neverReads: `tools.rows(n=10)
 return 1`,
   },
-};
+} satisfies Record<Language, Record<string, string>>;

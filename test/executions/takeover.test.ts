@@ -54,14 +54,19 @@ async function dieInCall(
 }
 
 describe("a call whose host died while its handler ran", () => {
-  test.each(["read", "idempotent"] as const)("is run again under the same key if it is %s", async (effect) => {
-    const made = makeTool(effect, { hangs: 1 });
+  test.each([
+    ["read", "ask", { type: "completed", value: "done" }, 2],
+    ["idempotent", "ask", { type: "completed", value: "done" }, 2],
+    ["write", "retry", { type: "completed", value: "done" }, 2],
+    ["write", "fail", { type: "failed", fault: { code: "outcome_unknown" } }, 1],
+  ] as const)("that is a %s with onUnknown %s goes on as %j", async (effect, onUnknown, outcome, runs) => {
+    const made = makeTool(effect, { hangs: 1, onUnknown });
     const journal = await dieInCall(made);
     await using runtime = await createRuntime({ tools: [made.tool], journal, sandbox });
     const [report] = await recovered(runtime);
-    expect(report?.outcome).toEqual({ type: "completed", value: "done" });
-    expect(made.keys).toHaveLength(2);
-    expect(new Set(made.keys).size).toBe(1);
+    expect(report?.outcome).toMatchObject(outcome);
+    // Under the same key.
+    expect([made.keys.length, new Set(made.keys).size]).toEqual([runs, 1]);
   });
 
   test("waits for a person if it is a write, and is then run again, or not, or was done", async () => {
@@ -81,16 +86,6 @@ describe("a call whose host died while its handler ran", () => {
       expect(report.outcome).toEqual({ type: "completed", value });
       expect(made.keys).toHaveLength(runs);
     }
-  });
-
-  test.each([
-    ["retry", { type: "completed", value: "done" }],
-    ["fail", { type: "failed", fault: { code: "outcome_unknown" } }],
-  ] as const)("goes the way that its tool says: onUnknown %s", async (onUnknown, outcome) => {
-    const made = makeTool("write", { hangs: 1, onUnknown });
-    const journal = await dieInCall(made);
-    await using runtime = await createRuntime({ tools: [made.tool], journal, sandbox });
-    expect((await runtime.execution("one").resume()).outcome).toMatchObject(outcome);
   });
 });
 

@@ -38,6 +38,13 @@ const FIFTY = Object.fromEntries(
 const run = (options: RuntimeOptions) =>
   createRuntime({ sandbox: createMemorySandbox(), logger: { error: () => {} }, ...options });
 
+/** What programs are told of tools once this one has run. */
+async function declaredAfter(program: string, options: RuntimeOptions) {
+  await using runtime = await run(options);
+  await runtime.execute(program);
+  return runtime.declarations();
+}
+
 test("a tool without output is shown with what its results were like, to its tenant alone, and nothing of it is in the journal", async () => {
   const path = join(memoryFolder("observed-"), "journal.db");
   using journal = createSqliteJournal({ path });
@@ -125,9 +132,8 @@ test("items of a stream are observed, whoever reads them", async () => {
     },
     { stream: true },
   );
-  await using runtime = await run({ tools: [stream], observeResults: true });
-  await runtime.execute("for await (const line of tools.log.lines({})); return 1");
-  expect(runtime.declarations()).toContain(
+  const program = "for await (const line of tools.log.lines({})); return 1";
+  expect(await declaredAfter(program, { tools: [stream], observeResults: true })).toContain(
     "AsyncIterable<{ at: number, code?: string, level: string }> // observed in 2 items",
   );
 });
@@ -152,20 +158,19 @@ test("names that redact finds, names that are data and results that failed leave
 
 test("names that are data are one type, and fields beside them are shown", async () => {
   const tool = untyped("web.by", ({ of = "" }) => ({ by: { [of]: { age: 1 } }, ...(of === "z" && { extra: 1 }) }));
-  await using runtime = await run({ tools: [tool], observeResults: true });
   const names = Array.from("abcdefghijklmnopqrstuvwxyz", (name) => `user${name}`);
-  await runtime.execute(`for (const of of ${JSON.stringify([...names, "z"])}) await tools.web.by({ of }); return 1`);
-  expect(runtime.declarations()).toContain("Promise<{ by: Record<string, { age: number }>, extra?: number }>");
+  const program = `for (const of of ${JSON.stringify([...names, "z"])}) await tools.web.by({ of }); return 1`;
+  expect(await declaredAfter(program, { tools: [tool], observeResults: true })).toContain(
+    "Promise<{ by: Record<string, { age: number }>, extra?: number }>",
+  );
 });
 
 test("with a journal in memory nothing is learned, unless the host wants it; a declared output is as it is declared", async () => {
-  await using runtime = await run({ tools: [tickets], journal: createMemoryJournal() });
-  await runtime.execute("await tools.desk.list({}); return 1");
-  expect(runtime.declarations()).toContain("Promise<unknown>");
+  const inMemory = { tools: [tickets], journal: createMemoryJournal() };
+  expect(await declaredAfter("await tools.desk.list({}); return 1", inMemory)).toContain("Promise<unknown>");
   const typed = untyped("desk.typed", () => ({ id: 1, more: 2 }), { outputSchema: z.looseObject({ id: z.number() }) });
-  await using own = await run({ tools: [typed], observeResults: true });
-  await own.execute("await tools.desk.typed({}); return 1");
-  expect(own.declarations()).not.toContain("observed");
+  const own = { tools: [typed], observeResults: true };
+  expect(await declaredAfter("await tools.desk.typed({}); return 1", own)).not.toContain("observed");
 });
 
 test("a model is told of types before it writes its first program of the next conversation", async () => {

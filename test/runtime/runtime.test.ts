@@ -190,10 +190,12 @@ test("the declarations are of the tools that programs may call, and of no other"
 
 // ---- replay and closing ------------------------------------------------------------------------------------------
 
-test("closing cancels what runs, waits for it, and takes nothing more", async () => {
-  const started = signal();
+test("closing cancels what runs, also in runtimes derived from it, waits for it, and takes nothing more", async () => {
+  const started = [signal(), signal()];
+  let calls = 0;
   const hang = tool("hang", () => {
-    started.happen();
+    started[calls]?.happen();
+    calls += 1;
     return new Promise(() => {});
   });
   const ended: string[] = [];
@@ -203,13 +205,16 @@ test("closing cancels what runs, waits for it, and takes nothing more", async ()
     onEvent: (event) => event.type === "execution_ended" && ended.push(event.outcome.type),
   });
   const done = await runtime.execute("return 1");
-  const running = runtime.execute("return await tools.hang()");
-  await started.happened;
+  const derived = runtime.derive({ tools: [] }).derive({ tools: [hang] });
+  const running = [runtime, derived].map((one) => one.execute("return await tools.hang()"));
+  for (const { happened } of started) await happened;
   await runtime[Symbol.asyncDispose]();
-  expect(ended).toEqual(["completed", "cancelled"]);
-  expect((await running).outcome).toEqual({ type: "cancelled" });
-  expect(await refusal(runtime.execute("return 1"))).toMatchObject({ code: "runtime_closed" });
+  expect(ended).toEqual(["completed", "cancelled", "cancelled"]);
+  for (const { outcome } of await Promise.all(running)) expect(outcome).toEqual({ type: "cancelled" });
+  for (const one of [runtime, derived])
+    expect(await refusal(one.execute("return 1"))).toMatchObject({ code: "runtime_closed" });
   expect(await refusal(runtime.execution(done.execution).replay())).toMatchObject({ code: "runtime_closed" });
+  expect(derived.closing.reason).toMatchObject({ code: "runtime_closed" });
   await runtime[Symbol.asyncDispose]();
 });
 
@@ -232,28 +237,6 @@ test("a derived runtime has its own tools, journal and listener, and the limits 
   await second.execute("return 1");
   expect(told.at(-1)).toBe("first execution_ended");
   expect(await listed(runtime.journal)).toHaveLength(1);
-});
-
-test("closing a runtime cancels what runs in those derived from it, and waits for it", async () => {
-  const started = signal();
-  const ended: string[] = [];
-  const hang = tool("hang", () => {
-    started.happen();
-    return new Promise(() => {});
-  });
-  const runtime = await createRuntime({
-    tools: [],
-    sandbox,
-    onEvent: (event) => event.type === "execution_ended" && ended.push(event.outcome.type),
-  });
-  const derived = runtime.derive({ tools: [] }).derive({ tools: [hang] });
-  const running = derived.execute("return await tools.hang()");
-  await started.happened;
-  await runtime[Symbol.asyncDispose]();
-  expect(ended).toEqual(["cancelled"]);
-  expect((await running).outcome).toEqual({ type: "cancelled" });
-  expect(await refusal(derived.execute("return 1"))).toMatchObject({ code: "runtime_closed" });
-  expect(derived.closing.reason).toMatchObject({ code: "runtime_closed" });
 });
 
 test("closing a derived runtime leaves the one that it is derived from open, with its sandbox", async () => {

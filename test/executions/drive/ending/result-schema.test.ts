@@ -46,12 +46,6 @@ describe("a value that does not fit ends the program as failed, with a sentence 
     expect(await of("return null;")).toContain("expected object");
   });
 
-  test("calls that have changed something are told, so that they are not repeated", async () => {
-    await using runtime = await start({ tools: [tool("pay", () => 1, { effect: "write" })] });
-    const { output } = await runtime.execute("await tools.pay({}); return 1;", { result: rows });
-    expect(output.text).toContain("Already done, and not undone: pay.");
-  });
-
   test("more bytes than may be checked, or more values, are refused before a schema walks them", async () => {
     let checked = 0;
     const any = z.any().refine(() => {
