@@ -389,9 +389,9 @@ export class Driver {
       tools: gate.tools,
       calls,
       overdraft,
-        openCalls: this.#calls.left(),
-        lines: [...ledger.lines],
-        inputs: ledger.inputs,
+      openCalls: this.#calls.left(),
+      lines: [...ledger.lines],
+      inputs: ledger.inputs,
       lane: share.lane,
       result,
     });
