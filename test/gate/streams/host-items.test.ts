@@ -13,7 +13,6 @@ import { createMemorySandbox } from "../../../src/runtime/testing.ts";
 import { listed } from "../../journal/journal-suite.ts";
 import { manualClock } from "../../support/clock.ts";
 import { signal, makeTool } from "../../support/tools.ts";
-import { countTurns } from "../../support/count-turns.ts";
 
 const sandbox = createMemorySandbox();
 const logger = { error: () => {} };
@@ -106,18 +105,6 @@ test("a call that gathers has one array as its value", async () => {
   await using host = await open(rows());
   expect(await host.call({ gather: true })).toEqual({ ok: true, value: [{ id: 0 }, { id: 1 }, { id: 2 }] });
   expect(await outcomeOf(host)).toEqual({ type: "completed", value: [{ id: 0 }, { id: 1 }, { id: 2 }] });
-});
-
-test("many items pass in order, and the thread is free meanwhile", async () => {
-  await using host = await open(rows({ count: 20_000 }));
-  const turns = countTurns();
-  let next = 0;
-  for await (const item of await host.items()) {
-    expect((item as { readonly id: number }).id).toBe(next);
-    next += 1;
-  }
-  expect(next).toBe(20_000);
-  expect(turns()).toBeGreaterThan(3);
 });
 
 describe("a loop that is left ends the handler, and the call is journalled as completed", () => {

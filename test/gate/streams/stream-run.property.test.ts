@@ -17,44 +17,28 @@ const BATCH_MS = 50;
 const ROOM_BYTES = 300_000;
 const LARGE = "x".repeat(150_000);
 
+const drawn = <Name extends string>(weights: Readonly<Record<Name, number>>) =>
+  fc.oneof(
+    ...(Object.entries(weights) as [Name, number][]).map(([name, weight]) => ({
+      weight,
+      arbitrary: fc.constant(name),
+    })),
+  );
+
 /** What the handler does next, each time it is asked for an item. */
-const step = fc.oneof(
-  { weight: 20, arbitrary: fc.constant("item" as const) },
-  { weight: 4, arbitrary: fc.constant("large item" as const) },
-  { weight: 4, arbitrary: fc.constant("item whose check waits" as const) },
-  { weight: 2, arbitrary: fc.constant("wait" as const) },
-  {
-    weight: 3,
-    arbitrary: fc.constantFrom(
-      "item too large" as const,
-      "item that is invalid" as const,
-      "item whose check throws" as const,
-      "item that is no JSON" as const,
-      "never" as const,
-      "throw" as const,
-      "return" as const,
-      "return a value" as const,
-    ),
-  },
-);
+const step = drawn({
+  ...{ item: 160, "large item": 32, "item whose check waits": 32, wait: 16, "item too large": 3 },
+  ...{ "item that is invalid": 3, "item whose check throws": 3, "item that is no JSON": 3 },
+  ...{ never: 3, throw: 3, return: 3, "return a value": 3 },
+});
 
 /** What happens next around it, and how many steps of promises go by after it. */
 const moves = fc.array(
   fc.record({
-    move: fc.oneof(
-      { weight: 6, arbitrary: fc.constantFrom("read" as const, "more" as const, "release" as const, "turn" as const) },
-      { weight: 3, arbitrary: fc.constantFrom("batch is due" as const, "call" as const, "read answer" as const) },
-      {
-        weight: 1,
-        arbitrary: fc.constantFrom(
-          "silence" as const,
-          "stop" as const,
-          "close" as const,
-          "suspend" as const,
-          "give up" as const,
-        ),
-      },
-    ),
+    move: drawn({
+      ...{ read: 30, more: 30, release: 30, turn: 30, "batch is due": 20, call: 20, "read answer": 20 },
+      ...{ silence: 4, stop: 4, close: 4, suspend: 4, "give up": 4 },
+    }),
     hops: fc.nat(6),
   }),
   { minLength: 1, maxLength: 60 },

@@ -100,24 +100,6 @@ describe("spans of a program", () => {
     expect(told).not.toMatch(/secret host detail|hunter2/);
   });
 
-  test("a program that is held for its own approval has one span", async () => {
-    await using runtime = await createRuntime({
-      tools: [stock],
-      sandbox,
-      approvePrograms: true,
-      approve: ({ tool }) => tool === "run_program",
-    });
-    await runtime.execute('return await tools.stock.units({ article: "a" });');
-    const call = ["execute_tool stock.units", ["SELECT units"]];
-    expect(tree(recording.spans())).toEqual([["execute_tool run_program", [call]]]);
-  });
-
-  test("a program that cannot be run has a span too", async () => {
-    await using runtime = await createRuntime({ tools: [], sandbox });
-    await runtime.execute("return (");
-    expect(recording.span("execute_tool run_program").attributes).toMatchObject({ "error.type": "program_failed" });
-  });
-
   test("a program that does not begin has a span that ends, and is no execution in metrics", async () => {
     await using runtime = await createRuntime({ tools: [stock], sandbox });
     const begin = (execution: string) =>
