@@ -68,7 +68,6 @@ export type Answer = Value | Refusal | Failure;
 
 export interface Failed {
   readonly answer: Failure;
-  /** The cause, for the operator. */
   readonly error?: unknown;
   readonly overdraft?: Overdraft;
 }

@@ -37,7 +37,6 @@ export interface LedgerParts {
   readonly onEvent: (event: Untimed<CallEvent>) => void;
   /** The call that started this session. Calls and tokens also count in its session. */
   readonly above?: ParentCall | undefined;
-  /** Begins the spans of its calls; missing if nothing records. */
   readonly spans?: CallSpans | undefined;
   /** Calls that earlier drivers of the execution have ended. */
   readonly past?: { readonly lines: readonly CallLine[] } | undefined;
@@ -80,7 +79,6 @@ export class CallLedger {
     return this.#named.has(digest) || (this.#parts.above?.session.isNamed(digest) ?? false);
   }
 
-  /** UTF-8 bytes of the items of its own calls' streams. */
   get streamedBytes(): number {
     return this.#streamedBytes;
   }
@@ -105,7 +103,6 @@ export class CallLedger {
     if (approval) log.defer({ type: "decision", ...approval, call: record.call, remembered: approval.call, at: now() });
   }
 
-  /** The record of a call that is made, or that another one stands for. */
   #made(call: OpenCall, decision: "allowed" | "reused"): CallRecord {
     const { decided, identity, tool } = call;
     const effect = tool.effectOf && decided.effect;
@@ -118,7 +115,6 @@ export class CallLedger {
     return { type: "call", call: callId, tool, caller, ...facts, inputDigest: digest, ...input, at: now() };
   }
 
-  /** A call waits for a decision because its approver has failed. */
   undecided(identity: CallIdentity, error: unknown): void {
     this.#tell({ type: "call_undecided", ...identity, error });
   }
@@ -162,12 +158,10 @@ export class CallLedger {
     this.#tell({ type: "call_started", ...identity, ...elsewhere(called) });
   }
 
-  /** Tells how far the stream of a call is. */
   streamed({ identity, reader }: AnyCall, streamed = reader?.handed): void {
     if (streamed) this.#tell({ type: "call_streamed", ...identity, ...streamed });
   }
 
-  /** The call is left to another driver. */
   left({ span, handling, reader }: OpenCall): void {
     const { items, bytes } = begunOf(handling.stream !== undefined, reader?.handed) ?? { bytes: 0 };
     this.#streamedBytes += bytes;
@@ -279,7 +273,6 @@ type AnyCall = Pick<OpenCall, "identity" | "since"> & Partial<OpenCall>;
 type Decision = Pick<CallRecord, "decision" | "code" | "policy" | "effect" | "earlier">;
 
 interface LineFacts extends Pick<CallLine, "bytes" | "outcome" | "started"> {
-  /** Of a stream: what the call ended with. */
   readonly streamed?: Streamed | undefined;
 }
 
@@ -301,7 +294,6 @@ function lineOf(
   };
 }
 
-/** The field of a record that names the call of an earlier execution. */
 export function earlierOf({ earlier }: OpenCall["decided"]): CallRecord["earlier"] {
   return earlier && { execution: earlier.execution, call: earlier.call };
 }

@@ -311,8 +311,7 @@ export class CallSteps {
     // which holds a model's call as text within a text.
     const isToldByDriver = isOfSurface(scope) && identity.caller === "programmatic";
     for (const text of scope.redactor && !isToldByDriver ? [shownText, JSON.stringify(shownText)] : [])
-      if (await scope.redactor?.changes(text))
-        return calls.refuse(call, sentences.inputInvalid(tool.name, tool, REDACTED));
+      if (await scope.redactor?.changes(text)) return calls.refuse(call, sentences.inputInvalid(call, tool, REDACTED));
     if (calls.isGone(call)) return undefined;
     earlier?.noteMade(call.decided.effect);
     if (!canWait) return calls.fail(call, sentences.handlerFailed(tool.name, "", ""), sentences.cannotWait(tool.name));

@@ -93,10 +93,11 @@ function aboutOf(tool: string) {
 }
 
 function hostItems(session: GateSession, { name, timeoutMs }: Tool, { begin, recorded }: Reading): HostItems {
-  const { redactor } = session.scope;
+  const { scope, share } = session;
+  const { redactor } = scope;
   return new HostItems({
     tool: name,
-    share: session.share,
+    share,
     unreadMs: timeoutMs,
     onBegun: (items) => begin({ ok: true, items }),
     more: () => session.more(HOST_CALL),

@@ -47,7 +47,6 @@ export interface PastCall {
   readonly result?: ResultRecord | undefined;
   readonly retried?: RetryRecord | undefined;
   readonly answered?: AnsweredRecord | undefined;
-  /** What the program was given of a stream. */
   readonly streamed?: StreamPast | undefined;
 }
 
@@ -75,13 +74,11 @@ export interface Handling {
   started: boolean;
   /** Set once it is answered as an earlier call was: no handler runs for it. */
   isReused?: true;
-  /** What the handler's result has beside its value. */
   beside: Beside;
   /** Of a tool that streams: the stream, once the handler has given its iterable. */
   stream?: OpenStream;
   /** Of a stream that another driver had begun: whether the handler was told where to go on. */
   wasTold?: boolean;
-  /** What another driver has given of the stream. */
   streamed?: StreamPast | undefined;
 }
 
@@ -91,7 +88,6 @@ export interface Beside {
   /** What the handler has said to people, as JSON text. */
   readonly display?: string;
   readonly parts?: readonly ContentPart[];
-  /** Where the result comes from. */
   readonly from?: string;
   /** Of a value from outside: characters that the journal, from which it comes, does not have. */
   readonly redacted?: number | undefined;
@@ -106,9 +102,7 @@ const NOTHING: Beside = {};
 interface Admitted {
   /** Whether it counts in the budget of calls. */
   readonly isCounted?: boolean;
-  /** Undefined if nothing records. */
   readonly span?: CallSpan | undefined;
-  /** UTF-8 bytes of its input. */
   readonly inputBytes?: number;
 }
 
@@ -117,11 +111,9 @@ export class OpenCall {
   readonly tool: Tool;
   readonly identity: CallIdentity;
   readonly idempotencyKey: string | undefined;
-  /** Of a value that a program keeps: its name. */
   readonly artifact: string | undefined;
   readonly reader: StreamReader | undefined;
   readonly isCounted: boolean;
-  /** UTF-8 bytes of the input as it came. */
   readonly inputBytes: number;
   readonly span: CallSpan | undefined;
   readonly since = monotonic();
@@ -203,17 +195,14 @@ export class OpenCall {
     return { inputDigest, input: converted };
   }
 
-  /** Digest of what is shown of the input. */
   get inputDigest(): string {
     return (this.#inputDigest ??= digestOfShown(this.#inputText, this.#shown));
   }
 
-  /** Digest of what was sent. */
   get sentDigest(): string {
     return (this.#sentDigest ??= hash("sha256", this.#inputText));
   }
 
-  /** Whether the call has ended and its answer is no longer needed. */
   get isOver(): boolean {
     return this.over.isSet;
   }

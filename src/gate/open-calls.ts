@@ -79,7 +79,6 @@ export class OpenCalls {
     return answer;
   }
 
-  /** Learns from a result, of a stream from an item. */
   observe({ tool }: OpenCall, text: string): void {
     const { scope, share } = this.#parts;
     scope.observed?.note(tool, text, share.lane);
@@ -174,6 +173,5 @@ export class OpenCalls {
 
 /** What the handler gave for a model beside its value. */
 function besideOf({ handling: { beside } }: OpenCall): Pick<Answer, "parts" | "from" | "redacted"> {
-  const { parts, from, redacted } = beside;
-  return { parts, from, redacted };
+  return { parts: beside.parts, from: beside.from, redacted: beside.redacted };
 }

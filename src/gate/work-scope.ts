@@ -26,7 +26,6 @@ export interface WorkScope {
   readonly redactor?: Redactor | undefined;
   /** Learns from results what they are like, and shows tools with it; undefined if nothing is learned. */
   readonly observed?: TenantResults | undefined;
-  /** Undefined if nothing records spans or metrics. */
   readonly telemetry?: Telemetry | undefined;
 }
 

@@ -127,7 +127,6 @@ export class Admission {
     held.input = 0;
   }
 
-  /** Gives back all that a call has held. */
   end(call: OpenCall): void {
     this.giveBackInput(call);
     this.#parts.share.giveBack(call.held.shown);
@@ -201,7 +200,7 @@ export class Admission {
     if (!read || call.isOver) return undefined;
     if (read.ok === "no_room") return this.#overdrawn(call.tool.name, read.overdraft);
     const reason = read.ok ? this.#parts.kept?.faultOf(call.tool.name, read.value) : read.reason;
-    if (reason !== undefined || !read.ok) return sentences.inputInvalid(call.tool.name, call.tool, reason ?? "");
+    if (reason !== undefined || !read.ok) return sentences.inputInvalid(call, call.tool, reason ?? "");
     return (call.shown ? undefined : this.show(call, { converted: read.converted })) ?? read;
   }
 
@@ -220,7 +219,6 @@ export class Admission {
   }
 }
 
-/** Memory of a digest. */
 const DIGEST_BYTES = 64;
 
 /** The memory of what people are told beside a result, by its text in the journal and its value in the report. */

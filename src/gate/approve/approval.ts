@@ -83,7 +83,6 @@ export type Asked =
       readonly fields?: Readonly<Record<string, unknown>>;
       readonly error?: unknown;
     }
-  /** There was no decision. */
   | { readonly approval: "none"; readonly fields?: undefined; readonly error: unknown };
 
 /** Asks for a decision. Never rejects. `onGrant` throws if the execution may have no more grants. */
@@ -136,7 +135,6 @@ export function detailsOf(decision: object): DecisionDetails {
   };
 }
 
-/** What an approver is told of the tool of a call. */
 export function toolAbout({ tool, decided }: { readonly tool: Tool; readonly decided: { readonly effect: Effect } }) {
   return { effect: decided.effect, source: tool.source, description: tool.description };
 }

@@ -13,9 +13,7 @@ export type Arrival = OutsideRecord | { readonly type: "expired" };
 const LOOK_MS = 20;
 
 /** When a call has waited for `waitMs`, if it has waited since `since`. Both times are in milliseconds since 1970. */
-export function dueAt(since: number, waitMs = Number.POSITIVE_INFINITY): number {
-  return since + waitMs;
-}
+export const dueAt = (since: number, waitMs = Number.POSITIVE_INFINITY): number => since + waitMs;
 
 /** The waits of a session's open calls: for approvals, for outside records, and for work that they have started. */
 export class CallWaits {

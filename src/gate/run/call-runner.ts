@@ -14,7 +14,16 @@ import { runAttempts } from "./attempts.ts";
 import type { CallQueues } from "../queues/call-queues.ts";
 import type { OpenCall } from "../open-call.ts";
 import type { OpenCalls, OpenCallsParts } from "../open-calls.ts";
-import { handledText, readOutside, readResult, Returned, runHandler, thrownFailure, toText } from "./run-handler.ts";
+import {
+  handledText,
+  noText,
+  readOutside,
+  readResult,
+  Returned,
+  runHandler,
+  thrownFailure,
+  toText,
+} from "./run-handler.ts";
 import { GatheredItems } from "../streams/gathered-items.ts";
 import { StreamRun } from "../streams/stream-run.ts";
 import type { AnsweredCall, EarlierCalls, EarlierReader } from "../reuse/earlier-calls.ts";
@@ -31,11 +40,9 @@ export interface RunnerParts extends OpenCallsParts {
   /** Runs a function in the execution's async context. Queues and slices would run it in another execution's. */
   readonly inContext: ReturnType<typeof AsyncLocalStorage.snapshot>;
   readonly contextOf: (call: OpenCall) => CallContext;
-  /** Calls of earlier executions that stand for calls of this one. */
   readonly earlier?: EarlierCalls | undefined;
 }
 
-/** What came of a call's handler; undefined if the call ended first. */
 type Ran = Returned | Handled | undefined;
 
 const NOTHING = Promise.resolve(undefined);
@@ -164,7 +171,6 @@ export class CallRunner {
     return span ? span.run(stream) : stream();
   }
 
-  /** Gives items to the reader of a call, or gathers them for a caller that has none. */
   #give(
     call: OpenCall,
     items: AsyncIterable<unknown> | Iterable<unknown>,
@@ -250,14 +256,11 @@ export class CallRunner {
   /** Makes the answer of a stored text. Its memory is held while it is read. */
   async #answerStored(call: OpenCall, stored: StoredText): Promise<Answer | undefined> {
     const { calls, limits, share } = this.#parts;
-    const { resultBytes } = limits;
-    const { name } = call.tool;
     const { bytes, shape } = stored;
-    const tooLarge = (size: number) =>
-      calls.fail(call, sentences.resultTooLarge(name, "resultBytes", size, resultBytes));
-    if (bytes > resultBytes) return tooLarge(bytes);
+    const without = (why: Parameters<typeof noText>[1]) => calls.finish(call, noText(call, why, limits));
+    if (bytes > limits.resultBytes) return without({ type: "too_large", bytes });
     const overdraft = share.hold(bytes);
-    if (overdraft) return calls.finish(call, { answer: sentences.resultOverBudget(name, overdraft), overdraft });
+    if (overdraft) return without({ type: "spent", overdraft });
     let text: string;
     try {
       text = await stored.read();
@@ -270,7 +273,7 @@ export class CallRunner {
     // count the bytes of many large texts would hold up the host's thread. If the characters are as many as the bytes
     // should be, they have at most three times as many bytes.
     const size = text.length === bytes ? bytes : Buffer.byteLength(text);
-    if (size > resultBytes) return tooLarge(size);
+    if (size > limits.resultBytes) return without({ type: "too_large", bytes: size });
     return calls.finish(call, { answer: { ok: true, text, bytes: size }, shape });
   }
 }

@@ -3,7 +3,6 @@ import type { Tool } from "../../tools/tool.ts";
 
 /** Addresses that count of one result, and bytes that one may have. */
 export const NAMED = { ofResult: 500, bytes: 2048 } as const;
-/** Addresses that are known of one session. */
 const MOST = 10_000;
 /** Characters that are kept of a digest: 132 bits. */
 const DIGEST_LENGTH = 22;

@@ -10,9 +10,7 @@ const UNREAD_BYTES = 16 * 1024 * 1024;
  */
 export class UnreadAnswers {
   readonly #allowed: number;
-  /** Bytes of answers, by call. */
   readonly #unread = new Counts();
-  /** Bytes of the inputs of calls whose handlers run. */
   readonly #inputs = new Counts();
   #isMaking = false;
   #closed = false;

@@ -35,7 +35,6 @@ export function shapeOf(value: unknown, counts: Counts, length = Number.POSITIVE
   return typeIn(least, true);
 }
 
-/** The types of the values at one place. */
 function typesOf(values: readonly unknown[], printing: Printing, depth: number, inRow: boolean): string[] {
   printing.parts -= values.length;
   if (printing.parts < 0) return ["unknown"];

@@ -24,18 +24,17 @@ export class Contents {
 
   /** A promise only if something is redacted. Never rejects. */
   json(text: string, about: Omit<About, "to">): string | Promise<string> {
-    const redactor = this.#redactor;
-    if (!redactor) return bounded(text);
-    return redactor.json(text, { to: "log", ...about }).then(
-      (redacted) => bounded(redacted.text),
+    const redacted = this.#redactor?.json(text, { to: "log", ...about });
+    if (!redacted) return bounded(text);
+    return redacted.then(
+      (shown) => bounded(shown.text),
       () => NOT_JSON,
     );
   }
 
   text(text: string, about: Omit<About, "to"> = {}): string | Promise<string> {
-    const redactor = this.#redactor;
-    if (!redactor) return bounded(text);
-    return redactor.text(text, { to: "log", ...about }).then((redacted) => bounded(redacted.text));
+    const redacted = this.#redactor?.text(text, { to: "log", ...about });
+    return redacted ? redacted.then((shown) => bounded(shown.text)) : bounded(text);
   }
 }
 

@@ -36,9 +36,7 @@ export class PrometheusFigures implements FigureSink {
 
   /** In the text format of Prometheus, with these gauges. */
   text(gauges: readonly Gauge[]): string {
-    const lines = [...this.#series].flatMap(([figure, series]) =>
-      boundsOf(figure).length === 0 ? counterLines(figure, series) : histogramLines(figure, series),
-    );
+    const lines = [...this.#series].flatMap(([figure, series]) => figureLines(figure, [...series.values()]));
     return [...lines, ...gauges.flatMap(gaugeLines), ""].join("\n");
   }
 }
@@ -47,19 +45,17 @@ function boundsOf(figure: FigureName): readonly number[] {
   return FIGURES[figure].bounds ?? [];
 }
 
-function counterLines(figure: FigureName, series: ReadonlyMap<string, Series>): readonly string[] {
-  const name = `${prometheusName(FIGURES[figure])}_total`;
-  return [
-    ...headOf(name, FIGURES[figure], "counter"),
-    ...[...series.values()].map(({ attributes, sum }) => sample(name, attributes, sum)),
-  ];
-}
-
-function histogramLines(figure: FigureName, series: ReadonlyMap<string, Series>): readonly string[] {
-  const name = prometheusName(FIGURES[figure]);
-  const lines = [...series.values()].flatMap(({ attributes, counts, count, sum }) => {
+function figureLines(figure: FigureName, series: readonly Series[]): readonly string[] {
+  const metric = FIGURES[figure];
+  const name = prometheusName(metric);
+  const bounds = boundsOf(figure);
+  if (bounds.length === 0) {
+    const samples = series.map(({ attributes, sum }) => sample(`${name}_total`, attributes, sum));
+    return [...headOf(`${name}_total`, metric, "counter"), ...samples];
+  }
+  const samples = series.flatMap(({ attributes, counts, count, sum }) => {
     let below = 0;
-    const buckets = boundsOf(figure).map((bound, index) => {
+    const buckets = bounds.map((bound, index) => {
       below += counts[index] ?? 0;
       return sample(`${name}_bucket`, { ...attributes, le: String(bound) }, below);
     });
@@ -70,15 +66,13 @@ function histogramLines(figure: FigureName, series: ReadonlyMap<string, Series>)
       sample(`${name}_count`, attributes, count),
     ];
   });
-  return [...headOf(name, FIGURES[figure], "histogram"), ...lines];
+  return [...headOf(name, metric, "histogram"), ...samples];
 }
 
 function gaugeLines(gauge: Gauge): readonly string[] {
   const name = prometheusName(gauge);
-  return [
-    ...headOf(name, gauge, "gauge"),
-    ...gauge.read().map(([value, attributes = {}]) => sample(name, attributes, value)),
-  ];
+  const samples = gauge.read().map(([value, attributes = {}]) => sample(name, attributes, value));
+  return [...headOf(name, gauge, "gauge"), ...samples];
 }
 
 const UNITS: Readonly<Record<string, string>> = { s: "_seconds", By: "_bytes" };
