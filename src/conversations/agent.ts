@@ -23,7 +23,6 @@ export interface Beginning {
   readonly rests?: boolean;
 }
 
-/** Begins a conversation. Rejects with `execution_exists` if the id is taken. */
 export async function beginConversation(
   scope: AgentScope,
   request: AgentRequest,

@@ -78,7 +78,6 @@ function isByModel(value: unknown, rule: Pick<OptionRule<unknown, "optional">, "
   return entries.length > 0 && entries.every(([beginning, one]) => beginning !== "" && rule.accepts(one));
 }
 
-/** The settings that have values by the beginning of a model's name, with the names of those beginnings. */
 function byModel(settings: ConversationSettings): readonly (readonly [setting: string, values: Fields])[] {
   return Object.entries(settings).flatMap(([name, value]) => {
     const rule = Object.hasOwn(SETTINGS_RULES, name) ? SETTINGS_RULES[name as keyof typeof SETTINGS_RULES] : undefined;

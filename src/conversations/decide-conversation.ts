@@ -51,7 +51,6 @@ interface SaidRecords {
   readonly records: readonly OutsideRecord[];
 }
 
-/** The records of decisions and results: the conversation's own first, then those of each program. */
 async function recordsOfAll(
   { header, open, outcome, use }: PastConversation,
   said: Said,
@@ -101,7 +100,6 @@ function parted({ decisions = {}, results = {} }: Said): {
   return { own: saidOf(OWN), programs: new Map([...callIds].map((callId) => [callId, saidOf(callId)])) };
 }
 
-/** Key of the conversation's own calls, in place of the id of a program's call. */
 const OWN = "";
 
 function partedById<Value>(said: Readonly<Record<string, Value>>): ReadonlyMap<string, (readonly [string, Value])[]> {

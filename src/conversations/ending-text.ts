@@ -28,7 +28,6 @@ const TEXTS: EndingTexts = {
   waiting: (waiting) => waitingText("conversation", waiting),
 };
 
-/** An ending in a sentence, for the author of the task. */
 export function agentEndingText(ending: AgentEnding): string {
   return (TEXTS[ending.type] as (ending: AgentEnding) => string)(ending);
 }

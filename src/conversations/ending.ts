@@ -17,7 +17,6 @@ const ANSWERED = objectSchema({
 /** The answer does not fit the schema, also after the model was told why. */
 const ANSWER_INVALID = objectSchema({ type: z.literal("answer_invalid"), answer: text, reason: text });
 
-/** The endings without an answer. */
 const PLAIN = [
   /** The model did not finish within its turns. */
   objectSchema({ type: z.literal("turns_spent"), allowed: count }),

@@ -71,25 +71,6 @@ describe.each(WIRES)("with %s", (name, wire) => {
     }
   });
 
-  test("tools that a search finds change the declarations only where the provider cannot load them later", async () => {
-    const search = { ...declared("search_tools"), inputSchema: { type: "object", properties: {} } };
-    const requests = await run(
-      {
-        instructions: "Work.",
-        tools: [search, declared("f")],
-        deferred: [declared("late")],
-        hosted: false,
-      },
-      [{ calls: [{ id: "c1", tool: "search_tools", input: {} }] }, { text: "4" }],
-      [{ say: "Do it.", results: () => ({ found: ["late"] }) }, {}],
-    ).catch((error: unknown) => error as Error);
-    if (requests instanceof Error) throw requests;
-    const [first, second] = requests;
-    const isLater = name === "Anthropic Messages" || name === "OpenAI Responses";
-    expect(first?.before === second?.before).toBe(isLater);
-    expect(second?.messages.slice(0, first?.messages.length)).toEqual(first?.messages);
-  });
-
   test("whatever is found, and whatever the model writes, each request begins as the one before it", async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(said, { minLength: 2, maxLength: 6 }), async (turns) => {

@@ -46,7 +46,6 @@ export class CallAnswerer {
   readonly #waitingPrograms = new Set<string>();
   /** Calls whose programs have waited in their sandboxes, and why those cannot be put down. */
   readonly #held = new Map<string, Unreplayable>();
-  /** Gives up the place of a call in the order, once it waits. */
   readonly #leaving = new Map<string, () => void>();
   /** Programs that were counted as calls: a program that goes on after a wait is counted once. */
   readonly #counted = new Set<string>();
@@ -285,7 +284,6 @@ function changedSince(calls: readonly KnownCall[], tools: ToolSet, since: number
 
 const NONE: ReadonlyMap<string, PastCall> = new Map();
 
-/** Acts at a time in milliseconds since 1970; at once if it has passed. */
 function atTime(time: number, act: () => Promise<void>): { readonly rang: boolean; readonly stop: () => void } {
   const alarm = { rang: false, stop: () => cancel(timer) };
   const timer = after(time - now(), () => {

@@ -23,7 +23,6 @@ const OF_VALUE = "of which only a part is shown";
 const OF_MESSAGE = "of which the middle is left out";
 
 export interface ResultWays {
-  /** Maximum size of a result that a model reads, in bytes. */
   readonly outputBytes: number;
   readonly lane: Lane;
   /** Name of the source that the tool comes from; undefined for the host's own. */

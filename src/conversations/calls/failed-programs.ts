@@ -10,7 +10,6 @@ export const REUSE_OPTIONS: readonly ReuseOption[] = ["after-failure", "never"];
 export interface FailedProgram {
   readonly execution: ExecutionId;
   readonly startedAt: number;
-  /** Number of the turn that made it. */
   readonly turn: number;
   /** Whether another program ran since, which may have changed what this one has read. */
   readonly isOld: boolean;
@@ -31,7 +30,6 @@ export class FailedPrograms {
     return this.#failed.filter((one) => one.turn < turn && turn <= one.until);
   }
 
-  /** The program of a call has begun, and is in the journal. */
   begin(callId: string, corrects: Correction | undefined): void {
     this.corrected.set(callId, corrects);
     this.#failed = this.#failed.map((one) => ({ ...one, isOld: true }));

@@ -12,7 +12,6 @@ import { programBoundaries } from "../prompt/limit-sentences.ts";
 export const NO_SOURCE = `${RUN_PROGRAM} takes the program's source as text in the field "code", and got none.`;
 
 const AFRESH = "Each run begins afresh.";
-/** The same sentence if programs of one conversation share what they keep. */
 const SHARES = "Runs share only what await save(name, value) keeps and await load(name) reads.";
 
 const DIRECT = "DIRECT";
@@ -32,7 +31,6 @@ Use it if an answer takes more than a few calls, or large results: loop, filter,
 /** What the words "needs approval" of a stub mean. */
 const APPROVALS = "If a call needs approval, a person decides: the call waits, and a denial throws with the reason.";
 
-/** How a program reads what a tool with `stream` gives. */
 const STREAMS: Readonly<Record<ProgramLanguage, string>> = {
   javascript:
     "A call that gives an AsyncIterable gives a stream of items, as many as there are: read it with for await (const item of tools.name(input)), keep only what you need of each item, and break when you have enough.",
@@ -137,7 +135,6 @@ function declaredText(runProgram: ProgramDeclaration, search?: ToolDeclaration):
   return JSON.stringify([{ ...runProgram, input: PROGRAM_SCHEMA }, ...(search ? [search] : [])]);
 }
 
-/** Maximum of namespaces, and of names in a namespace, that are tried. */
 const NAMESPACES_SHOWN = 200;
 const NAMES_SHOWN = 12;
 const KEPT = 0.7;
@@ -157,7 +154,6 @@ function describeNamespaces(tools: readonly Tool[], fits: (text: string) => bool
 interface Namespace {
   readonly name: string;
   readonly tools: number;
-  /** Names directly in the namespace: of inner namespaces, or of tools. */
   readonly inner: ReadonlySet<string>;
 }
 

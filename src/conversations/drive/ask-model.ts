@@ -111,7 +111,6 @@ export class ModelAsker {
       : undefined;
   }
 
-  /** Goes on with the next model that takes the conversation. Returns whether there is such a model. */
   async #fallBack(): Promise<boolean> {
     // Each once. Models of one name may be at different addresses.
     const fallbacks = [...new Set(this.#live.request.fallbacks)];
@@ -211,7 +210,6 @@ function isOfProgram({ calls, end }: ModelTurn): boolean {
   return end.type === "unfinished" || calls.some((call) => call.type === "tool_call" && call.caller === "programmatic");
 }
 
-/** A turn with the reasoning that was shown, and the version of this package. */
 function asRecorded(reply: TurnReply, reasoning: string): TurnReply {
   if (reply.type !== "turn") return reply;
   const portcullis = ownVersion();

@@ -21,7 +21,6 @@ export class ConversationLog extends StateLog<KnownState, Content> {
     this.#history = history;
   }
 
-  /** `history` holds its texts until the driving ends. */
   static async create(
     journal: Journal,
     header: ConversationHeader,

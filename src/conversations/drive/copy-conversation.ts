@@ -133,7 +133,6 @@ async function copied(
   return live;
 }
 
-/** The tools that a conversation has had, if they are known. */
 function toolsOf({ header: { continues }, places }: PastConversation): Pick<ContinuedRef, "tools"> {
   if (continues && !continues.tools) return {};
   return { tools: [...new Set([...(continues?.tools ?? []), ...places.keys()])] };

@@ -7,7 +7,6 @@ import type { LiveConversation } from "./live-conversation.ts";
 import { SayLoop } from "./say-loop.ts";
 
 export interface Driving {
-  /** Interrupts what is under way; the conversation itself goes on. */
   readonly interrupt?: AbortSignal;
   /** The driver keeps the conversation after an ending, for what the user says next. */
   readonly keeps?: boolean;

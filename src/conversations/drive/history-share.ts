@@ -9,7 +9,6 @@ export function historyShare({ gate: { held }, tenant }: Pick<AgentScope, "gate"
   return held.shareOfTenant(tenant);
 }
 
-/** Throws `busy` if there is no room for more of a conversation's history. */
 export function holdHistory(history: Share, execution: ExecutionId, bytes: number): void {
   const overdraft = history.hold(bytes);
   if (overdraft)

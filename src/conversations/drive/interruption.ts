@@ -1,6 +1,5 @@
 import { PortcullisError } from "../../base/index.ts";
 
-/** The reason with which an interruption aborts what is under way. */
 export function interrupted(): PortcullisError {
   return new PortcullisError(
     "conversation_interrupted",

@@ -45,7 +45,6 @@ export interface LiveParts {
   readonly conversation: ModelConversation;
   /** Whether it goes on after an ending, when the user says more. */
   readonly rests: boolean;
-  /** The span of the first driving; later ones have spans of their own. */
   readonly span?: ConversationSpan | undefined;
   readonly allowChangedTools?: boolean | undefined;
   readonly asks?: boolean | undefined;
@@ -68,7 +67,6 @@ export class LiveConversation {
   open: KeptTurn | undefined;
   /** Ids of the open turn's calls whose programs an earlier driver or an earlier `send` has begun. */
   begun: ReadonlySet<string> = new Set();
-  /** What the conversation has used up to now, programs and agents of its calls included. */
   use: PastUse | undefined;
   usage: ModelUsage = NO_USAGE;
   failed = new FailedPrograms();
@@ -76,7 +74,6 @@ export class LiveConversation {
   #before: readonly (string | undefined)[] = [];
   #span: ConversationSpan | undefined;
   #conversation: ModelConversation | undefined;
-  /** Resolves once all results so far are in the journal. */
   recorded: Promise<void> = Promise.resolve();
 
   constructor(parts: LiveParts, past?: PastConversation) {
@@ -111,7 +108,6 @@ export class LiveConversation {
     return new Map([...this.state.open].map(([id, call]) => [id, { ...call }]));
   }
 
-  /** How results are made for the model; those that are too large for it are kept. */
   resultWays(lane: Lane): ResultWays {
     const { limits, redactor } = this.scope;
     const space = { space: this.artifacts, prefix: "" };
@@ -195,7 +191,6 @@ export class LiveConversation {
     this.takeOpened(opening, conversation);
   }
 
-  /** The model is sent a shorter history from here on. */
   async compact(kept: readonly { readonly from: KeptTurn; readonly to: KeptTurn }[]): Promise<void> {
     const places = new Map(this.state.turns.map(({ turn }, place) => [turn, place]));
     const history = kept.map(({ from, to }) => ({
@@ -274,7 +269,6 @@ export class LiveConversation {
     return readBelow(this.scope.journal, this.state, { agents: false });
   }
 
-  /** Reads what the programs and agents of all calls have come to and used. */
   async refresh(): Promise<PastConversation> {
     await this.log.catchUp();
     const past = await readBelow(this.scope.journal, this.state);

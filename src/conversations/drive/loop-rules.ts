@@ -45,7 +45,6 @@ function signatureOf(one: KeptTurn): string {
   return [...new Set(calls)].toSorted().join();
 }
 
-/** Turns of a model that repeats itself. */
 export interface Repeated {
   readonly times: number;
   readonly tool: string;
@@ -86,7 +85,6 @@ export interface Left {
   readonly contextTokens: number;
 }
 
-/** Why the next turn is the last turn that the model can use; undefined if it is not. */
 export function whyWrapUp(last: ModelTurn, left: Left): string | undefined {
   const tokens = tokensOf(last);
   if (left.turns === 1) return "no further turn is left";

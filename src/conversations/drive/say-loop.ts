@@ -31,7 +31,6 @@ export class SayLoop {
   readonly #session: GateSession;
   readonly #answerer: CallAnswerer;
   readonly #asker: ModelAsker;
-  /** The ending; undefined before there is one, and after a single turn with calls. */
   ending: AgentEnding | undefined;
   #value: unknown;
 
@@ -105,7 +104,6 @@ export class SayLoop {
     return this.#live.openCalls.map((call) => refusal(call, why));
   }
 
-  /** Tells the model once what was wrong with its turn, if another turn is left. */
   async #isMended({ end }: ModelTurn, ending: AgentEnding): Promise<boolean> {
     const found = mendable(end, ending);
     const { request, state } = this.#live;
@@ -219,7 +217,6 @@ export class SayLoop {
     this.#leave();
   }
 
-  /** Ends the session, and gives what it used to the conversation. */
   async close(): Promise<void> {
     this.#session.close();
     await this.#session.ended;

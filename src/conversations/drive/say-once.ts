@@ -89,7 +89,6 @@ async function sayInPast<Answer>(
   return sayIn<Answer>(await taken(scope, past, work, history), work);
 }
 
-/** Undefined if the id is taken, or if the caller expects messages before this one. */
 async function beginIfNew(
   scope: AgentScope,
   execution: ExecutionId,
@@ -104,7 +103,6 @@ async function beginIfNew(
   }
 }
 
-/** Whether the journal has these messages at the place where the caller expects them. */
 function isSaid(known: readonly UserMessage[], { messages, expect }: SayWork): boolean {
   if (!messages || expect === undefined || known.length < expect + messages.length) return false;
   return isDeepStrictEqual(known.slice(expect, expect + messages.length), [...messages]);

@@ -8,7 +8,6 @@ import { isMeantBy } from "../../tools/tool-name.ts";
 import type { Tool } from "../../tools/tool.ts";
 import { INHERIT } from "../as-tools/agent-as-tool.ts";
 
-/** Bytes of the longest file. */
 const FILE_BYTES = 256 * 1024;
 const FIELDS = ["name", "description", "tools", "model", "color"] as const;
 type FieldName = (typeof FIELDS)[number];
@@ -107,14 +106,12 @@ async function readBounded(path: string): Promise<Buffer | undefined> {
 
 // ---- fields before the text ------------------------------------------------------------------------------------
 
-/** A field of a file: text, or a list of texts. */
 interface Field {
   readonly value: string | readonly string[];
   /** From 1. */
   readonly line: number;
 }
 
-/** A Markdown file with fields before its text. */
 interface MarkdownFile {
   readonly fields: ReadonlyMap<string, Field>;
   readonly text: string;
@@ -128,7 +125,6 @@ const LINE_BREAK = /\r\n|\r|\n/;
 /** What a plain value cannot begin with: YAML gives these characters a meaning that is not read here. */
 const RESERVED = new Set("{&*!%@`#?,]}[\"'");
 
-/** An `option_invalid` error with a place in a file. */
 function fileError(path: string, line: number, what: string): PortcullisError {
   return new PortcullisError("option_invalid", `${shownPath(path)}:${line}: ${what}`);
 }
