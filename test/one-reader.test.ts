@@ -9,8 +9,7 @@ const textOf = (path: string) => readFileSync(`${root}${path}`, "utf8").replace(
 /** What reads a store: the reader, journals that pass on to another one, and the check of stores. */
 const READERS: ReadonlySet<string> = new Set([
   "journal/reading/read-records.ts",
-  "journal/redaction/redacting-journal.ts",
-  "fleet/fleet-journal.ts",
+  "journal/wrapped-journal.ts",
   "journal/stored-journal.ts",
 ]);
 
@@ -43,8 +42,7 @@ test("what reads is no longer named here once it does not", () => {
 /** What lists a store. */
 const LISTERS: ReadonlySet<string> = new Set([
   "journal/reading/read-records.ts",
-  "journal/redaction/redacting-journal.ts",
-  "fleet/fleet-journal.ts",
+  "journal/wrapped-journal.ts",
   "journal/stored-journal.ts",
 ]);
 

@@ -1,16 +1,4 @@
-/*
- * A fleet: processes that share a journal and a queue. What happens to a submitted program:
- *
- *   fleet.submit        runtime/fleet-methods.ts  the header, without a driver
- *                       fleet-journal.ts        wakes a worker, in the transaction of the header
- *   a worker            pg-boss-queue.ts        takes the wake
- *                       worker.ts               claims and drives, as `recover` does; the claim ends the wake
- *   it waits            worker.ts               notes in the journal that it rests: it costs nothing now
- *   handle.decide       fleet-journal.ts        the decision, and a wake, in one transaction
- *   a worker dies       fleet-store.ts          finds what has no driver and no wake, once the lease has ended
- *   a client cancels    requests.ts             asks the driver, wherever it is
- *   handle.wait         executions/wait-for-rest.ts   reads it after appends, until it ends or waits
- */
+/* A fleet: processes that share a journal and a queue. README.md beside this file says what happens to a program. */
 import {
   type ExecutionId,
   listener,

@@ -1,8 +1,4 @@
-import { chmodSync, mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { Daemon } from "../../src/sandboxes/docker/daemon.ts";
 import { containersOf } from "../docker-support/containers.ts";
 import { needDockerEngine } from "../docker-support/docker-engine.ts";
 import { someOf, testOfAll } from "../support/all-tests.ts";
@@ -72,21 +68,6 @@ describe.skipIf(skipped)("with a daemon", () => {
       /✓ docker +daemon \S+, with runc[^]*✓ docker run +a program that does nothing took [\d.]+ ms/,
     );
   });
-
-  test.skipIf(process.getuid?.() !== 0)(
-    "doctor says that other users may replace the folder of the pipes",
-    async () => {
-      if (!(await new Daemon().sharesMachine())) return;
-      const folder = mkdtempSync(join(tmpdir(), "portcullis-"));
-      chmodSync(folder, 0o777);
-      vi.stubEnv("TMPDIR", folder);
-      const { stdout, code } = await portcullis(["doctor"]);
-      rmSync(folder, { recursive: true });
-      expect(stdout).toMatch(new RegExp(`^! mounts .*${folder}.*TMPDIR`, "m"));
-      expect(stdout).toContain("✓ docker ");
-      expect(code).toBe(0);
-    },
-  );
 
   testOfAll("the demo's answers are right in containers too", async () => {
     const { code, stdout } = await portcullis(["demo", "--sandbox", "docker"]);

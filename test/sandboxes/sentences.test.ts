@@ -36,8 +36,6 @@ test("each way in which programs cannot run in containers here has one sentence"
     at("unix:///nowhere/docker.sock"),
     at("tcp://"),
     answers({}, 300),
-    answers({ ...FITTING, [IMAGE]: { status: 200, body: "It works!" } }),
-    answers({ ...FITTING, "GET /containers/json": { status: 200, body: {} } }),
     answers({ [IMAGE]: { status: 404, body: { message: "No such image: portcullis-sandbox" } } }),
     ...[{}, { "portcullis.protocol": "0" }, { "portcullis.contents": "0123456789abcdef" }].map((labels, index) =>
       answers({ [IMAGE]: labelled(index === 0 ? labels : { ...imageLabels(), ...labels }) }),

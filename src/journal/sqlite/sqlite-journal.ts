@@ -87,7 +87,7 @@ class FileJournal implements SqliteJournal {
   async create(header: Header, lease?: Lease): Promise<Head> {
     const { insertExecution } = this.#statements;
     const packed = await packRecords([header]);
-    await this.#transactions.write("power", () => {
+    await this.#transactions.write(() => {
       const { execution, kind, tenant, startedAt, parent } = header;
       if (this.#find(execution)) throw executionExists(execution);
       const { lastInsertRowid } = insertExecution.run(
@@ -100,7 +100,7 @@ class FileJournal implements SqliteJournal {
         lease?.until ?? null,
       );
       this.#insert(Number(lastInsertRowid), 0, packed);
-    });
+    }, true);
     this.#listeners.tell({ execution: header.execution, head: 1 });
     return 1;
   }
@@ -113,7 +113,7 @@ class FileJournal implements SqliteJournal {
   ): Promise<Head> {
     const packed = await packRecords(records);
     const head = expected + records.length;
-    await this.#transactions.write(options.safe === true ? "power" : "as_opened", () => {
+    await this.#transactions.write(() => {
       const row = this.#get(execution);
       if (row.head !== expected) throw headMoved(execution, row.head, expected);
       this.#insert(row.number, expected, packed);
@@ -122,7 +122,7 @@ class FileJournal implements SqliteJournal {
       const driver = claim ? claim.driver : row.driver;
       const leasedUntil = claim ? claim.at + claim.leaseMs : row.leased_until;
       this.#statements.moveHead.run(head, ended, driver, leasedUntil, row.number);
-    });
+    }, options.safe);
     if (records.length > 0) this.#listeners.tell({ execution, head });
     return head;
   }
@@ -200,8 +200,7 @@ class FileJournal implements SqliteJournal {
   }
 
   async renew(execution: string, lease: Lease): Promise<Head> {
-    // A loss of power ends the driver too, and a lease ends by itself: no disk is waited for.
-    const renewed = await this.#transactions.write("process", () => {
+    const renewed = await this.#transactions.write(() => {
       const { number, head, driver } = this.#get(execution);
       if (driver !== lease.driver) throw driverChanged(execution, driver ?? undefined, lease);
       this.#statements.setLease.run(lease.until, number);
@@ -219,7 +218,7 @@ class FileJournal implements SqliteJournal {
     const { before, open } = readOptions("prune", options, PRUNE_RULES);
     let deleted = 0;
     for (;;) {
-      const numbers = await this.#transactions.write("as_opened", () => {
+      const numbers = await this.#transactions.write(() => {
         const page = this.#statements.findOld.all({ before, open: Number(open), now: now() });
         for (const { number } of page) {
           for (const statement of this.#statements.deleteExecution) statement.run(Number(number));
@@ -229,7 +228,7 @@ class FileJournal implements SqliteJournal {
       if (numbers === 0) break;
       deleted += numbers;
     }
-    await this.#transactions.write("as_opened", () => this.#statements.deleteUnused.run());
+    await this.#transactions.write(() => this.#statements.deleteUnused.run());
     await this.#transactions.locked(() => this.#database.exec("PRAGMA incremental_vacuum"));
     return deleted;
   }

@@ -6,9 +6,6 @@ import { isBusy, storeError } from "./store-error.ts";
 /** Maximum wait between two attempts to get the lock, in milliseconds. */
 const MAX_RETRY_MS = 50;
 
-/** What a transaction survives: a loss of power, the end of the process alone, or what the journal was opened for. */
-export type Survives = "power" | "process" | "as_opened";
-
 /** Reads and writes a journal's file, which other processes may use at the same time. */
 export class Transactions {
   readonly #database: DatabaseSync;
@@ -26,15 +23,15 @@ export class Transactions {
     this.#opened = database.location() === null ? undefined : openFiles(path);
   }
 
-  write<Value>(survives: Survives, run: () => Value): Promise<Value> {
-    const usual = this.#isRelaxed ? "NORMAL" : "FULL";
-    const needed = survives === "as_opened" ? usual : survives === "power" ? "FULL" : "NORMAL";
+  /** With `safe` what is written survives a loss of power, also if the journal trades that for speed. */
+  write<Value>(run: () => Value, safe = false): Promise<Value> {
     return this.locked(() => {
-      if (needed !== usual) this.#database.exec(`PRAGMA synchronous = ${needed}`);
+      if (!safe || !this.#isRelaxed) return this.#transaction(run);
+      this.#database.exec("PRAGMA synchronous = FULL");
       try {
         return this.#transaction(run);
       } finally {
-        if (needed !== usual) this.#database.exec(`PRAGMA synchronous = ${usual}`);
+        this.#database.exec("PRAGMA synchronous = NORMAL");
       }
     });
   }

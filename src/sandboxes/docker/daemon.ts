@@ -79,18 +79,9 @@ export class Daemon {
   /** What the daemon says about itself; empty if it says nothing. */
   async info(): Promise<Readonly<typeof NO_INFO> & { readonly Runtimes: Fields }> {
     const answer = await this.dial({ path: "/info", method: "GET" });
-    if (textOf(answer, "Name") === undefined) throw this.unexpectedAnswer("about itself");
     const texts = Object.keys(NO_INFO).map((name) => [name, textOf(answer, name) ?? ""]);
     const runtimes = fieldOf(answer, "Runtimes");
     return { ...NO_INFO, ...Object.fromEntries(texts), Runtimes: isFields(runtimes) ? runtimes : {} };
-  }
-
-  /** The error for an answer that no Docker daemon gives: another server listens at its address. `subject` is like `about an image`. */
-  unexpectedAnswer(subject: string): PortcullisError {
-    return new PortcullisError(
-      "sandbox_unavailable",
-      `The server at ${this.address} is not a Docker daemon: its answer ${subject} has an unexpected form. Set DOCKER_HOST to a Docker daemon.`,
-    );
   }
 
   /**

@@ -16,7 +16,6 @@ import { DOCKER_RULES, type DockerSandboxOptions } from "./docker-options.ts";
 import { planEgress, USUAL_WAY } from "./egress/egress-plan.ts";
 import { checkImage } from "./image/image.ts";
 import { hostLabels, removeLeftovers } from "./leftovers.ts";
-import { makeMountedFolder, removeMountedFolder } from "./container/mounted-folder.ts";
 
 /** Limits of containers that are started before the first program's limits are known. */
 const USUAL_LIMITS: SandboxLimits = { memoryBytes: 128 * 1024 * 1024, frameBytes: 4 * 1024 * 1024 };
@@ -94,7 +93,7 @@ export function createDockerSandboxWith(way: typeof USUAL_WAY, options: DockerSa
       }
     },
     /** None of what is checked is needed if no program runs in a container. */
-    diagnose: async () => [await daemonFinding(daemon), ...(await mountsFinding(daemon).catch(() => []))],
+    diagnose: async () => [await daemonFinding(daemon)],
     [Symbol.asyncDispose]: () => pool.close(),
   };
 }
@@ -106,16 +105,5 @@ async function daemonFinding(daemon: Daemon): Promise<Finding> {
     return { what: "docker", state: "good", detail: `daemon ${version}, with ${runtimes.join(" and ")}` };
   } catch (error) {
     return { what: "docker", state: "weak", detail: daemon.unavailable(error).message };
-  }
-}
-
-/** Reports why containers cannot have pipes and egress, if they cannot. Programs still run without them. */
-async function mountsFinding(daemon: Daemon): Promise<readonly Finding[]> {
-  if (!(await daemon.sharesMachine())) return [];
-  try {
-    removeMountedFolder(makeMountedFolder());
-    return [];
-  } catch (error) {
-    return [{ what: "mounts", state: "weak", detail: error instanceof Error ? error.message : String(error) }];
   }
 }

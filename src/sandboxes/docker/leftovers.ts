@@ -22,8 +22,7 @@ export async function removeLeftovers(daemon: Daemon): Promise<void> {
   const containers: unknown = await daemon.ask((docker, abortSignal) =>
     docker.listContainers({ all: true, filters, abortSignal }),
   );
-  if (!Array.isArray(containers)) throw daemon.unexpectedAnswer("about its containers");
-  const abandoned = containers.flatMap((container: unknown) => {
+  const abandoned = [containers].flat().flatMap((container) => {
     const host = textOf(fieldOf(container, "Labels"), HOST);
     return host !== undefined && isGone(host) ? (textOf(container, "Id") ?? []) : [];
   });

@@ -63,16 +63,6 @@ test("an empty DOCKER_HOST counts as unset", () => {
   expect(new Daemon().address).toBe("unix:///var/run/docker.sock");
 });
 
-test.each([
-  ["GET /images/portcullis-sandbox/json", {}, "about an image"],
-  ["GET /images/portcullis-sandbox/json", "It works!", "about an image"],
-  ["GET /images/portcullis-sandbox/json", { Config: null }, "about an image"],
-  ["GET /containers/json", {}, "about its containers"],
-])("something else that answers %s with %j", async (request, body, subject) => {
-  await fakeEngine({ ...FITTING, [request]: { status: 200, body } });
-  expect(await told()).toContain(subject);
-});
-
 test.each([null, [null, 1, {}, { Id: "a", Labels: null }, { Labels: { "portcullis.host": "1:1" } }]])(
   "a daemon that reports malformed containers or labels: %j",
   async (containers) => {
@@ -81,9 +71,7 @@ test.each([null, [null, 1, {}, { Id: "a", Labels: null }, { Labels: { "portculli
       "GET /containers/json": { status: 200, body: containers },
     });
     expect(await told()).toBe("The image portcullis-sandbox was not built by portcullis: portcullis image build");
-    const removed = removeLeftovers(new Daemon());
-    if (containers) await removed;
-    else await expect(removed).rejects.toThrow("about its containers");
+    await removeLeftovers(new Daemon());
   },
 );
 
@@ -107,11 +95,6 @@ test.each([
   );
   expect(sentence).toContain(said);
   expect(sentence).not.toContain("\n");
-});
-
-test.each([{}, "engine", { Name: 1 }])("a daemon that reports only %j about itself", async (body) => {
-  await fakeEngine({ ...FITTING, "GET /info": { status: 200, body } });
-  await expect(new Daemon().info()).rejects.toThrow("about itself");
 });
 
 test("a daemon that this user may not use", () => {

@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { Socket } from "node:net";
 import type { ContainerCreateOptions } from "dockerode";
 import { died, type Exit, MEMORY_ABORT } from "../../sandbox.ts";
+import { fieldOf } from "../../../base/index.ts";
 import { containerOptions, type ContainerPlan } from "../container-options.ts";
 import type { Daemon } from "../daemon.ts";
 import { EgressDoor } from "../egress/egress-door.ts";
@@ -83,8 +84,12 @@ export class Container {
   async causeOfDeath(stderrTail: string): Promise<Exit> {
     try {
       await this.#daemon.ask((docker, abortSignal) => docker.getContainer(this.id).wait({ abortSignal }), ENDING_MS);
-      const { oomKilled, exitCode } = await inspectState(this.#daemon, this.id);
-      if (oomKilled || this.#endedByHeap(exitCode, stderrTail))
+      const found: unknown = await this.#daemon.ask((docker, abortSignal) =>
+        docker.getContainer(this.id).inspect({ abortSignal }),
+      );
+      const state = fieldOf(found, "State");
+      const exitCode = Number(fieldOf(state, "ExitCode"));
+      if (fieldOf(state, "OOMKilled") === true || this.#endedByHeap(exitCode, stderrTail))
         return { type: "memory", seenBytes: this.plan.limits.heapBytes };
       return died(`the container ended with exit code ${exitCode}`, stderrTail);
     } catch (error) {
@@ -131,14 +136,6 @@ async function attach(daemon: Daemon, id: string): Promise<Socket> {
     isStream: true,
   });
   return socket as Socket;
-}
-
-async function inspectState(daemon: Daemon, id: string) {
-  const found: { readonly State?: { readonly OOMKilled?: unknown; readonly ExitCode?: unknown } | null } =
-    await daemon.ask((docker, abortSignal) => docker.getContainer(id).inspect({ abortSignal }));
-  const { OOMKilled: oomKilled, ExitCode: exitCode } = found.State ?? {};
-  if (typeof exitCode !== "number") throw daemon.unexpectedAnswer("about an ended container");
-  return { oomKilled: oomKilled === true, exitCode };
 }
 
 /** Ends and removes a container. If that fails, `removeLeftovers` of a later host finds it by its label. */

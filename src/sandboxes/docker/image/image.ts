@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { PROTOCOL_VERSION } from "../../../../bridge/frames.ts";
-import { fieldOf, isFields, packageFile, PortcullisError } from "../../../base/index.ts";
+import { fieldOf, type Fields, isFields, packageFile, PortcullisError } from "../../../base/index.ts";
 import { type Daemon, type Failure, isRefusal } from "../daemon.ts";
 
 export const IMAGE = "portcullis-sandbox";
@@ -34,7 +34,7 @@ export async function checkImage(daemon: Daemon, image: string): Promise<void> {
     throw stale(
       protocol === undefined
         ? `The image ${image} was not built by portcullis`
-        : `The image ${image} uses version ${protocol} of the bridge, and this portcullis uses version ${PROTOCOL_VERSION}`,
+        : `The image ${image} uses version ${String(protocol)} of the bridge, and this portcullis uses version ${PROTOCOL_VERSION}`,
     );
   if (labels[CONTENTS] !== contentsDigest())
     throw stale(`The image ${image} was built by another version of portcullis, with other guests`);
@@ -44,13 +44,11 @@ function stale(what: string): PortcullisError {
   return new PortcullisError("sandbox_unavailable", `${what}: portcullis image build`);
 }
 
-async function labelsOf(daemon: Daemon, image: string): Promise<Readonly<Record<string, string>> | undefined> {
+async function labelsOf(daemon: Daemon, image: string): Promise<Fields | undefined> {
   try {
     const found = await daemon.dial({ path: `/images/${image}/json`, method: "GET" });
-    const config = fieldOf(found, "Config");
-    if (!isFields(config)) throw daemon.unexpectedAnswer("about an image");
-    const labels = Object.entries(isFields(config.Labels) ? config.Labels : {});
-    return Object.fromEntries(labels.filter((label): label is [string, string] => typeof label[1] === "string"));
+    const labels = fieldOf(fieldOf(found, "Config"), "Labels");
+    return isFields(labels) ? labels : {};
   } catch (error) {
     const { statusCode, json } = error as Failure;
     if (statusCode === 404 && isRefusal(json)) return undefined;
