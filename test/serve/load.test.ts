@@ -50,10 +50,10 @@ async function follow(url: string, { key, id }: Run, breaks: boolean): Promise<S
       .pipeThrough(new TextDecoderStream())
       .getReader();
     let text = "";
-    for (let done = false; !done && !(breaks && text.split("\nid: ").length > 3);) {
-      const read = await reader.read();
-      text += read.value ?? "";
-      done = read.done;
+    for (;;) {
+      const { done, value = "" } = await reader.read();
+      text += value;
+      if (done || (breaks && text.split("\nid: ").length > 3)) break;
     }
     await reader.cancel();
     const whole = text.slice(0, text.lastIndexOf("\n\n"));
