@@ -191,14 +191,12 @@ class Server {
   #setKeys(keys: string | object): void {
     if (this.#token !== undefined)
       throw invalid("setKeys: this server has a token and no keys. Create another server with keys.");
-    let read: Keys;
     try {
-      read = readKeys("setKeys(keys)", keys);
+      this.#keys.replace(readKeys("setKeys(keys)", keys));
     } catch (error) {
       this.#keys.keep(keysLeftBy(keys));
       throw error;
     }
-    this.#keys.replace(read);
   }
 
   async #listen(options: ListenOptions = {}): Promise<Listening> {

@@ -72,30 +72,21 @@ export class CurrentKeys implements Owners {
     );
   }
 
-  /**
-   * Puts keys in place of the former ones, and ends what those had under way that do not hold any more. Throws as the
-   * constructor; of the former keys, those then stay that the new ones have, with the same secret.
-   */
+  /** Puts keys in place of the former ones, and ends what those had under way that do not hold any more. Throws as the constructor. */
   replace(keys: Keys): void {
     const before = this.#keys;
-    try {
-      for (const key of keys.all) this.#hold(key, before.get(key.id));
-    } catch (error) {
-      this.keep((key) => keys.has(key));
-      throw error;
-    }
-    this.#keys = keys;
-    this.#endFormer(before);
+    for (const key of keys.all) this.#hold(key, before.get(key.id));
+    this.#put(keys);
   }
 
   /** Ends all other keys: what is invalid about a new key must not keep a revoked one in use. */
   keep(isLeft: (key: Key) => boolean): void {
-    const before = this.#keys;
-    this.#keys = new Keys(before.all.filter(isLeft));
-    this.#endFormer(before);
+    this.#put(new Keys(this.#keys.all.filter(isLeft)));
   }
 
-  #endFormer(before: Keys): void {
+  #put(keys: Keys): void {
+    const before = this.#keys;
+    this.#keys = keys;
     const held = new Set(this.#keys.all.map((key) => this.#held.get(key)));
     for (const key of before.all) {
       const was = this.#held.get(key);

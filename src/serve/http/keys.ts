@@ -100,11 +100,6 @@ export class Keys {
     return this.#keys.get(id);
   }
 
-  /** Whether there is a key with the id and the secret of this one. */
-  has({ id, digest }: Key): boolean {
-    return this.get(id)?.digest.equals(digest) === true;
-  }
-
   /** The key of a request's `Authorization` header. The time that it takes says nothing about the keys. */
   find(authorization: string | null): Key | undefined {
     const given = /^Bearer {1,8}(\S{1,1024}) {0,8}$/i.exec(authorization ?? "")?.[1];

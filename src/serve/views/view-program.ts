@@ -180,7 +180,7 @@ class ProgramReader {
     if (event.kind === "items") {
       const { id, count, bytes, body = "" } = event;
       this.tokens.add(body, bytes);
-      this.calls.stream(String(id), count, bytes);
+      this.calls.history.stream(String(id), count, bytes);
     }
     yield* eachSliced(commands, (command) => this.#takeCommand(command));
   }
@@ -196,7 +196,7 @@ class ProgramReader {
       const { id, tool, body: inputText } = command;
       this.calls.make({ id: String(id), tool, caller: "programmatic", inputText, at: this.#now });
       this.largest.inputBytes = Math.max(this.largest.inputBytes, Buffer.byteLength(inputText));
-    } else if (command.kind === "cancel") this.calls.leave(String(command.id), this.#now);
+    } else if (command.kind === "cancel") this.calls.history.leave(String(command.id), this.#now);
     else if (command.kind === "output") {
       const read = readPlainData(command.body);
       const text = read.ok && typeof read.value === "string" ? read.value : "";

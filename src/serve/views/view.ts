@@ -5,6 +5,10 @@ import type { ArtifactRecord, DecisionRecord, Header } from "../../journal/recor
 import type { ModelTurn } from "../../models/model.ts";
 import type { ListedExecution } from "../../runtime/executions/index.ts";
 
+/*
+ * Times are milliseconds since 1970, and bytes those of UTF-8.
+ */
+
 /** The beginning of a text. */
 export interface TextHead {
   readonly text: string;
@@ -38,7 +42,6 @@ export interface CallView extends Pick<
   readonly state: CallState;
   /** Code of a refusal or failure, or kind of a value like `array of 200`; why an open call does not go on by itself. */
   readonly detail?: string;
-  /** Milliseconds since 1970. */
   readonly at: number;
   /** Milliseconds from the call to its answer; missing while there is none. */
   readonly ms?: number;
@@ -76,7 +79,6 @@ export interface WaitingView {
   /** As it was sent, if the tool's schema has made another input of it. */
   readonly rawInput?: TextHead;
   readonly inputDigest?: string;
-  /** Milliseconds since 1970. */
   readonly since: number;
   /** Which time it waits for a decision, from 1. */
   readonly hold?: number;
@@ -91,7 +93,6 @@ export interface LimitView {
 
 /** Bytes and tokens at one place of the funnel. */
 export interface FunnelPart {
-  /** UTF-8 bytes. */
   readonly bytes: number;
   /** Of OpenAI's encoding o200k. */
   readonly tokens: number;
@@ -131,7 +132,6 @@ export interface OutcomeView {
 export interface EventView {
   readonly type: string;
   readonly text: string;
-  /** Milliseconds since 1970. */
   readonly at: number;
 }
 

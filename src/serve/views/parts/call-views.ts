@@ -53,7 +53,7 @@ const EMPTY: TextHead = { text: "", bytes: 0 };
 
 /** The calls of an execution as a view lists them: their history, with the beginnings of their texts. */
 export class CallViews {
-  readonly #history = new CallHistory();
+  readonly history = new CallHistory();
   readonly #shown = new Map<string, Shown>();
   readonly #room: TextAllowance;
   /** Number of the latest calls, which are not listed. */
@@ -67,7 +67,7 @@ export class CallViews {
     const waiting = new Set(standing.waiting.map(({ id }) => id));
     const places = placesOf(standing.header.tools);
     return [...this.#shown].flatMap(([id, shown]) => {
-      const call = this.#history.get(id);
+      const call = this.history.get(id);
       if (!call) return [];
       const state = call.end?.outcome.type ?? (waiting.has(id) ? "waiting" : "open");
       const detail = call.end
@@ -84,7 +84,7 @@ export class CallViews {
       this.left += 1;
       return;
     }
-    this.#history.make({ id, tool, caller: caller as Caller, at, inputBytes: 0 });
+    this.history.make({ id, tool, caller: caller as Caller, at, inputBytes: 0 });
     this.#shown.set(id, { input: inputText === "" ? EMPTY : this.#room.headOfCall(id, inputText) });
   }
 
@@ -93,26 +93,16 @@ export class CallViews {
     const shown = this.#shown.get(id);
     if (!shown) return;
     const result = this.#room.headOfCall(id, body);
-    const call = this.#history.tell(id, { ok, bytes: bytes ?? result.bytes, at, code });
+    const call = this.history.tell(id, { ok, bytes: bytes ?? result.bytes, at, code });
     // What ends a stream is no value.
     if (!ok || !call || !streamedOf(call)) shown.result = result;
-  }
-
-  /** A batch of its stream was handed to the program. */
-  stream(id: string, items: number, bytes: number): void {
-    this.#history.stream(id, items, bytes);
-  }
-
-  /** The program reads no more of its stream. */
-  leave(id: string, at: number): void {
-    this.#history.leave(id, at);
   }
 
   /** Takes what a record says of a call. */
   note(record: JournalRecord): void {
     const shown = "call" in record && record.call !== undefined ? this.#shown.get(record.call) : undefined;
     if (!shown && record.type !== "outcome") return;
-    this.#history.note(record);
+    this.history.note(record);
     if (!shown) return;
     if (record.type === "call" && record.input !== undefined) {
       shown.rawInput ??= shown.input;
