@@ -6,9 +6,6 @@ interface Run {
   readonly ended: Promise<unknown>;
 }
 
-/** Runs an execution until the signal cancels it. */
-type Work<Value> = (signal: AbortSignal) => Promise<Value>;
-
 /** The executions that this process drives for clients: begun by them, continued after decisions, and taken up. */
 export class ServerRuns {
   readonly #runs = new Map<ExecutionId, Set<Run>>();
@@ -19,18 +16,28 @@ export class ServerRuns {
     return this.#runs.has(id);
   }
 
-  /** Runs an execution until it ends or waits. */
-  async run<Value>(id: ExecutionId, work: Work<Value>): Promise<Value> {
+  /** Counts an execution as run here until `end`. The signal cancels it. */
+  begin(id: ExecutionId): { readonly signal: AbortSignal; readonly end: () => void } {
     const cancel = new AbortController();
-    const ended = work(cancel.signal);
+    const { promise: ended, resolve } = Promise.withResolvers<void>();
     const run: Run = { cancel, ended };
     const runs = this.#runs.get(id) ?? new Set();
     this.#runs.set(id, runs.add(run));
-    try {
-      return await ended;
-    } finally {
+    const end = () => {
       runs.delete(run);
       if (runs.size === 0) this.#runs.delete(id);
+      resolve();
+    };
+    return { signal: cancel.signal, end };
+  }
+
+  /** Runs an execution until it ends or waits. */
+  async run<Value>(id: ExecutionId, work: (signal: AbortSignal) => Promise<Value>): Promise<Value> {
+    const { signal, end } = this.begin(id);
+    try {
+      return await work(signal);
+    } finally {
+      end();
     }
   }
 

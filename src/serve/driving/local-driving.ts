@@ -139,19 +139,13 @@ export class LocalDriving implements Driving {
   }
 
   async #takeUp(only: (execution: ExecutionId) => boolean): Promise<number> {
-    const { runtime, served, expiry, onEvent } = this.#parts;
+    const { runtime, runs, served, expiry, onEvent } = this.#parts;
     const under = new Map<ExecutionId, () => void>();
     let taken = 0;
     const signal = ({ execution }: { readonly execution: ExecutionId }) => {
-      const { promise, resolve } = Promise.withResolvers<void>();
-      under.set(execution, resolve);
-      let cancelling: AbortSignal | undefined;
-      const work = (own: AbortSignal) => {
-        cancelling = own;
-        return promise;
-      };
-      void this.#parts.runs.run(execution, work);
-      return cancelling;
+      const run = runs.begin(execution);
+      under.set(execution, run.end);
+      return run.signal;
     };
     try {
       for await (const one of runtime.recover({
