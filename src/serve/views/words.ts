@@ -335,18 +335,19 @@ export function duration(ms: number): string {
 
 /** A long time in its two largest units, like `2 min 30 s`; a shorter one with as many decimals as are needed to tell times of this distance apart. */
 export function elapsed(ms: number, distance = ms / 10): string {
-  const parts = [
-    [Math.floor(ms / 86_400_000), "d"],
-    [Math.floor(ms / 3_600_000) % 24, "h"],
-    [Math.floor(ms / 60_000) % 60, "min"],
-    [Math.floor(ms / 1000) % 60, "s"],
-  ] as const;
   if (ms < 1000) return `${Math.round(ms)} ms`;
   if (ms < 60_000) return `${Number((ms / 1000).toFixed(distance >= 100 ? 1 : distance >= 10 ? 2 : 3))} s`;
-  const first = parts.findIndex(([amount]) => amount > 0);
-  return parts
-    .slice(first, first + 2)
-    .filter(([amount]) => amount > 0)
-    .map(([amount, unit]) => `${amount} ${unit}`)
+  const first = UNITS.findIndex(([size]) => ms >= size);
+  return UNITS.slice(first, first + 2)
+    .map(([size, unit, most]) => [Math.floor(ms / size) % most, unit] as const)
+    .flatMap(([amount, unit]) => (amount > 0 ? [`${amount} ${unit}`] : []))
     .join(" ");
 }
+
+/** Units of long times: their milliseconds, their names, and how many of them are one of the unit above. */
+const UNITS = [
+  [86_400_000, "d", Infinity],
+  [3_600_000, "h", 24],
+  [60_000, "min", 60],
+  [1000, "s", 60],
+] as const;
