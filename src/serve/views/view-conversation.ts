@@ -103,13 +103,8 @@ async function readCalls(journal: Journal, past: PastConversation, room: TextAll
 
 function turnViews({ header, turns, use }: PastConversation, room: TextAllowance): readonly ModelTurnView[] {
   const tools = new Set(header.tools.map(({ name }) => name));
-  const made = new Map<string, { calls: number; fetched: number }>();
-  for (const { callId, bytes } of use.lines) {
-    const [program = "", own] = callId.split("/");
-    if (own === undefined) continue;
-    const { calls, fetched } = made.get(program) ?? { calls: 0, fetched: 0 };
-    made.set(program, { calls: calls + 1, fetched: fetched + bytes });
-  }
+  const ofPrograms = use.lines.filter(({ callId }) => callId.includes("/"));
+  const made = Map.groupBy(ofPrograms, ({ callId }) => callId.split("/")[0]);
   const programView = (id: string, source: string): ProgramCallView => ({
     id,
     title: titleOfProgram(source, tools),
@@ -120,7 +115,8 @@ function turnViews({ header, turns, use }: PastConversation, room: TextAllowance
     const own = calls.flatMap((call): ProgramCallView[] => {
       if (call.type !== "program_call") return [];
       const result = results.get(call.id);
-      const told = made.get(call.id) ?? { calls: 0, fetched: 0 };
+      const lines = made.get(call.id) ?? [];
+      const told = { calls: lines.length, fetched: lines.reduce((sum, { bytes }) => sum + bytes, 0) };
       const execution = childExecution(header.execution, call.id);
       const program = programView(call.id, call.source ?? "");
       const head = result && room.head(result.text);
