@@ -12,7 +12,7 @@ import { oneLine } from "../../tools/declarations/one-line.ts";
 import type { CallContext, Effect, Tool } from "../../tools/tool.ts";
 import { ProtocolFailure } from "./wire/channel.ts";
 import { credentialsOf, secretsOf, ServerText } from "./clean-credentials.ts";
-import { Dialogue } from "./wire/dialogue.ts";
+import { Dialogue } from "./elicitation.ts";
 import { readOAuth, tokenAccess } from "./auth/auth-option.ts";
 import { NeedsPerson, NoAccess } from "./auth/no-access.ts";
 import { OAuthClient } from "./auth/oauth-client.ts";

@@ -1,8 +1,7 @@
 import type { Client } from "@modelcontextprotocol/client";
 import { isFields, type OutputTail, untilAborted, weigh } from "../../base/index.ts";
 import { Channel, ProtocolFailure, type RequestOptions } from "./wire/channel.ts";
-import type { Dialogue } from "./wire/dialogue.ts";
-import { readAnswers, type Reply } from "./elicitation.ts";
+import { type Dialogue, readAnswers, type Reply } from "./elicitation.ts";
 import { type Access, HttpRefusal, HttpWire, SessionEnded } from "./wire/http-wire.ts";
 import { type McpPackage, ConnectionLost, MalformedMessage, type Message, type Wire } from "./wire/wire.ts";
 import type { ReadServer } from "./mcp-options.ts";

@@ -14,8 +14,7 @@ import { ALLOWED_CALLERS, type CallContext, type Tool } from "../../tools/tool.t
 import { PatternRefused } from "../../tools/json-schema/index.ts";
 import { Glob } from "./glob.ts";
 import { GREP_INPUT, GREP_OUTPUT, grepFiles } from "./grep-files.ts";
-import { READ_INPUT, READ_OUTPUT, readPage } from "./read-file.ts";
-import { VIEW_INPUT, VIEW_OUTPUT, viewImage } from "./view-image.ts";
+import { READ_INPUT, READ_OUTPUT, readPage, VIEW_INPUT, VIEW_OUTPUT, viewImage } from "./read-file.ts";
 import { below, failed, quoted, Search, Workspace } from "./workspace.ts";
 import { z } from "zod";
 import { objectSchema } from "../../base/values/object-schema.ts";

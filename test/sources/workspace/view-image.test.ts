@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { createRuntime } from "../../../src/index.ts";
 import { createMemorySandbox } from "../../../src/runtime/testing.ts";
-import { imageTypeOf } from "../../../src/sources/workspace/view-image.ts";
+import { imageTypeOf } from "../../../src/sources/workspace/read-file.ts";
 import { Folder } from "./folder.ts";
 
 const PNG = Buffer.from("89504e470d0a1a0a0000", "hex");
