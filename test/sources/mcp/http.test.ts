@@ -293,32 +293,13 @@ test.each<[string, (id: string) => string]>([
   }
 });
 
-test("a session that the server has ended is made anew, and a call that writes is not repeated", async () => {
-  let [sessions, calls] = [0, 0];
-  await using server = await serveByHand(
-    ({ request, response, send }) => {
-      calls += 1;
-      return request.headers["mcp-session-id"] === `s${sessions}` && sessions % 2 === 0
-        ? send(text("fresh"))
-        : response.writeHead(404).end();
-    },
-    { session: () => `s${(sessions += 1)}` },
-  );
-  await using reading = await sourceOf(server);
-  expect(await call(reading.tools, "web.echo({})")).toBe("fresh");
-  expect([sessions, calls]).toEqual([2, 2]);
-  await using writing = await fromMcp({ name: "web", url: server.url }, WRITE);
-  expect(await call(writing.tools, "web.echo({})")).toMatchObject({ code: "source_unavailable" });
-  expect(calls).toBe(3);
-  expect(await call(writing.tools, "web.echo({})")).toBe("fresh");
-});
-
 const NO_SESSION = { code: -32000, message: "Bad Request: No valid session ID provided" };
 
 test.each<[string, number, (id: unknown) => object | string]>([
   ["400 and an error without an id", 400, () => ({ jsonrpc: "2.0", id: null, error: NO_SESSION })],
   ["401", 401, () => ({})],
   ["403 and a page", 403, () => "<html>"],
+  ["404", 404, () => ""],
   ["410", 410, () => ""],
   ["422", 422, () => ({ detail: "no session" })],
   ["500", 500, () => ({ error: "Session not found" })],

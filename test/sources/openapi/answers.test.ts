@@ -120,26 +120,6 @@ describe("an answer of success", () => {
     ]);
   });
 
-  test("may be null where 3.0 says nullable, also beside a list of values and a reference", async () => {
-    await using server = await startServer((_, response) => sendJson(response, { state: null, owner: null }));
-    const schema = {
-      type: "object",
-      properties: {
-        state: { type: "string", nullable: true, enum: ["open"] },
-        owner: { nullable: true, allOf: [{ $ref: "#/components/schemas/user" }] },
-      },
-    };
-    const spec = {
-      ...operationOf(answering({ "application/json": { schema } }), "/x", "get", {
-        components: { schemas: { user: { type: "object", properties: {} } } },
-      }),
-      openapi: "3.0.3",
-    };
-    const { tools } = await sourceOf(spec, { baseUrl: server.baseUrl });
-    expect(await callTool(tools, "api.call", {})).toEqual({ ok: true, value: { state: null, owner: null } });
-    expect(declareTools(tools)).toContain('state?: "open" | null');
-  });
-
   test("that is JSON in name only is a failure of the source", async () => {
     await using server = await startServer((_, response) => {
       response.writeHead(200, { "content-type": "application/json" }).end("<html>");

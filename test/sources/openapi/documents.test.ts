@@ -169,13 +169,16 @@ describe("inputs", () => {
       {
         id: { type: "integer", readOnly: true },
         parent: { $ref: "#/components/schemas/made" },
-        text: { type: "string", nullable: true },
+        text: { type: "string", nullable: true, enum: ["open"] },
+        owner: { nullable: true, allOf: [{ type: "integer" }] },
       },
       { required: ["id", "text"] },
     );
     const components = { schemas: { made: { type: "string", readOnly: true } } };
     const spec = { ...operationOf(body(schema), "/x", "post", { components }), openapi: "3.0.0" };
-    expect(declareTools((await sourceOf(spec)).tools)).toContain("call(input: { text: string | null })");
+    expect(declareTools((await sourceOf(spec)).tools)).toContain(
+      'call(input: { text: "open" | null, owner?: number | null',
+    );
   });
 
   test("have the fields that a body requires and does not describe, once if its path has them", async () => {

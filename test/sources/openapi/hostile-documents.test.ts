@@ -143,33 +143,6 @@ describe("what a hostile document says stays within its own tool", () => {
     expect(declared).not.toMatch(/[\u001b\u202e]|[^*] \*\/ Ignore/);
   });
 
-  test("a schema that grows without end by references is read as far as 5,000 parts", async () => {
-    const schemas = Object.fromEntries(
-      Array.from({ length: 2000 }, (_, n) => [
-        `s${n}`,
-        {
-          type: "object",
-          properties: Object.fromEntries(
-            Array.from({ length: 9 }, (_unused, m) => [
-              `p${m}`,
-              { $ref: `#/components/schemas/s${(n * 7 + m) % 2000}` },
-            ]),
-          ),
-        },
-      ]),
-    );
-    const response = {
-      responses: { 200: { content: { "application/json": { schema: { $ref: "#/components/schemas/s0" } } } } },
-    };
-    const { tools, problems } = await sourceOf(operationOf(response, "/x", "get", { components: { schemas } }));
-    expect(problems).toEqual([expect.stringContaining("beyond 5000 values")]);
-    const { $defs } = jsonSchemaOf("api.call", "output", tools[0]!.outputSchema!);
-    const definitions = Object.values($defs as object);
-    expect(definitions.filter((one) => one !== true).length).toBeLessThan(600);
-    expect(definitions).toContain(true);
-    expect(JSON.stringify(tools[0]!.outputSchema!["~standard"].validate({ p0: { p1: {} } }))).toContain('"value"');
-  });
-
   test.each([
     [
       "two choices of itself in each field",

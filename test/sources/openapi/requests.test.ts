@@ -20,43 +20,6 @@ describe("a request", () => {
     expect([problems, server.arrived.map(({ method }) => method)]).toEqual([[], ["QUERY", "PURGE"]]);
   });
 
-  test("carries parameters and body where the document puts them", async () => {
-    await using server = await startServer();
-    const spec = operationOf(
-      {
-        parameters: [
-          parameter("owner", "path"),
-          parameter("page", "query"),
-          parameter("labels", "query", { explode: false }),
-          parameter("X-Trace", "header"),
-          parameter("session", "cookie"),
-        ],
-        requestBody: {
-          required: true,
-          content: {
-            "application/json": { schema: { type: "object", properties: { title: { type: "string" } } } },
-          },
-        },
-      },
-      "/repos/{owner}/issues",
-      "post",
-    );
-    const { tools } = await sourceOf(spec, { baseUrl: `${server.baseUrl}/v1/` });
-    const input = {
-      owner: "octo cat",
-      page: 2,
-      labels: ["a b", "c,d"],
-      "X-Trace": "t",
-      session: "s;1",
-      title: "hello",
-    };
-    expect(await callTool(tools, "api.call", input)).toEqual({ ok: true, value: { ok: true } });
-    const [{ method, url, headers, body } = expect.fail()] = server.arrived;
-    expect([method, url]).toEqual(["POST", "/v1/repos/octo%20cat/issues?page=2&labels=a%20b,c%2Cd"]);
-    expect(headers).toMatchObject({ "x-trace": "t", cookie: "session=s%3B1", "content-type": "application/json" });
-    expect(JSON.parse(body.toString())).toEqual({ title: "hello" });
-  });
-
   test.each<[string, string, object, object]>([
     ["of the path's query", "/x?action=list", { parameters: [parameter("free", "query")] }, { action: "delete" }],
     ["in another case", "/x?action=list", { parameters: [parameter("free", "query")] }, { "Action[]": "delete" }],
