@@ -8,6 +8,19 @@ import { LOOPS } from "./drive-loops.ts";
 const open = (tools: readonly Tool[] = [price], options: object = {}): Promise<Runtime> =>
   createRuntime({ tools, sandbox: createMemorySandbox(), ...options });
 
+const pay = { ...tool("pay", () => "paid", { effect: "write" }), approvable: true, needsApproval: () => true };
+
+/** A tool that waits until its call is cancelled. */
+function hanging() {
+  const [called, aborted] = [event(), event()];
+  const waits = tool("waits", (_, { signal }) => {
+    called.happen();
+    signal.addEventListener("abort", aborted.happen);
+    return new Promise(() => {});
+  });
+  return { waits, called, aborted };
+}
+
 describe.each(LOOPS)("in the loop of $name", ({ name, drive }) => {
   test("the model is told how to write a program, the stubs, and to take results as data", async () => {
     await using runtime = await open();
@@ -42,13 +55,7 @@ describe.each(LOOPS)("in the loop of $name", ({ name, drive }) => {
   });
 
   test("the loop's signal cancels the program and the calls it waits for", async () => {
-    const called = event();
-    const aborted = event();
-    const waits = tool("waits", (_, { signal }) => {
-      called.happen();
-      signal.addEventListener("abort", aborted.happen);
-      return new Promise(() => {});
-    });
+    const { waits, called, aborted } = hanging();
     await using runtime = await open([waits]);
     const stop = new AbortController();
     const driven = drive(runtime, { code: "return tools.waits({});" }, { signal: stop.signal });
@@ -59,7 +66,6 @@ describe.each(LOOPS)("in the loop of $name", ({ name, drive }) => {
   });
 
   test("`approve` of asTool decides, before that of the runtime", async () => {
-    const pay = { ...tool("pay", () => "paid", { effect: "write" }), approvable: true, needsApproval: () => true };
     await using runtime = await open([pay], { approve: () => false });
     const code = `try { return await tools.pay({}); } catch (error) { return error.code; }`;
     expect((await drive(runtime, { code }, { asTool: { approve: () => true } })).text).toBe('"paid"');
@@ -67,7 +73,6 @@ describe.each(LOOPS)("in the loop of $name", ({ name, drive }) => {
   });
 
   test("without an `approve` the runtime starts, and a call that needs approval is denied with a sentence", async () => {
-    const pay = { ...tool("pay", () => "paid", { effect: "write" }), approvable: true, needsApproval: () => true };
     await using runtime = await open([pay]);
     const { text } = await drive(runtime, { code: "return await tools.pay({});" });
     expect(text).toMatch(/needs approval|approval was denied/);
@@ -111,13 +116,7 @@ test.each(STREAMING)(
 );
 
 test("a loop of the AI SDK that reads no further cancels the program; one that awaits the result gets it", async () => {
-  const called = event();
-  const aborted = event();
-  const waits = tool("waits", (_, { signal }) => {
-    called.happen();
-    signal.addEventListener("abort", aborted.happen);
-    return new Promise(() => {});
-  });
+  const { waits, called, aborted } = hanging();
   await using runtime = await open([price, waits]);
   const { execute } = (await runtime.asTool("ai-sdk")).run_program;
   for await (const progress of execute({ code: "return tools.waits({});" })) {

@@ -4,11 +4,6 @@ import { createMemoryJournal } from "../../../src/journal/index.ts";
 import { createMemorySandbox } from "../../../src/runtime/testing.ts";
 import { makeTool } from "../../gate/open-session.ts";
 
-/*
- * What the tests of each loop share. Together they hold src/frameworks/approval/waiting-programs.ts,
- * src/frameworks/approval/pausing-tools.ts and src/frameworks/approval/waiting-programs.ts.
- */
-
 /** Three refunds one after the other, with a word for what came of each. */
 export const THREE = `
   const seen = [];

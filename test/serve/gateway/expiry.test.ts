@@ -1,7 +1,3 @@
-/*
- * Holds
- * src/serve/gateway/expiry.ts
- */
 import type Anthropic from "@anthropic-ai/sdk";
 import { beforeEach, expect, test } from "vitest";
 import { createMemoryJournal, type Journal } from "portcullis/journal";

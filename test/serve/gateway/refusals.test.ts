@@ -1,18 +1,3 @@
-/*
- * With messages.test.ts it holds
- * src/serve/gateway/carried/client-ids.ts
- * src/serve/gateway/find-reply.ts
- * src/serve/gateway/gateway-routes.ts
- * src/serve/gateway/gateway.ts
- * src/serve/gateway/history.ts
- * src/serve/gateway/live-reply.ts
- * src/serve/gateway/plan.ts
- * src/serve/gateway/from-journal/program-calls.ts
- * src/serve/gateway/from-journal/replies.ts
- * src/serve/gateway/from-journal/told.ts
- * src/serve/gateway/stored-answers.ts
- * src/serve/gateway/say-options.ts
- */
 import { expect, test } from "vitest";
 import { createMemoryJournal } from "portcullis/journal";
 import { scriptedModel } from "portcullis/testing";

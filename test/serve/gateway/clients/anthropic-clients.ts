@@ -1,7 +1,7 @@
 import type Anthropic from "@anthropic-ai/sdk";
+import { answered, callsIn, PROGRAMS } from "../gateways.ts";
 import { answerTo, type Client, DEPOT, INPUT, MOST_REQUESTS, QUESTION, STOCK } from "./task.ts";
 
-const PROGRAMS = { type: "code_execution_20260120" as const, name: "code_execution" as const };
 const TOOLS = [
   PROGRAMS,
   { name: "depot", description: DEPOT, input_schema: INPUT, allowed_callers: [PROGRAMS.type] },
@@ -11,7 +11,7 @@ const TOOLS = [
 /** The official package, with the messages kept by its user. */
 export const messages: Client = async (task) => {
   const client = task.gateway.anthropic();
-  const history: Anthropic.MessageParam[] = [{ role: "user", content: QUESTION }];
+  let history: Anthropic.MessageParam[] = [{ role: "user", content: QUESTION }];
   let container: string | undefined;
   for (let requests = 0; requests < MOST_REQUESTS; requests += 1) {
     const body = {
@@ -20,24 +20,14 @@ export const messages: Client = async (task) => {
       thinking: { type: "adaptive" as const },
       tools: TOOLS,
       messages: history,
-      ...(container === undefined ? {} : { container }),
+      container,
     };
     const message = task.isStreamed
       ? await client.messages.stream(body).finalMessage()
       : await client.messages.create(body);
     if (message.stop_reason !== "tool_use") return textOf(message.content);
-    const calls = message.content.filter((block) => block.type === "tool_use");
-    history.push(
-      { role: "assistant", content: message.content as Anthropic.ContentBlockParam[] },
-      {
-        role: "user",
-        content: calls.map(({ id, name, input }) => ({
-          type: "tool_result",
-          tool_use_id: id,
-          content: answerTo(task, name, input),
-        })),
-      },
-    );
+    const answers = callsIn(message.content).map(({ name, input }) => answerTo(task, name, input));
+    history = answered(history, message, (place) => String(answers[place]));
     container = message.container?.id;
   }
   throw new Error("The conversation has no end.");

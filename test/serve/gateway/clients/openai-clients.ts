@@ -26,7 +26,7 @@ export const responses =
         reasoning: { summary: "auto" as const },
         include: ["reasoning.encrypted_content" as const],
         input,
-        ...(previous === undefined ? {} : { previous_response_id: previous }),
+        previous_response_id: previous,
       };
       const response = task.isStreamed
         ? await client.responses.stream(body).finalResponse()
@@ -37,7 +37,7 @@ export const responses =
         type: "function_call_output" as const,
         call_id,
         output: answerTo(task, name, JSON.parse(text)),
-        ...(caller ? { caller } : {}),
+        caller,
       })) as Item[];
       input = store ? outputs : [...input, ...(response.output as Item[]), ...outputs];
       if (store) previous = response.id;

@@ -3,14 +3,14 @@ import type OpenAI from "openai";
 import { scriptedModel } from "portcullis/testing";
 import { expect, test } from "vitest";
 import { testOfAll } from "../../../support/all-tests.ts";
-import { openGateway } from "../gateways.ts";
+import { openGateway, PROGRAMS, RESPONSES_PROGRAMS } from "../gateways.ts";
 import { aiAnthropic, aiOpenai } from "./ai-sdk-clients.ts";
 import { toolRunner } from "./anthropic-clients.ts";
 import { agents } from "./agents-client.ts";
 import { ownAnthropic, ownOpenai } from "./own-client.ts";
 import { type Client, QUESTION } from "./task.ts";
 
-const TOOLS = [{ type: "code_execution_20260120" as const, name: "code_execution" as const }];
+const TOOLS = [PROGRAMS];
 
 /** A program that asks no client, then the answer. A request may take one turn. */
 async function pausing(client: Client, isStreamed: boolean) {
@@ -44,7 +44,7 @@ const responses =
   (store: boolean): Client =>
   async ({ gateway, model, isStreamed }) => {
     const client = gateway.openai();
-    const tools = [{ type: "programmatic_tool_calling" }] as unknown as OpenAI.Responses.Tool[];
+    const tools = [RESPONSES_PROGRAMS];
     const input: OpenAI.Responses.ResponseInputItem[] = [{ role: "user", content: QUESTION }];
     const ask = (body: OpenAI.Responses.ResponseCreateParamsNonStreaming) =>
       isStreamed ? client.responses.stream(body as never).finalResponse() : client.responses.create(body);

@@ -1,9 +1,3 @@
-/*
- * Holds the other files too that a surface is made of:
- * src/serve/gateway/surface/surface.ts
- * src/serve/gateway/surface/anthropic/read-messages.ts
- * src/serve/gateway/surface/anthropic/read-request.ts
- */
 import { expect, test } from "vitest";
 import { messagesSurface } from "../../../../../src/serve/gateway/surface/anthropic/messages-surface.ts";
 import { surfaceTests } from "../surface.suite.ts";

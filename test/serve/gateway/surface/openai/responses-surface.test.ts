@@ -1,9 +1,3 @@
-/*
- * Holds the other files too that the surface is made of:
- * src/serve/gateway/surface/openai/read-items.ts
- * src/serve/gateway/surface/openai/read-request.ts
- * src/serve/gateway/surface/history-reader.ts
- */
 import { expect, test } from "vitest";
 import { responsesSurface } from "../../../../../src/serve/gateway/surface/openai/responses-surface.ts";
 import { surfaceTests } from "../surface.suite.ts";
