@@ -1,6 +1,8 @@
-import type { Timer } from "../../base/index.ts";
-import type { ApprovalAnswer, ApprovalRequest, Approve } from "../../gate/approve/approval.ts";
-import { decisionOf, elicitationFor, type Question } from "./question.ts";
+import { countOf, fieldOf, insetText, type Timer } from "../../base/index.ts";
+import type { ApprovalAnswer, ApprovalDecision, ApprovalRequest, Approve } from "../../gate/approve/approval.ts";
+import type { Elicitation } from "./request.ts";
+import { callAbout } from "../output/call-about.ts";
+import { shownInput } from "../output/input-text.ts";
 import type { LinkedResult } from "./result.ts";
 
 /** How far a run has come. */
@@ -23,6 +25,18 @@ export interface RunParts {
   /** Who asks, in questions to the user: `A program`. */
   readonly who: string;
   readonly start: (work: RunWork) => Promise<LinkedResult>;
+}
+
+interface Question {
+  readonly elicitation: Elicitation;
+  /** Whether the question shows all that a person has to know to allow the call. */
+  readonly isClear: boolean;
+  readonly answer: (answer: ApprovalAnswer) => void;
+  readonly fail: (error: unknown) => void;
+  /** Whether a request of the client is asking it. */
+  isAsked: boolean;
+  /** The first round that gave the question to a client. */
+  round: number | undefined;
 }
 
 /** A call that a client made, from its first request to its end. It goes on between the requests about it. */
@@ -154,4 +168,46 @@ export class LatestValue<Value> {
       }
     }
   }
+}
+
+/** Further calls that one answer allows at most. */
+const MOST_MORE = 1_000_000;
+
+function elicitationFor(
+  {
+    tool,
+    grantsLeft,
+    ...about
+  }: Pick<
+    ApprovalRequest,
+    "tool" | "input" | "rawInput" | "effect" | "source" | "description" | "policy" | "grants" | "grantsLeft"
+  >,
+  who: string,
+): Pick<Question, "elicitation" | "isClear"> {
+  const more = { type: "integer", minimum: 0, title: `Allow so many more calls of ${tool}, with any input` };
+  const { text, isWhole } = shownInput(about);
+  const elicitation = {
+    message: `${who} asks to call ${tool} with this input:\n${text}\n${insetText(callAbout({ ...about, tool }))}`,
+    requestedSchema: {
+      type: "object",
+      properties: {
+        // Not required: who accepts the form without it has not allowed the call, and has made no mistake.
+        allow: { type: "boolean", title: `Allow this call of ${tool}`, default: false },
+        ...(grantsLeft > 0 && { more }),
+      },
+    },
+  };
+  return { elicitation, isClear: isWhole };
+}
+
+/** A call is allowed only by an accepted form that says `allow: true`. */
+export function decisionOf(response: unknown): ApprovalDecision {
+  const content = fieldOf(response, "action") === "accept" ? fieldOf(response, "content") : undefined;
+  const allow = fieldOf(content, "allow") === true;
+  const more = countOf(content, "more");
+  return {
+    allow,
+    by: "the user of the MCP client",
+    ...(allow && more > 0 && { grant: { calls: Math.min(more, MOST_MORE) } }),
+  };
 }

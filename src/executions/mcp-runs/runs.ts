@@ -1,10 +1,9 @@
 import { randomUUID } from "node:crypto";
 import { after, cancel, Counts, every, nextTurn, pause } from "../../base/index.ts";
 import type { ApprovalAnswer } from "../../gate/approve/approval.ts";
-import { decisionOf } from "./question.ts";
 import type { Asking, McpRequest } from "./request.ts";
 import { errorResult, type LinkedResult } from "./result.ts";
-import { LatestValue, type Progress, Run, type RunParts } from "./run.ts";
+import { decisionOf, LatestValue, type Progress, Run, type RunParts } from "./run.ts";
 import { Seal } from "./seal.ts";
 
 /** How long a run waits for the next request about it. Then its questions are answered without the client. */
