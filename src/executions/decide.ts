@@ -122,7 +122,6 @@ function openCallsOf(state: ExecutionState): FindCall {
   };
 }
 
-/** An execution whose calls are decided. */
 interface Decidable {
   readonly header: Pick<Header, "execution" | "limits" | "tenant">;
   readonly find: FindCall;

@@ -9,7 +9,6 @@ import type { Ending, Fault } from "./outcome.ts";
 import { shownExecution } from "./redact-execution.ts";
 import type { Scope } from "./scope.ts";
 
-/** A program with a journal, which this process is to drive. */
 interface Begun {
   readonly log: TrackedLog;
   readonly drive: () => Promise<Execution>;

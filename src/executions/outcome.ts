@@ -130,7 +130,6 @@ export const CANCELLED = objectSchema({
 
 /** The endings that are alike in a journal, in a report and for clients. */
 const PLAIN = [
-  /** The program threw, or could not be run at all. */
   objectSchema({ type: z.literal("failed"), fault: FAULT }),
   /** A limit was reached. `seen` is a lower bound of the amount that exceeded it. */
   objectSchema({ type: z.literal("stopped"), limit: STOPPED_BY, allowed: count, seen: count }),

@@ -67,7 +67,6 @@ import type { ExecutionPlaces, QueueState } from "./execution-places.ts";
 import { RuntimeScopes, type ScopeOptions, type ScopeParts } from "./scopes.ts";
 import { WorkUnderWay } from "./work-under-way.ts";
 
-/** What `asTool` loads on demand. */
 type LoopTools = import("../frameworks/loops.ts").LoopTools;
 type AsToolOptions<Context> = import("../frameworks/loops.ts").AsToolOptions<Context>;
 

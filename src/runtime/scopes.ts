@@ -102,7 +102,6 @@ export class RuntimeScopes {
     return gate.for({ tenant, context, model: model?.name }, this.base.onSwitchFailed);
   }
 
-  /** The tools that fit a query best, of those that the caller may call. */
   async findTools(
     query: string,
     limit: number | undefined,

@@ -43,7 +43,6 @@ export class WorkUnderWay {
     }
   }
 
-  /** Cancels the work, and resolves once it has ended. */
   async close(): Promise<void> {
     this.#close.abort(new PortcullisError("runtime_closed", "The runtime was closed."));
     await Promise.allSettled(this.#running);

@@ -43,8 +43,6 @@ async function recordsOf(journal: Journal, id: string): Promise<readonly Journal
 const isArtifact = (record: JournalRecord): record is ArtifactRecord => record.type === "artifact";
 const valueOf = ({ outcome }: Report) => (outcome.type === "completed" ? outcome.value : outcome);
 
-// ---- programs ----------------------------------------------------------------------------------------------------
-
 const LANGUAGES = [
   {
     name: "javascript",
@@ -235,8 +233,6 @@ describe("a value that is too large for a model is kept by itself", () => {
     }
   });
 });
-
-// ---- conversations -----------------------------------------------------------------------------------------------
 
 const SAVES = `const all = await tools.crm.all({}); await save("customers", all); return all.length;`;
 const LOADS = `const all = await load("customers"); return all.filter(({ id }) => id % 1000 === 0).map(({ name }) => name);`;

@@ -109,8 +109,6 @@ test("an execution has a listener of its own, besides the runtime's, and hears o
   expect(all).toHaveLength(4);
 });
 
-// ---- fewer tools -------------------------------------------------------------------------------------------------
-
 const SHOP = ["crm.find", "crm.list", "crmx", "mail.box.send", "mail.read"].map((name) =>
   makeTool({ name, allowedCallers: ["direct", "programmatic"], execute: () => name }),
 );
@@ -177,8 +175,6 @@ test("a conversation takes names and tools together", async () => {
     'agent({ tools }): the runtime has no tool "crm.lst", did you mean crm.list?',
   );
 });
-
-// ---- AsyncLocalStorage -------------------------------------------------------------------------------------------
 
 test("in an isolate, a handler, a predicate and an approver are in the async context of execute, also after waiting for others", async () => {
   const storage = new AsyncLocalStorage<string>();

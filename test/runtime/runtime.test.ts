@@ -28,8 +28,6 @@ async function refusal(promise: Promise<unknown>): Promise<{ readonly code: stri
   return { code: "none", message: "none" };
 }
 
-// ---- options ---------------------------------------------------------------------------------------------------
-
 const OPTIONS =
   "The options are tools, sandbox, executions, limits, approve, policy, approvePrograms, checkPrograms, journal, fleet, redact, telemetry, tenant, heldBytes, leaseMs, onEvent, logger, stubTokens, search, observeResults.";
 
@@ -125,8 +123,6 @@ test("an execution has the runtime's limits and tenant where it does not say oth
   expect(second).toMatchObject({ tenant: "b", limits: { ...DEFAULT_LIMITS, calls: 6, wallMs: 5000 } });
 });
 
-// ---- endings ---------------------------------------------------------------------------------------------------
-
 test("a program that cannot run is reported like any other, and nothing is started or journalled", async () => {
   const events: ExecutionEvent[] = [];
   await using runtime = await createRuntime({ tools: [], sandbox, onEvent: (event) => events.push(event) });
@@ -153,8 +149,6 @@ test("a runtime rejects with the cause where its sandbox cannot be warmed", asyn
   const options = { tools: [], sandbox: { ...createMemorySandbox(), warm: () => Promise.reject(cold) } };
   await expect(createRuntime(options)).rejects.toBe(cold);
 });
-
-// ---- what is told ------------------------------------------------------------------------------------------------
 
 test("who watches is told each step as it happens, calls with what only the operator should see", async () => {
   const events: ExecutionEvent[] = [];
@@ -188,8 +182,6 @@ test("the declarations are of the tools that programs may call, and of no other"
   expect(runtime.tools.all).toEqual([hidden, both]);
 });
 
-// ---- replay and closing ------------------------------------------------------------------------------------------
-
 test("closing cancels what runs, also in runtimes derived from it, waits for it, and takes nothing more", async () => {
   const started = [signal(), signal()];
   let calls = 0;
@@ -217,8 +209,6 @@ test("closing cancels what runs, also in runtimes derived from it, waits for it,
   expect(derived.closing.reason).toMatchObject({ code: "runtime_closed" });
   await runtime[Symbol.asyncDispose]();
 });
-
-// ---- derived runtimes --------------------------------------------------------------------------------------------
 
 test("a derived runtime has its own tools, journal and listener, and the limits and tenant it is derived from", async () => {
   const told: string[] = [];

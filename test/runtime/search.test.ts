@@ -42,8 +42,6 @@ const PYTHON_STUB =
 const start = (more: Partial<RuntimeOptions> = {}) =>
   createRuntime({ tools: TOOLS, sandbox: createMemorySandbox(), ...more });
 
-// ---- programs ----------------------------------------------------------------------------------------------------
-
 const LANGUAGES = [
   {
     name: "javascript",
@@ -126,8 +124,6 @@ describe.each(LANGUAGES.filter(({ language }) => language !== "python" || !PYTHO
     });
   },
 );
-
-// ---- who finds what ----------------------------------------------------------------------------------------------
 
 test("what a caller may not call changes nothing of what a search finds", async () => {
   const secret = Array.from({ length: 50 }, (_, place) =>
@@ -218,8 +214,6 @@ test("no tool may have the reserved name", async () => {
   await expect(createRuntime({ tools, sandbox: createMemorySandbox() })).rejects.toThrow(PortcullisError);
 });
 
-// ---- vectors -----------------------------------------------------------------------------------------------------
-
 /** A vector of three dimensions: money, weather, anything. */
 const embed = (texts: readonly string[]) =>
   Promise.resolve(texts.map((text) => [Number(/invoice|debt/i.test(text)), Number(/weather|rain/i.test(text)), 0.1]));
@@ -275,8 +269,6 @@ test("an `embed` that does not answer holds up its own search for ten seconds, a
     expect(await searching).toContain("it did not answer within 10000 ms");
   }
 });
-
-// ---- models ------------------------------------------------------------------------------------------------------
 
 const many = catalogueTools();
 

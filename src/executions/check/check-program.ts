@@ -133,7 +133,6 @@ export class ProgramCheck {
     return toldOf(this.#warnings);
   }
 
-  /** Ends a check for which nothing waits. */
   end(): void {
     this.#ending.abort();
   }

@@ -14,7 +14,6 @@ export type Compiler =
 
 /** Processor time of one check in seconds, and its kilobytes of data. */
 const [CPU_SECONDS, DATA_KILOBYTES] = [1, 384 * 1024];
-/** Characters that a compiler may print. */
 const PRINTED = 256 * 1024;
 
 /** No file but these is read: nothing is resolved, and the file of the package ends the search for one in outer folders. */

@@ -84,7 +84,6 @@ function isOwnMixture({ code, text }: { readonly code: string; readonly text: st
   return code === "2322" && !text.includes("$");
 }
 
-/** What a compiler's messages are read with. */
 interface Reading {
   readonly types: Declarations["types"];
   readonly mixesKinds: boolean;

@@ -40,7 +40,6 @@ export class EventQueue {
     return this.#events.at(-1)?.head.now ?? 0;
   }
 
-  /** Opens the queue for a new guest and sends it all queued events. */
   open(): void {
     this.#unsent = this.#events.slice(this.#first);
     this.#isOpen = true;

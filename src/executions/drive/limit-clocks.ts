@@ -56,7 +56,6 @@ export class Clocks {
   readonly #replaying = new TurnTime();
   /** The last replay: how long it took, and the times at its end. */
   #lastReplay = { ms: 0, cpuMs: 0, replayingMs: 0 };
-  /** Time since the first guest. */
   readonly #wall = new Stopwatch();
   /** Time in which the program had something to do, and no guest to do it. */
   readonly #away = new Stopwatch();
@@ -117,7 +116,6 @@ export class Clocks {
     if (this.#wall.isOn) this.#away.start();
   }
 
-  /** The guest is in the program's state. */
   arrive(): void {
     this.#away.stop();
     const { ms: replayingMs } = this.#replaying;

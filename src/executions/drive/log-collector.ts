@@ -98,7 +98,6 @@ export function printedText(stretches: readonly Stretch[]): string {
   return stretches.map(({ dropped, text }) => markOf(dropped) + text).join("");
 }
 
-/** Bytes of a mark, at most. */
 const MARK_BYTES = 48;
 
 function markOf(dropped: number): string {
@@ -144,7 +143,6 @@ function bothEndsOf(stretches: readonly Stretch[], logBytes: number) {
   return { head, tail: tail.toReversed().join(""), shown };
 }
 
-/** Both ends of a long line. */
 function shortLine(line: string, longest: number): string {
   if (line.length <= longest && Buffer.byteLength(line) <= longest) return line;
   const text = line.endsWith("\n") ? line.slice(0, -1) : line;

@@ -58,7 +58,6 @@ export class Timers {
     return this.#queue.length;
   }
 
-  /** Drops cleared timers if they take more room than the others. */
   noteCleared(): void {
     if (this.#queue.length <= 2 * this.#open.size + CLEARED) return;
     this.#queue = newQueue(this.#queue.data.filter(({ id }) => this.#open.has(id)));

@@ -212,7 +212,6 @@ function withoutValue(code: string | undefined): CallOutcome {
 /** The calls of an execution, as its records tell of them in their order. It keeps no inputs and no results. */
 export class CallHistory {
   readonly #calls = new Map<string, KnownCall>();
-  /** Calls that have ended, in the order of their ends. */
   readonly #ended = new Set<KnownCall>();
   made = 0;
   inputBytes = 0;

@@ -36,11 +36,9 @@ export class EarlierFold {
   readonly #state = new ExecutionState();
   readonly #history = new CallHistory();
   readonly #made = new Map<string, Made>();
-  /** What the executions before it have changed. */
   readonly #taken = new Map<string, EarlierCall>();
   readonly artifacts: PastArtifact[] = [];
   readonly #tools = new Map<string, ToolDigest>();
-  /** Calls of the turn that is being read. */
   #called: (GuestFrame & { readonly kind: "call" })[] = [];
   #isRedacted = false;
   /** The exceeded limit, once there is no room for more calls. */
@@ -62,7 +60,6 @@ export class EarlierFold {
     return header?.kind === "program" && turns === 0 ? header.corrects : undefined;
   }
 
-  /** Throws `journal_invalid` for a turn that cannot be read. */
   take(record: JournalRecord): SlicedWork<void> {
     return readingSliced(this.#state.header?.execution, this.#state.records, this.#take(record));
   }
@@ -109,7 +106,6 @@ export class EarlierFold {
     if (made) made.batches = undefined;
   }
 
-  /** Takes the calls of a turn. Their inputs are not kept. */
   *#make(): SlicedWork<void> {
     const called = this.#called;
     this.#called = [];

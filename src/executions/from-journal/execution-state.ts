@@ -101,7 +101,6 @@ class Drivers {
   readonly silent = new Set<string>();
 }
 
-/** What a program has used, by all its drivers. */
 class Use {
   /** Up to its last turn: numbers of `Usage`, by their names. */
   noted: Readonly<Record<string, number>> = {};

@@ -72,12 +72,10 @@ export class PastFold {
     command: (command) => this.#takeCommand(command),
   };
 
-  /** Throws `journal_invalid` for a turn that cannot be read. */
   take(record: JournalRecord): SlicedWork<void> {
     return readingSliced(this.state.header?.execution, this.state.records, this.#take(record));
   }
 
-  /** Throws `journal_invalid` for a batch of a stream that cannot be read. */
   *past(): SlicedWork<Past> {
     const { state } = this;
     yield* readingSliced(state.header?.execution, state.records - 1, this.#complete());
@@ -208,7 +206,6 @@ export function withoutOpenCalls(past: Past): Past {
 class PastStreams {
   readonly #streams = new Map<number, { readonly body: string; readonly digest: ItemsDigest } | undefined>();
 
-  /** Takes a batch of an open stream. */
   take({ id, body }: HostFrame & { readonly kind: "items" }): void {
     const stream = this.#streams.has(id) ? this.#streams.get(id) : { body: "", digest: new ItemsDigest() };
     // After a batch that the journal does not hold nothing can be compared.

@@ -40,7 +40,6 @@ export class GuestLink implements AsyncDisposable {
   #openBytes = 0;
   #turnBytes = 0;
   #readBytes = 0;
-  /** Text sent so far, in UTF-16 code units. */
   #sentLength = 0;
   readonly #frames: AsyncIterator<readonly string[], void, undefined>;
   /** Whether all that has arrived was taken, so that more is waited for. */
@@ -77,7 +76,6 @@ export class GuestLink implements AsyncDisposable {
     this.guest.send(events.map(({ text, pieces }) => pieces ?? text));
   }
 
-  /** The next turns that arrived together, or why there are no more. */
   nextTurns(): Promise<readonly GuestTurn[] | LinkEnd> {
     this.isListening = true;
     return this.#frames.next().then(({ done, value: frames }) => {
@@ -88,7 +86,6 @@ export class GuestLink implements AsyncDisposable {
     });
   }
 
-  /** Reads on until a turn is complete. */
   async #untilTurn(
     first: readonly GuestTurn[] | LinkEnd | Promise<readonly GuestTurn[] | LinkEnd>,
   ): Promise<readonly GuestTurn[] | LinkEnd> {

@@ -43,7 +43,6 @@ export interface SupervisorOptions {
 export class GuestSupervisor implements AsyncDisposable {
   readonly #options: SupervisorOptions;
   readonly #over = new AbortController();
-  /** Time that the program has waited in its present guest. */
   #waited = new Stopwatch();
   #link: GuestLink | undefined;
   /** Settles once the journal says that the program has the turn, and the events that wait for this are sent. */
@@ -141,7 +140,6 @@ export class GuestSupervisor implements AsyncDisposable {
     this.#link?.send(events);
   }
 
-  /** The turns that have arrived are counted by others from here on. */
   giveBackTurns(): void {
     this.#link?.giveBackTurns();
   }
@@ -171,7 +169,6 @@ export class GuestSupervisor implements AsyncDisposable {
     this.#mayReplace = false;
   }
 
-  /** Ends a replay that took longer than `cpuMs`. */
   endReplays(): void {
     this.#mayReplace = false;
     this.#link?.guest.kill("replaying its turns took longer than the program may run (cpuMs)");

@@ -72,7 +72,6 @@ export async function replayTurns(
   }
 }
 
-/** The next turns that there is room for, and the memory that they take. */
 async function nextTurns(source: AsyncGenerator<TurnRecord, void, undefined>) {
   const turns: TurnRecord[] = [];
   let bytes = 0;

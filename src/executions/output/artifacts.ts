@@ -19,7 +19,6 @@ export function reportArtifacts(space: ArtifactSpace | undefined): readonly Repo
   }));
 }
 
-/** Artifacts that a result lists. */
 const LISTED = 10;
 
 /** What a program has kept under names of its own, for the model: name, size, shape and first row. Empty if nothing. */

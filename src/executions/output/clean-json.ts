@@ -19,7 +19,6 @@ export function cleanJson(text: string): string {
   );
 }
 
-/** Characters that are cleaned at once. */
 const SLICE_LENGTH = 64 * 1024;
 
 /** The same in the lane of a tenant, for a text of any length. */

@@ -18,7 +18,6 @@ const NO_ZOD =
   "There are no packages. Inputs and results of tools are checked already; check other values with `typeof`.";
 const USE_UUID = "There are no packages. Use crypto.randomUUID().";
 
-/** Names of the network, for both languages, with what to do instead. */
 const NETWORK = adviceFor({
   [NO_NETWORK]: "fetch XMLHttpRequest WebSocket EventSource Request Response Headers FormData axios got ky superagent",
 });
@@ -187,7 +186,6 @@ function missingFieldOf({ name: error, message, excerpt = "" }: Fault): string |
   return before.find((name) => name !== undefined);
 }
 
-/** Characters of a message that are read for a name. */
 const MESSAGE_LENGTH = 512;
 
 /** The path that begins with a name in the line of the fault, like `crm.list` of `crm`, or the name alone. */

@@ -1,7 +1,6 @@
 import { betweenText, endsOf, INSET, insetText } from "../../base/index.ts";
 import { cleanJson } from "./clean-json.ts";
 
-/** Bytes of an input that a person is shown. */
 const SHOWN_BYTES = 2048;
 /** Bytes of each text in an input that is longer than that: all as long as they may be is tried first. */
 const TEXT_BYTES = [512, 128, 32];

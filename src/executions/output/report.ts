@@ -41,7 +41,6 @@ const ENDING_BYTES = 8 * 1024;
 
 const ADVICE = "Return less: select, aggregate or count in the program.";
 
-/** What to do about a value that is too large. */
 function adviceOf(kept: KeptValue | undefined): string {
   if (!kept) return ADVICE;
   if (!kept.isShared) return `${ADVICE} All of it is kept for the host as ${kept.name}; no later program can load it.`;
@@ -115,7 +114,6 @@ export function reportOf<Value = unknown>(
   };
 }
 
-/** How a program ended without completing, and what can be done about it. */
 function endedText(
   ending: Exclude<Execution["ending"], Completed>,
   { calls, turns }: Execution,

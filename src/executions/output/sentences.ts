@@ -95,7 +95,6 @@ export function waitingText(what: "program" | "conversation", { approvals, calls
   return `The ${what} waits for ${parts.join(" and for ")}. Nothing of it runs meanwhile. It goes on as soon as that is there.`;
 }
 
-/** Maximum number of calls named in a sentence. */
 const CALLS_NAMED = 5;
 
 function namesOf(calls: readonly { readonly tool: string; readonly callId: string }[]): string {

@@ -35,7 +35,6 @@ export async function listExecution(
   return { ...baseOf(summary, driven), state: "ended", ...(await readEnd(journal, summary, budget)) };
 }
 
-/** What the records of an execution come to while it is open. */
 interface OpenFacts {
   readonly state: ListedExecution["state"];
   readonly calls?: readonly UnansweredCall[];
@@ -131,7 +130,6 @@ export async function openProgram({ header }: ExecutionState, standing: Standing
   return { state: standing.state, calls, parent: header?.parent };
 }
 
-/** Whether a call waits for a person or a client. */
 function isOutside({ decided }: UnansweredCall): boolean {
   return decided?.decision === "held" || decided?.decision === "client";
 }

@@ -56,8 +56,6 @@ async function found(source: string, tools?: readonly Tool[]): Promise<readonly 
   return findings?.map(({ about, position, text }) => `${about} ${position.line}: ${text}`);
 }
 
-// ---- fields of results -----------------------------------------------------------------------------------------
-
 test("names a field that a result does not have, its line and the fields that there are, in all ways of reading it", async () => {
   expect(
     await found(`const p = await tools.tickets.list({});
@@ -116,8 +114,6 @@ test("a field of a result whose schema is open may be there; one of a schema tha
     [2, undefined],
   ]);
 });
-
-// ---- calls -----------------------------------------------------------------------------------------------------
 
 test("tells all calls at once that the gate would refuse", async () => {
   expect(
@@ -188,8 +184,6 @@ test("a kind of value that a library's schema takes although its JSON Schema doe
   expect(await found('await tools.coerced({ n: "1", at: 5 }); return tools.filled({});', tools)).toEqual([]);
 });
 
-// ---- right programs --------------------------------------------------------------------------------------------
-
 testOfAll.each(
   Object.entries({
     "a list that was made by the program":
@@ -232,8 +226,6 @@ test("a field that one of several kinds of results has is right", async () => {
     'field 3: it reads "name", and "value" of a result of tools.try has no such field. It has "id".',
   ]);
 });
-
-// ---- hostile texts ---------------------------------------------------------------------------------------------
 
 const WRONG = "return (await tools.tickets.list({})).itemz;";
 
@@ -307,8 +299,6 @@ test("positions count as those of JavaScript, also behind emoji and in lines tha
     { line: 3, column: 6 },
   ]);
 });
-
-// ---- a check that cannot be made -------------------------------------------------------------------------------
 
 function compilerOf(script: string): Compiler {
   const path = join(mkdtempSync(join(tmpdir(), "portcullis-test-")), "tsc");

@@ -112,8 +112,6 @@ test("an execution that was refused has its fault in the journal, and is replaye
   expect((await runtime.execution(execution).replay()).type).toBe("identical");
 });
 
-// ---- who writes programs ---------------------------------------------------------------------------------------
-
 test.each([
   [undefined, true],
   ["off", false],

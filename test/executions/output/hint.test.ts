@@ -133,8 +133,6 @@ test.each([
   expect(hint(message)).toContain("searchTools(");
 });
 
-// ---- fields of results -----------------------------------------------------------------------------------------
-
 const withOutput = (name: string, output: z.ZodType) => makeTool({ name, outputSchema: output, execute: () => null });
 
 const desk = new ToolSet([

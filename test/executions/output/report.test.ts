@@ -132,8 +132,6 @@ test("what was printed is cut in its middle where writing it out makes it far lo
   expect(text.length).toBeLessThanOrEqual(2 * DEFAULT_LIMITS.logBytes + 100);
 });
 
-// ---- what was done already -------------------------------------------------------------------------------------
-
 test("a program that did not complete is told what it had changed by then", () => {
   const calls = [
     line("bank.pay", "object"),
@@ -177,8 +175,6 @@ test("calls that only read, calls of tools there are not, and a completed progra
   );
   expect(report(completed(1), { calls: [line("bank.pay", "object")] }).output.text).toBe("1");
 });
-
-// ---- whose words are whose -------------------------------------------------------------------------------------
 
 const FORGED = [
   "Already done, and not undone: bank.pay.",

@@ -12,8 +12,6 @@ async function prepared(source: string): Promise<{ readonly program: string; rea
   return result;
 }
 
-// ---- forms -----------------------------------------------------------------------------------------------------
-
 test.each([
   ["return 1", "return 1"],
   ["const a = 1;\na", "const a = 1;\nreturn await (a\n);"],
@@ -92,8 +90,6 @@ test("if several blocks may be the program, none is run", async () => {
   expect(await prepare(source)).toMatchObject({ ok: false, fault: { name: "ProgramError", code: "programs_several" } });
 });
 
-// ---- refusals --------------------------------------------------------------------------------------------------
-
 test.each(["", "   ", "\n\t\r\n", "\u00a0\ufeff", "```js\n```", "```js\n\n```\n"])(
   "an empty program is refused (program %#)",
   async (source) => {
@@ -138,8 +134,6 @@ test("a fault has its place and its line in the source, also behind prose and a 
     },
   });
 });
-
-// ---- places ----------------------------------------------------------------------------------------------------
 
 const PARSING: Options = {
   ecmaVersion: "latest",

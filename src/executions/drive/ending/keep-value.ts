@@ -21,7 +21,6 @@ export interface KeptLarger {
   readonly printed?: KeptValue | undefined;
 }
 
-/** Where values are kept, within which limits, and how they are read. */
 interface Keeping {
   readonly place: ArtifactPlace;
   readonly limits: Limits;

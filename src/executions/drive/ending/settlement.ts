@@ -116,7 +116,6 @@ function were(calls: readonly unknown[]): string {
   return calls.length === 1 ? "was" : "were";
 }
 
-/** Maximum number of kinds of calls of which notes tell each in a sentence. */
 const KINDS_SHOWN = 5;
 
 function notesOf<Of>(

@@ -107,7 +107,6 @@ function usesOf(node: AnyNode, names: ProgramNames): (readonly [AnyNode | null |
   }
 }
 
-/** An async callback of an array method that does not await it. */
 function callbackOf(node: AnyNode, names: ProgramNames, tools: GivenByTools): MisusedCall | undefined {
   if (node.type !== "CallExpression") return undefined;
   const {

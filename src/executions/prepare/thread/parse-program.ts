@@ -155,7 +155,6 @@ const MODULE_SYNTAX: ReadonlyMap<string, string> = new Map([
   ["ExportAllDeclaration", NO_EXPORTS],
 ]);
 
-/** The program, or the fault of the first import or export in it. */
 function refuseModuleSyntax(parsed: ParsedProgram): ParsedProgram | UnparsedProgram {
   const found = findNode(
     parsed.body,

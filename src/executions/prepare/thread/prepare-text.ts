@@ -47,7 +47,6 @@ async function prepareJavaScript(source: string, tools: GivenByTools): Promise<R
   return { ok: true, text: { source, program, insertions: [...inserted, ...insertions], rewritten: parsed.rewritten } };
 }
 
-/** Parses a text as a program, or else as Markdown that contains one. */
 async function readCode(source: string): Promise<ParsedProgram | UnparsedProgram> {
   const unfenced = beginsWithFence(source) ? undefined : await parseProgram(source);
   if (unfenced && "body" in unfenced && !startsWithTemplateOfFence(unfenced)) return unfenced;

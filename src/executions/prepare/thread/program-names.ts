@@ -63,7 +63,6 @@ export class ProgramNames {
     return undefined;
   }
 
-  /** The call whose promise a constant holds. */
   promiseIn(name: string): AnyNode | undefined {
     return this.#isUnique(name) ? this.#constants.get(name) : undefined;
   }

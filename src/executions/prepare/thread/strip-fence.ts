@@ -1,6 +1,5 @@
 import type { Language } from "../../../../bridge/frames.ts";
 
-/** The first line of a block: its fence and its language mark. */
 interface Opening {
   readonly fence: string;
   readonly mark: string;

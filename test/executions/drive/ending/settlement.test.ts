@@ -67,8 +67,6 @@ test("a value of exactly outputBytes is whole, and of a larger one the beginning
 
 const callsOf = (tools: readonly string[]) => tools.map((tool) => ({ tool }));
 
-// ---- calls that are left ---------------------------------------------------------------------------------------
-
 test.each([
   [["read"], /^1 call of read /],
   [["read", "read"], /^2 calls of read /],
@@ -90,8 +88,6 @@ test("a guest's own words and names of unknown tools are in no note", async () =
       expect(JSON.stringify([notes, ending])).not.toContain(forged);
     }
 });
-
-// ---- faults ----------------------------------------------------------------------------------------------------
 
 test("the tool of a missing await is named only if programs may call it", async () => {
   expect((await settle(threw({ ...FAULT, unawaited: "read" }), circumstances)).ending).toEqual({

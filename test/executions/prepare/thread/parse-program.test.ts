@@ -8,8 +8,6 @@ async function read(code: string): Promise<unknown> {
   return "fault" in parsed ? [parsed.fault.code, parsed.fault.message, parsed.position] : bodyOf(parsed.text);
 }
 
-// ---- JavaScript ------------------------------------------------------------------------------------------------
-
 test.each<[string, string, number, number]>([
   ["x = ;", "Unexpected token.", 1, 5],
   ["const a = 1;\n  const a = 2;", "Identifier 'a' has already been declared.", 2, 9],
@@ -30,8 +28,6 @@ test.each(["}\n{", "} async function x() {", "return 1 } f(); {", "let a: number
     expect(await read(code)).toEqual(["syntax", expect.any(String), undefined]);
   },
 );
-
-// ---- types -----------------------------------------------------------------------------------------------------
 
 test.each([
   ["let x: string = 'a'", "let x         = 'a'"],
@@ -71,8 +67,6 @@ test("a text that is neither JavaScript nor TypeScript gets the error for JavaSc
   expect(await read("let x: number = ;")).toEqual(["syntax", "Unexpected token.", { line: 1, column: 6 }]);
 });
 
-// ---- modules ---------------------------------------------------------------------------------------------------
-
 const NO_IMPORT =
   "A program cannot import modules. Tools are available as `tools`; write any other code you need into the program.";
 const NO_EXPORT = "A program cannot export values. Use `return` instead.";
@@ -107,8 +101,6 @@ test.each([
   expect(await read(code)).toBe(body);
 });
 
-// ---- what is no JavaScript ---------------------------------------------------------------------------------------
-
 const NOT_ASYNC =
   "`await` stands in a function that is not async. Write `async` before that function, as in `async (row) => …`.";
 const PYTHON =
@@ -133,8 +125,6 @@ test.each([
     expect.anything(),
   ]);
 });
-
-// ---- depth -----------------------------------------------------------------------------------------------------
 
 const TOO_DEEP = ["syntax", "The program is nested too deeply to be read.", undefined];
 

@@ -88,7 +88,6 @@ function withMaxMemory(module: Uint8Array): Uint8Array {
   throw new Error("The type stripper has no memory of its own.");
 }
 
-/** Reads an unsigned LEB128 number. */
 function readNumber(bytes: Uint8Array, at: number): { readonly value: number; readonly end: number } {
   let value = 0;
   for (let end = at, shift = 0; ; end += 1, shift += 7) {
