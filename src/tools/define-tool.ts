@@ -155,49 +155,56 @@ function readToolOptions(options: unknown, maker?: string) {
     const { retry, rate, ...others } = read;
     const repeated = retry && { retry: readOptions(optionsIn(place, "retry"), retry, RETRY_RULES) };
     const bounded = rate && { rate: readOptions(optionsIn(place, "rate"), rate, RATE_RULES) };
-    refuseRepetition(place, read);
-    refuseStream(place, read);
+    const [option, , why] = CONFLICTS.find(([, isRefused]) => isRefused(read)) ?? [];
+    if (option !== undefined) throw new PortcullisError("tool_invalid", `${place.at(option)}: ${why}`);
     return { ...others, ...repeated, ...bounded };
   } catch (error) {
     throw invalid(error);
   }
 }
 
-/** Refuses to repeat calls that change something each time, and calls that a client answers. */
-function refuseRepetition(
-  { at }: OptionPlace,
-  { effect, execute: handler, retry, rate }: Resolved<typeof TOOL_RULES>,
-): void {
-  if (retry && effect === "write")
-    throw new PortcullisError(
-      "tool_invalid",
-      `${at("retry")}: calls with the effect "write" are never repeated. Leave retry out, or declare the effect "idempotent" if a repetition changes nothing more.`,
-    );
-  const option = retry ? "retry" : rate && "rate";
-  if (handler === "client" && option)
-    throw new PortcullisError(
-      "tool_invalid",
-      `${at(option)}: calls that a client answers have no handler here. Leave it out.`,
-    );
-}
+type ReadOptions = Resolved<typeof TOOL_RULES>;
 
-/** Refuses what a stream cannot be combined with, and what only a stream can have. */
-function refuseStream(
-  { at }: OptionPlace,
-  { stream, resumes, retry, execute: handler }: Resolved<typeof TOOL_RULES>,
-): void {
-  const refuse = (option: string, why: string) => {
-    throw new PortcullisError("tool_invalid", `${at(option)}: ${why}`);
-  };
-  if (!stream && resumes !== undefined)
-    refuse("resumes", "only a stream goes on where it was left. Set `stream: true`, or leave it out.");
-  if (stream && retry)
-    refuse("retry", "a stream is not begun again after an error. Leave retry out, and repeat requests in the handler.");
-  if (!stream && isAsyncGenerator(handler))
-    refuse("execute", "an async generator yields items one at a time. Set `stream: true`, or return one result.");
-  if (stream && handler === "client")
-    refuse("stream", "calls that a client answers have no handler here that could yield items. Leave it out.");
-}
+/** Options that a tool cannot have beside its others, and why. */
+const CONFLICTS: readonly (readonly [
+  option: keyof ReadOptions,
+  isRefused: (read: ReadOptions) => unknown,
+  why: string,
+])[] = [
+  [
+    "retry",
+    ({ retry, effect }) => retry && effect === "write",
+    'calls with the effect "write" are never repeated. Leave retry out, or declare the effect "idempotent" if a repetition changes nothing more.',
+  ],
+  ...(["retry", "rate"] as const).map(
+    (option) =>
+      [
+        option,
+        (read: ReadOptions) => read[option] && read.execute === "client",
+        "calls that a client answers have no handler here. Leave it out.",
+      ] as const,
+  ),
+  [
+    "resumes",
+    ({ stream, resumes }) => !stream && resumes !== undefined,
+    "only a stream goes on where it was left. Set `stream: true`, or leave it out.",
+  ],
+  [
+    "retry",
+    ({ stream, retry }) => stream && retry,
+    "a stream is not begun again after an error. Leave retry out, and repeat requests in the handler.",
+  ],
+  [
+    "execute",
+    ({ stream, execute: handler }) => !stream && isAsyncGenerator(handler),
+    "an async generator yields items one at a time. Set `stream: true`, or return one result.",
+  ],
+  [
+    "stream",
+    ({ stream, execute: handler }) => stream && handler === "client",
+    "calls that a client answers have no handler here that could yield items. Leave it out.",
+  ],
+];
 
 function isAsyncGenerator(handler: unknown): boolean {
   return Object.prototype.toString.call(handler) === "[object AsyncGeneratorFunction]";

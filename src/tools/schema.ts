@@ -13,7 +13,7 @@ import { currentDraft } from "./json-schema/current-draft.ts";
 import { compiledBy } from "./json-schema/compiled-schemas.ts";
 import { evaluate, MAX_STEPS } from "./json-schema/evaluate.ts";
 import type { Failure } from "./json-schema/findings.ts";
-import { type JsonSchema, resolveReference, valueAt } from "./json-schema/json-schema.ts";
+import { type JsonSchema, valueAt } from "./json-schema/json-schema.ts";
 
 /** A schema that validates and can give its JSON Schema: of zod, arktype, another library with Standard JSON Schema, or `jsonSchema()`. */
 export type Schema<Input = unknown, Output = Input> = StandardSchemaV1<Input, Output> &
@@ -66,7 +66,6 @@ function textOf(schema: JsonSchema, size: SchemaSize, leavesFaults = false): str
     );
   refuseLarge(schema, size);
   const current = leavesFaults ? withoutFaults(currentDraft(schema)) : currentDraft(schema);
-  refuseUnresolved(current);
   return JSON.stringify(current);
 }
 
@@ -262,24 +261,6 @@ function alternativesText(alternatives: readonly (readonly StandardSchemaV1.Issu
 
 function keysOf({ path = [] }: StandardSchemaV1.Issue): readonly PropertyKey[] {
   return path.map((part) => (typeof part === "object" ? part.key : part));
-}
-
-/** Characters of a reference that are told. */
-const REFERENCE_LENGTH = 300;
-
-/** Refuses a reference that leads nowhere: validation would find it only with the first value that reaches the reference. */
-function refuseUnresolved(root: JsonSchema): void {
-  const open: unknown[] = [root];
-  while (open.length > 0) {
-    const part = open.pop();
-    if (typeof part !== "object" || part === null) continue;
-    if ("$ref" in part && typeof part.$ref === "string" && resolveReference(root, part.$ref) === undefined)
-      throw new PortcullisError(
-        "option_invalid",
-        `jsonSchema(schema): $ref ${JSON.stringify(part.$ref.slice(0, REFERENCE_LENGTH))} does not resolve. References must stay within the schema, like #/$defs/name.`,
-      );
-    for (const child of Object.values(part)) open.push(child);
-  }
 }
 
 /** Whether a value is a `Schema`. Schemas of some libraries are functions. */

@@ -10,16 +10,12 @@ import type { CallContext, StreamPosition, Tool } from "../../src/tools/tool.ts"
 const base = { name: "a", description: "b", allowedCallers: ["direct"], effect: "read" } as const;
 const input = z.object({ page: z.number().default(1), on: z.stringbool() });
 const output = z.object({ total: z.number().default(0) });
+const given = { ...base, inputSchema: input } as const;
 
 // The handler gets what the schema makes of an input, not what was sent.
+defineTool({ ...given, execute: (value) => expectTypeOf(value).toEqualTypeOf<{ page: number; on: boolean }>() });
 defineTool({
-  ...base,
-  inputSchema: input,
-  execute: (value) => expectTypeOf(value).toEqualTypeOf<{ page: number; on: boolean }>(),
-});
-defineTool({
-  ...base,
-  inputSchema: input,
+  ...given,
   approval: (value) => {
     expectTypeOf(value).toEqualTypeOf<{ page: number; on: boolean }>();
     return value.on;
@@ -33,14 +29,14 @@ defineTool({
 });
 
 // It returns what the output schema takes, at once or later.
-defineTool({ ...base, inputSchema: input, outputSchema: output, execute: () => ({}) });
-defineTool({ ...base, inputSchema: input, outputSchema: output, execute: async () => ({ total: 1 }) });
+defineTool({ ...given, outputSchema: output, execute: () => ({}) });
+defineTool({ ...given, outputSchema: output, execute: async () => ({ total: 1 }) });
 // @ts-expect-error a field of the wrong type
-defineTool({ ...base, inputSchema: input, outputSchema: output, execute: () => ({ total: "1" }) });
+defineTool({ ...given, outputSchema: output, execute: () => ({ total: "1" }) });
 // @ts-expect-error a promise of the wrong thing
-defineTool({ ...base, inputSchema: input, outputSchema: output, execute: async () => "1" });
+defineTool({ ...given, outputSchema: output, execute: async () => "1" });
 // @ts-expect-error nothing at all
-defineTool({ ...base, inputSchema: input, outputSchema: output, execute: () => {} });
+defineTool({ ...given, outputSchema: output, execute: () => {} });
 
 // The literals that a handler writes are those of its schema: enums, tuples, unions, lists, keys, in parts of a content.
 const ticket = z.object({ status: z.enum(["open", "closed"]), n: z.number().optional() });
@@ -52,80 +48,55 @@ const either = z.discriminatedUnion("t", [
 const byKey = z.record(z.string(), z.array(z.union([z.literal(1), z.literal("x")])));
 declare const open: boolean;
 declare const rows: () => Promise<{ status: "open" | "closed" }[]>;
-defineTool({ ...base, inputSchema: input, outputSchema: ticket, execute: () => ({ status: "closed" }) });
+defineTool({ ...given, outputSchema: ticket, execute: () => ({ status: "closed" }) });
+defineTool({ ...given, outputSchema: ticket, execute: async ({ page }) => ({ status: "closed", n: page }) });
 defineTool({
-  ...base,
-  inputSchema: input,
-  outputSchema: ticket,
-  execute: async ({ page }) => ({ status: "closed", n: page }),
-});
-defineTool({
-  ...base,
-  inputSchema: input,
+  ...given,
   outputSchema: ticket,
   execute: async ({ on }) => {
     if (on) return { status: "open" };
     return { status: "closed" };
   },
 });
+defineTool({ ...given, outputSchema: ticket, execute: () => content({ value: { status: "open" } }) });
+defineTool({ ...given, outputSchema: z.enum(["a", "b"]), execute: async () => "a" });
+defineTool({ ...given, outputSchema: pair, execute: () => ["a", 1] });
+defineTool({ ...given, outputSchema: either, execute: () => (open ? { t: "a", n: 1 } : { t: "b" }) });
+defineTool({ ...given, outputSchema: z.array(z.object({ k: z.literal("a") })), execute: async () => [{ k: "a" }] });
+defineTool({ ...given, outputSchema: byKey, execute: ({ page }) => ({ [page]: [1, "x"] }) });
+defineTool({ ...given, outputSchema: z.array(ticket), execute: () => rows() });
 defineTool({
-  ...base,
-  inputSchema: input,
-  outputSchema: ticket,
-  execute: () => content({ value: { status: "open" } }),
-});
-defineTool({ ...base, inputSchema: input, outputSchema: z.enum(["a", "b"]), execute: async () => "a" });
-defineTool({ ...base, inputSchema: input, outputSchema: pair, execute: () => ["a", 1] });
-defineTool({
-  ...base,
-  inputSchema: input,
-  outputSchema: either,
-  execute: () => (open ? { t: "a", n: 1 } : { t: "b" }),
-});
-defineTool({
-  ...base,
-  inputSchema: input,
-  outputSchema: z.array(z.object({ k: z.literal("a") })),
-  execute: async () => [{ k: "a" }],
-});
-defineTool({ ...base, inputSchema: input, outputSchema: byKey, execute: ({ page }) => ({ [page]: [1, "x"] }) });
-defineTool({ ...base, inputSchema: input, outputSchema: z.array(ticket), execute: () => rows() });
-defineTool({
-  ...base,
-  inputSchema: input,
+  ...given,
   outputSchema: z.object({ at: z.date().transform(String) }),
   execute: () => ({ at: new Date() }),
 });
-defineTool({ ...base, inputSchema: input, outputSchema: ticket, stream: true, execute: () => [{ status: "open" }] });
+defineTool({ ...given, outputSchema: ticket, stream: true, execute: () => [{ status: "open" }] });
 defineTextTool({ ...base, format: "text", outputSchema: ticket, execute: () => ({ status: "open" }) });
-defineTool({ ...base, inputSchema: input, execute: () => new Promise((resolve) => resolve(null)) });
+defineTool({ ...given, execute: () => new Promise((resolve) => resolve(null)) });
 // @ts-expect-error a status that there is not
-defineTool({ ...base, inputSchema: input, outputSchema: ticket, execute: async () => ({ status: "shut" }) });
+defineTool({ ...given, outputSchema: ticket, execute: async () => ({ status: "shut" }) });
 // @ts-expect-error a field that is missing
-defineTool({ ...base, inputSchema: input, outputSchema: ticket, execute: () => ({}) });
+defineTool({ ...given, outputSchema: ticket, execute: () => ({}) });
 defineTool({
-  ...base,
-  inputSchema: input,
+  ...given,
   outputSchema: ticket,
   // @ts-expect-error a field that is missing from one of two
   execute: () => (open ? { status: "open" } : { n: 1 }),
 });
 defineTool({
-  ...base,
-  inputSchema: input,
+  ...given,
   outputSchema: ticket,
   // @ts-expect-error nothing, now and then
   execute: () => (open ? { status: "open" } : undefined),
 });
 // @ts-expect-error any text
-defineTool({ ...base, inputSchema: input, outputSchema: ticket, execute: ({ page }) => ({ status: String(page) }) });
+defineTool({ ...given, outputSchema: ticket, execute: ({ page }) => ({ status: String(page) }) });
 // @ts-expect-error half a tuple
-defineTool({ ...base, inputSchema: input, outputSchema: pair, execute: () => ["a"] });
+defineTool({ ...given, outputSchema: pair, execute: () => ["a"] });
 // @ts-expect-error fields of another member
-defineTool({ ...base, inputSchema: input, outputSchema: either, execute: () => ({ t: "a" }) });
+defineTool({ ...given, outputSchema: either, execute: () => ({ t: "a" }) });
 defineTool({
-  ...base,
-  inputSchema: input,
+  ...given,
   outputSchema: ticket,
   // @ts-expect-error a status that there is not, in a content
   execute: () => content({ value: { status: "shut" } }),
@@ -134,12 +105,12 @@ defineTool({
 defineTextTool({ ...base, format: "text", outputSchema: ticket, execute: () => ({ status: "shut" }) });
 
 // Without an output schema it may return anything.
-defineTool({ ...base, inputSchema: input, execute: () => {} });
-defineTool({ ...base, inputSchema: input, execute: async () => [1, "a", null] });
+defineTool({ ...given, execute: () => {} });
+defineTool({ ...given, execute: async () => [1, "a", null] });
 
 // Of a stream the output schema is that of one item: an async generator yields items, or a function returns them.
 const row = z.object({ id: z.string() });
-const stream = { ...base, inputSchema: input, outputSchema: row, stream: true } as const;
+const stream = { ...given, outputSchema: row, stream: true } as const;
 defineTool({
   ...stream,
   async *execute({ page }, { signal, previous: after }) {
@@ -151,7 +122,7 @@ defineTool({
 });
 defineTool({ ...stream, execute: () => [{ id: "a" }] });
 defineTool({ ...stream, execute: async () => new Set([{ id: "a" }]) });
-defineTool({ ...base, inputSchema: input, stream: true, resumes: "from-start", execute: () => [1, "a", null] });
+defineTool({ ...given, stream: true, resumes: "from-start", execute: () => [1, "a", null] });
 expectTypeOf(
   defineTool({
     ...stream,
@@ -178,8 +149,7 @@ defineTool({ ...stream, resumes: "again", execute: () => [{ id: "a" }] });
 
 // The context says who calls, and carries a signal.
 defineTool({
-  ...base,
-  inputSchema: input,
+  ...given,
   execute: (_, context) => {
     expectTypeOf(context.caller).toEqualTypeOf<"direct" | "programmatic">();
     expectTypeOf(context.signal).toEqualTypeOf<AbortSignal>();
@@ -195,21 +165,16 @@ defineTool({ ...withoutEffect, inputSchema: input, execute: () => null });
 // @ts-expect-error nor what it takes
 defineTool({ ...base, execute: () => null });
 // @ts-expect-error there is no third caller
-defineTool({ ...base, inputSchema: input, allowedCallers: ["anyone"], execute: () => null });
+defineTool({ ...given, allowedCallers: ["anyone"], execute: () => null });
 // By the input, with its type.
-defineTool({
-  ...base,
-  inputSchema: input,
-  effect: (given) => (Object.keys(given).length > 0 ? "write" : "read"),
-  execute: () => null,
-});
+defineTool({ ...given, effect: (given) => (Object.keys(given).length > 0 ? "write" : "read"), execute: () => null });
 // @ts-expect-error nor is a fourth one by the input
-defineTool({ ...base, inputSchema: input, effect: () => "delete", execute: () => null });
+defineTool({ ...given, effect: () => "delete", execute: () => null });
 // @ts-expect-error there is no fourth effect
-defineTool({ ...base, inputSchema: input, effect: "delete", execute: () => null });
+defineTool({ ...given, effect: "delete", execute: () => null });
 // @ts-expect-error an option that does not exist
-defineTool({ ...base, inputSchema: input, timeout: 5, execute: () => null });
+defineTool({ ...given, timeout: 5, execute: () => null });
 // @ts-expect-error a plain JSON Schema goes through jsonSchema()
 defineTool({ ...base, inputSchema: { type: "object" }, execute: () => null });
 // @ts-expect-error whether to approve is yes or no
-defineTool({ ...base, inputSchema: input, approval: () => "yes", execute: () => null });
+defineTool({ ...given, approval: () => "yes", execute: () => null });

@@ -1,4 +1,4 @@
-import { describe, exceededBy, isFields, isTexts, PortcullisError } from "../../base/index.ts";
+import { describe, isFields, isTexts, PortcullisError, sizeFault } from "../../base/index.ts";
 import { BOUNDS, type JsonSchema, mapSchema, resolveReference, SCHEMA_MAPS } from "./json-schema.ts";
 import { isContainer, Scalars } from "./identities.ts";
 import { LinearPattern } from "./patterns/linear-pattern.ts";
@@ -121,16 +121,8 @@ export const TYPES: ReadonlySet<unknown> = new Set("null boolean number integer 
 
 /** Throws if a schema is too large or too deep to be read. Must run before anything else walks the schema. */
 export function refuseLarge(schema: JsonSchema, { values, characters }: SchemaSize = OWN_SIZE): void {
-  const exceeded = exceededBy(schema, { depth: MAX_DEPTH, values, characters });
-  if (exceeded === undefined) return;
-  throw refusal(
-    "",
-    {
-      depth: `is nested more than ${MAX_DEPTH} levels deep. Make it flatter, or use $defs`,
-      values: `holds more than ${values} values. Make it smaller`,
-      characters: `has texts and names of more than ${characters} characters together. Make them shorter`,
-    }[exceeded],
-  );
+  const fault = sizeFault(schema, { depth: MAX_DEPTH, values, characters });
+  if (fault !== undefined) throw refusal("", fault);
 }
 
 /**
@@ -264,7 +256,12 @@ class Compiler {
   #referenceOf(reference: unknown, path: string): SchemaNode {
     if (typeof reference !== "string")
       throw refusal(`${path}/$ref`, `is ${describe(reference)}. Write a string, like "#/$defs/name"`);
-    return this.#nodeOf(resolveReference(this.#root, reference), `${path}/$ref (${reference})`);
+    const part = resolveReference(this.#root, reference);
+    if (part !== undefined) return this.#nodeOf(part, `${path}/$ref (${reference})`);
+    throw new PortcullisError(
+      "option_invalid",
+      `jsonSchema(schema): $ref ${JSON.stringify(reference.slice(0, PATH_LENGTH))} does not resolve. References must stay within the schema, like #/$defs/name.`,
+    );
   }
 }
 

@@ -2,17 +2,18 @@ import { type Fields, isFields, isTexts, quickKey } from "../../base/index.ts";
 import { BOUNDS, type JsonSchema, mapSchema, SCHEMA_MAPS } from "./json-schema.ts";
 
 /** What authors call the types of JSON; undefined for any value. */
-const TYPES: ReadonlyMap<string, string | undefined> = new Map([
-  ...["string", "number", "integer", "boolean", "null", "array", "object"].map((type) => [type, type] as const),
-  ...["str", "text"].map((word) => [word, "string"] as const),
-  ...["float", "double", "decimal"].map((word) => [word, "number"] as const),
-  ...["int", "int32", "int64", "long"].map((word) => [word, "integer"] as const),
-  ["bool", "boolean"],
-  ...["list", "tuple"].map((word) => [word, "array"] as const),
-  ...["dict", "map"].map((word) => [word, "object"] as const),
-  ["none", "null"],
-  ...["any", "unknown", "mixed"].map((word) => [word, undefined] as const),
-]);
+const TYPES: ReadonlyMap<string, string | undefined> = new Map(
+  Object.entries({
+    string: "string str text",
+    number: "number float double decimal",
+    integer: "integer int int32 int64 long",
+    boolean: "boolean bool",
+    array: "array list tuple",
+    object: "object dict map",
+    null: "null none",
+    undefined: "any unknown mixed",
+  }).flatMap(([type, words]) => words.split(" ").map((word) => [word, type === "undefined" ? undefined : type])),
+);
 
 /**
  * A schema in the words of draft 2020-12: with what older drafts say in others, what authors call types, and `null` or an

@@ -1,4 +1,4 @@
-import { optionError } from "../../base/index.ts";
+import { optionError, wholly } from "../../base/index.ts";
 import { type ProgramLanguage, toolStub } from "../declarations/declarations.ts";
 import { oneLine } from "../declarations/one-line.ts";
 import type { Caller, Tool } from "../tool.ts";
@@ -80,11 +80,11 @@ export class ToolSearch {
   }
 
   visibleTo(searcher: Searcher): readonly Tool[] {
-    return atOnce(this.#filtered(searcher));
+    return wholly(this.#filtered(searcher));
   }
 
   async find(request: SearchRequest): Promise<readonly FoundTool[]> {
-    const { query, limit = FOUND_DEFAULT, language, work = atOnce, onError = () => {} } = request;
+    const { query, limit = FOUND_DEFAULT, language, work = wholly, onError = () => {} } = request;
     const { among, caller, shown } = request;
     const tools = await work(this.#filtered(request, among));
     const index = await this.#indexOf(tools, work);
@@ -173,11 +173,4 @@ function* describeAll(
     yield;
   }
   return found;
-}
-
-function atOnce<Value>(slices: Generator<undefined, Value>): Value {
-  for (;;) {
-    const { done, value } = slices.next();
-    if (done) return value;
-  }
 }

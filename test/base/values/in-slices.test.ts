@@ -31,26 +31,3 @@ test("however many readers there are, others have the thread after few of their 
   // A turn has five milliseconds, and each reader whose item takes it over them is the last one.
   expect(Math.max(...turns)).toBeLessThan(20);
 });
-
-test("each reader comes to its end, and has all items in their order", async () => {
-  const items = Array.from({ length: 5000 }, (_, index) => index);
-  const read = async () => {
-    const seen: number[] = [];
-    for await (const item of inSlices(items, new Lane("t"))) seen.push(item);
-    return seen;
-  };
-  expect(await Promise.all([read(), read(), read()])).toEqual([items, items, items]);
-});
-
-test("one that is left ends what it reads", async () => {
-  let hasEnded = false;
-  async function* records() {
-    try {
-      for (;;) yield 1;
-    } finally {
-      hasEnded = true;
-    }
-  }
-  for await (const _ of inSlices(records(), new Lane("t"))) break;
-  expect(hasEnded).toBe(true);
-});

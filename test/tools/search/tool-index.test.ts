@@ -2,7 +2,7 @@ import MiniSearch from "minisearch";
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { ToolIndex } from "../../../src/tools/search/tool-index.ts";
-import { stem, wordsOf } from "../../../src/tools/search/words.ts";
+import { wordsOf } from "../../../src/tools/search/words.ts";
 import { jsonSchema } from "../../../src/tools/schema.ts";
 import type { Tool } from "../../../src/tools/tool.ts";
 import { tool } from "../../support/tools.ts";
@@ -53,39 +53,18 @@ test.each([
   ["two words written as one", "listcustomers", "crm.listCustomers"],
   ["the beginning of a word", "overd", "billing.open"],
 ])("a tool is found by %s", (_, words, name) => {
-  const described = (one: Tool, description: string, input = one.inputSchema): Tool => ({
-    ...one,
-    description,
-    inputSchema: input,
-  });
-  const fields = { currency: { type: "string" }, level: { type: "integer", description: "the dunning level" } };
-  const withFields = { ...tool("x", () => null).inputSchema };
-  const standard = withFields["~standard"];
-  const input = {
-    "~standard": {
-      ...standard,
-      jsonSchema: { input: () => ({ type: "object", properties: fields }), output: () => ({}) },
-    },
-  };
+  const properties = { currency: { type: "string" }, level: { type: "integer", description: "the dunning level" } };
   const debtor = { type: "object", properties: { debtors: { type: "array", items: { type: "string" } } } };
-  const output = jsonSchema({ type: "array", items: { type: "object", properties: { remaining: debtor } } });
-  const index = indexOf([
-    described(
-      tool("crm.listCustomers", () => null),
-      "All of them, by lastname.",
-    ),
-    {
-      ...described(
-        tool("billing.open", () => null),
-        "Invoices that are overdue.",
-        input,
-      ),
-      tags: ["Finance"],
-      source: "ledger",
-      outputSchema: output,
-    },
-    tool("weather.today", () => null),
-  ]);
+  const open: Tool = {
+    ...tool("billing.open", () => null),
+    description: "Invoices that are overdue.",
+    inputSchema: jsonSchema({ type: "object", properties }),
+    outputSchema: jsonSchema({ type: "array", items: { type: "object", properties: { remaining: debtor } } }),
+    tags: ["Finance"],
+    source: "ledger",
+  };
+  const customers = { ...tool("crm.listCustomers", () => null), description: "All of them, by lastname." };
+  const index = indexOf([customers, open, tool("weather.today", () => null)]);
   expect(namesIn(index)(words)[0]).toBe(name);
 });
 
@@ -195,28 +174,6 @@ test("any query on any texts finds only tools of the index, each once, and at mo
     ),
     { numRuns: runs(100) },
   );
-});
-
-test.each([
-  ["listForRepo_v2", ["list", "repo", "v2"]],
-  ["HTMLParser URLs", ["html", "parser", "url"]],
-  ["getUsersSavedTracks", ["get", "user", "sav", "track"]],
-  ["who is the owner of it", ["owner"]],
-  ["Überweisungen 42 客户", ["überweisungen", "42", "客户"]],
-  ["", []],
-])("the words of %s", (text, words) => {
-  expect(wordsOf(text)).toEqual(words);
-});
-
-test.each([
-  ["issues", "issue"],
-  ["repositories", "repository"],
-  ["branches", "branch"],
-  ["listing", "listed"],
-  ["deleted", "delete"],
-  ["running", "run"],
-])("%s and %s have one stem", (one, other) => {
-  expect(stem(one)).toBe(stem(other));
 });
 
 test("a search is made word by word, and takes a bounded number of words for one that no tool has", () => {

@@ -50,7 +50,7 @@ export class CharacterSet {
   constructor(ranges: readonly Range[], properties: readonly Property[] = [], isNegated = false) {
     const bounds = ranges.length === 1 ? (ranges[0] as Range) : mergedRanges(ranges).flat();
     this.#bounds = bounds;
-    this.#properties = properties.length === 0 ? properties : distinct(properties);
+    this.#properties = properties;
     this.#isNegated = isNegated;
     this.steps = 1 + this.#properties.length * PROPERTY_STEPS;
     this.states = this.#properties.length * PROPERTY_STATES;
@@ -84,10 +84,6 @@ function asciiIn(bounds: readonly number[]): Uint8Array {
   const table = new Uint8Array(ASCII);
   for (let at = 0; at < bounds.length; at += 2) table.fill(1, bounds[at], (bounds[at + 1] as number) + 1);
   return table;
-}
-
-function distinct(properties: readonly Property[]): readonly Property[] {
-  return [...new Map(properties.map((one) => [`${one.isNegated} ${one.test.source}`, one])).values()];
 }
 
 export function complementOf(ranges: readonly Range[]): readonly Range[] {

@@ -167,11 +167,6 @@ class PatternParser {
   #one(): Pattern {
     const start = this.#at;
     const next = this.#next ?? "";
-    const before = next === "\\" || next === "[" ? undefined : this.#sets.get(next);
-    if (before) {
-      this.#at += 1;
-      return { type: "one", set: before };
-    }
     if (next === "\\" && /[1-9k]/.test(this.#source[start + 1] ?? "")) return this.#reference();
     const set = this.#setHere(next);
     const text = this.#source.slice(start, this.#at);
