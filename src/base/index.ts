@@ -38,7 +38,7 @@ export { lossText, type LostData, lostData, pathText, type Paths, shownKey } fro
 export { PLAIN_DEPTH, readPlainData, TOO_LARGE } from "./values/json/plain-data.ts";
 export * from "./values/json/serialise-result.ts";
 export { type CutTexts, readHead, readUpTo, type TextRest } from "./values/json/value-head.ts";
-export { exceededBy, MAX_DEPTH, sizeFault, weigh } from "./values/json/weigh.ts";
+export { MAX_DEPTH, sizeFault, weigh } from "./values/json/weigh.ts";
 export { inSlices, Lane, Pace, type SlicedWork, wholly } from "./values/slice-scheduler.ts";
 export { type Answer, JobThread, type Reader } from "./untrusted/job-thread.ts";
 export * from "./untrusted/public-address.ts";

@@ -1,5 +1,5 @@
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from "@standard-schema/spec";
-import { describe, exceededBy, MAX_DEPTH, pathText, PortcullisError } from "../base/index.ts";
+import { describe, MAX_DEPTH, pathText, PortcullisError, sizeFault } from "../base/index.ts";
 import {
   type CompiledSchema,
   compileSchema,
@@ -311,7 +311,7 @@ export function validate(schema: Schema, value: unknown): Validated | Promise<Va
 
 function isMany(value: unknown): boolean {
   try {
-    return exceededBy(value, { depth: MAX_DEPTH, values: DESCRIBED_VALUES }) !== undefined;
+    return sizeFault(value, { depth: MAX_DEPTH, values: DESCRIBED_VALUES }) !== undefined;
   } catch {
     // Its own code throws.
     return true;

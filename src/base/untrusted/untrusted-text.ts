@@ -55,26 +55,23 @@ const thread = new JobThread<{ readonly length: number }, unknown>({
   purpose: "reads large texts",
 });
 
-type Asked<Name extends keyof Readers> = Parameters<Readers[Name]>;
-type Read<Name extends keyof Readers> = ReturnType<Readers[Name]>;
-
-/** A text is read in the caller's turn if it is short, without a promise; on the thread if it is long. */
-function read<Name extends keyof Readers>(
-  name: Name,
-  texts: readonly string[],
-  asked: Asked<Name>,
-  reader: TextReader,
-) {
-  const length = texts.reduce((sum, text) => sum + text.length, 0);
-  if (length <= AT_ONCE) return (READERS[name] as unknown as (...asked: Asked<Name>) => Read<Name>)(...asked);
-  const bytes = texts.reduce((sum, text) => sum + memoryOf(text), 0);
-  const release = reader.hold(bytes);
-  return (
-    thread.do({ name, asked, length } as { readonly length: number }, reader) as Promise<Settled<Read<Name>>>
-  ).finally(release);
-}
-
 type Promisable<Value> = Value | Promise<Value>;
+
+/** Texts are read in the caller's turn if they are short, without a promise; on the thread if they are long. */
+function read<Name extends keyof Readers, Made>(
+  name: Name,
+  asked: Parameters<Readers[Name]>,
+  reader: TextReader,
+  made: (settled: Settled<ReturnType<Readers[Name]>>) => Made,
+): Promisable<Made> {
+  const texts = (asked as unknown[]).flat(3).filter((one) => typeof one === "string");
+  const length = texts.reduce((sum, text) => sum + text.length, 0);
+  if (length <= AT_ONCE)
+    return made((READERS[name] as unknown as (...given: typeof asked) => ReturnType<Readers[Name]>)(...asked));
+  const release = reader.hold(texts.reduce((sum, text) => sum + memoryOf(text), 0));
+  const job = { name, asked, length } as { readonly length: number };
+  return (thread.do(job, reader) as Promise<Settled<ReturnType<Readers[Name]>>>).finally(release).then(made);
+}
 
 /** The value of a text, or why it has none: it exceeds a bound, takes too long to be measured, or is no JSON. */
 export type ReadJson =
@@ -96,10 +93,7 @@ export function jsonFault(
   bounds: JsonBounds,
   reader: TextReader,
 ): Promisable<JsonFault | undefined> {
-  const source = opened(text);
-  const told = (fault: Settled<Read<"exceeded">>) => (fault === "given_up" ? "time" : fault);
-  const measured = read("exceeded", [source], [source, bounds], reader);
-  return measured instanceof Promise ? measured.then(told) : told(measured);
+  return read("exceeded", [opened(text), bounds], reader, (fault) => (fault === "given_up" ? "time" : fault));
 }
 
 /**
@@ -113,26 +107,23 @@ export function readJson(
   parts: Paths = [],
 ): Promisable<ReadSound> {
   const source = opened(text);
-  const made = (fault: Settled<Read<"unsound">>): ReadSound => {
+  return read("unsound", [source, bounds, parts], reader, (fault): ReadSound => {
     if (typeof fault === "string") return { ok: false, fault: fault === "given_up" ? "time" : fault };
     const value = parsed(source);
     return fault === undefined || !value.ok ? value : { ok: false, fault: "lost", lost: fault };
-  };
-  const fault = read("unsound", [source], [source, bounds, parts], reader);
-  return fault instanceof Promise ? fault.then(made) : made(fault);
+  });
 }
 
 /** A text of plain JSON with whole numbers as `integerOf` has them, checked and not parsed; undefined for any other, and for one with a name twice. */
 export async function readPlainJson(text: UntrustedText, reader: TextReader): Promise<JsonText | undefined> {
-  const source = opened(text);
-  const plain = await read("plain", [source], [source], reader);
-  return plain === undefined || plain === "given_up" ? undefined : new JsonText(plain.text, plain.look);
+  return read("plain", [opened(text)], reader, (plain) =>
+    plain === undefined || plain === "given_up" ? undefined : new JsonText(plain.text, plain.look),
+  );
 }
 
 /** Why a text is no plain JSON; undefined if it is. */
 export async function plainFault(text: UntrustedText, reader: TextReader): Promise<string | undefined> {
-  const fault = await read("fault", [opened(text)], [opened(text)], reader);
-  return fault === "given_up" ? "it takes too long to read" : fault;
+  return read("fault", [opened(text)], reader, (fault) => (fault === "given_up" ? "it takes too long to read" : fault));
 }
 
 /** A message that is parsed elsewhere, and what was cut out of it. */
@@ -150,11 +141,12 @@ export async function readMessage(
   { fields, bounds, inPlace }: MessageForm,
   reader: TextReader,
 ): Promise<ReadMessage | JsonFault> {
-  const message = await read("cut", [opened(text)], [opened(text), fields, bounds, inPlace], reader);
-  if (typeof message === "string") return message === "given_up" ? "time" : message;
-  const { rest, field, part } = message;
-  if (part === undefined || field === undefined) return { rest };
-  return { rest, cut: { field, part: part.look ? new JsonText(part.text, part.look) : untrusted(part.text) } };
+  return read("cut", [opened(text), fields, bounds, inPlace], reader, (message) => {
+    if (typeof message === "string") return message === "given_up" ? "time" : message;
+    const { rest, field, part } = message;
+    if (part === undefined || field === undefined) return { rest };
+    return { rest, cut: { field, part: part.look ? new JsonText(part.text, part.look) : untrusted(part.text) } };
+  });
 }
 
 export interface MessageForm {
@@ -192,9 +184,7 @@ export async function repeats(
   texts: readonly UntrustedText[],
   reader: TextReader,
 ): Promise<boolean> {
-  const all = [structure, ...texts].map(opened);
-  const [whole = "", ...others] = all;
-  return (await read("repeats", all, [whole, others], reader)) === true;
+  return read("repeats", [opened(structure), texts.map(opened)], reader, (is) => is === true);
 }
 
 /**
@@ -202,10 +192,10 @@ export async function repeats(
  * and no value.
  */
 export async function readExact(text: UntrustedText, bounds: JsonBounds, reader: TextReader): Promise<ReadJson> {
-  const source = opened(text);
-  const exact = await read("exact", [source], [source, bounds, PARSED_VALUES], reader);
-  if (typeof exact === "string") return { ok: false, fault: exact === "given_up" ? "time" : exact };
-  return exact.look ? { ok: true, value: new JsonText(exact.text, exact.look) } : parsed(exact.text);
+  return read("exact", [opened(text), bounds, PARSED_VALUES], reader, (exact): ReadJson => {
+    if (typeof exact === "string") return { ok: false, fault: exact === "given_up" ? "time" : exact };
+    return exact.look ? { ok: true, value: new JsonText(exact.text, exact.look) } : parsed(exact.text);
+  });
 }
 
 /** Whether the texts of each pair are the same, or JSON of the same value. */
@@ -214,13 +204,12 @@ export async function areSame(
   reader: TextReader,
 ): Promise<boolean> {
   const different = pairs.map(([one, other]) => [opened(one), opened(other)] as const).filter(([a, b]) => a !== b);
-  return (await read("areEqual", different.flat(), [different], reader)) === true;
+  return read("areEqual", [different], reader, (are) => are === true);
 }
 
 /** JSON with plain escapes, as `withPlainEscapes` has it; undefined if that takes too long. */
 export async function readPlainEscapes(text: UntrustedText, reader: TextReader): Promise<string | undefined> {
-  const plain = await read("plainEscapes", [opened(text)], [opened(text)], reader);
-  return plain === "given_up" ? undefined : plain;
+  return read("plainEscapes", [opened(text)], reader, (plain) => (plain === "given_up" ? undefined : plain));
 }
 
 /** The text itself, for what keeps it or sends it on as a whole and does not look into it. */

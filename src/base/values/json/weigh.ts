@@ -129,24 +129,9 @@ interface SizeBounds {
   readonly characters?: number;
 }
 
-/** Why a foreign value is too large, as the rest of a sentence about it; undefined if it is not. */
+/** Why a foreign value is too large, as the rest of a sentence about it; undefined if it is not. Works without recursion. */
 export function sizeFault(root: unknown, bounds: SizeBounds): string | undefined {
-  const exceeded = exceededBy(root, bounds);
-  return (
-    exceeded &&
-    {
-      depth: `is nested more than ${bounds.depth} levels deep, or holds itself`,
-      values: `holds more than ${bounds.values} values`,
-      characters: `has texts of more than ${bounds.characters} characters together`,
-    }[exceeded]
-  );
-}
-
-/** The bound that a foreign value exceeds. Works without recursion. */
-export function exceededBy(
-  root: unknown,
-  { depth: maxDepth, values: maxValues, characters: maxCharacters }: SizeBounds,
-): keyof SizeBounds | undefined {
+  const { depth: maxDepth, values: maxValues, characters: maxCharacters = Number.POSITIVE_INFINITY } = bounds;
   const open: unknown[] = [root];
   const depths: number[] = [1];
   let values = 0;
@@ -156,13 +141,12 @@ export function exceededBy(
     const depth = depths.pop() ?? 0;
     values += 1;
     if (typeof part === "string") characters += part.length;
-    if (maxCharacters !== undefined && characters > maxCharacters) return "characters";
+    if (characters > maxCharacters) return `has texts of more than ${maxCharacters} characters together`;
     if (typeof part !== "object" || part === null || ArrayBuffer.isView(part)) continue;
-    if (depth > maxDepth) return "depth";
+    if (depth > maxDepth) return `is nested more than ${maxDepth} levels deep, or holds itself`;
     const children: readonly unknown[] = Array.isArray(part) ? part : Object.values(part);
-    if (values + open.length + children.length > maxValues) return "values";
-    if (maxCharacters !== undefined && !Array.isArray(part))
-      for (const name of Object.keys(part)) characters += name.length;
+    if (values + open.length + children.length > maxValues) return `holds more than ${maxValues} values`;
+    if (!Array.isArray(part)) for (const name of Object.keys(part)) characters += name.length;
     for (const child of children) {
       open.push(child);
       depths.push(depth + 1);
