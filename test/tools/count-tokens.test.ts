@@ -95,15 +95,6 @@ test("whatever stands beside each other, pieces have as many tokens as the whole
   for (const text of texts().slice(0, runs(100))) expect(countTokens(text)).toBe(await countWhole(text));
 });
 
-test("a run of one character is cut where the encoding splits it", async () => {
-  for (const character of ["7", "a", " ", "\n"]) {
-    const piece = await countWhole(character.repeat(384));
-    expect(countTokens(character.repeat(384 * 100)), character).toBe(piece * 100);
-  }
-  expect(countTokens("7".repeat(30_000))).toBe(10_000);
-  expect(countTokens(" ".repeat(12_800))).toBe(100);
-});
-
 test.each(["a", "!", " ", "\n", "中", "qzx", "kq", "\r\n", "😀", "<|endoftext|>"])(
   "a megabyte of %j is counted in a moment",
   async (pattern) => {

@@ -79,32 +79,13 @@ test("of a large value, zod describes the first fault alone: in results, items a
   const numbers = Array.from({ length: 5000 }, () => 1);
   const late = texts.refine(async () => true);
   const none = z.object({});
+  const gives = (name: string, outputSchema: Schema, more: object) =>
+    defineTool({ ...tool, name, inputSchema: none, outputSchema, execute: () => numbers, ...more } as never);
   await using runtime = await createRuntime({
     tools: [
-      defineTool({
-        ...tool,
-        name: "result",
-        inputSchema: none,
-        outputSchema: texts,
-        execute: () => numbers as unknown as string[],
-      }),
-      defineTool({
-        ...tool,
-        name: "late",
-        inputSchema: none,
-        outputSchema: late,
-        execute: () => numbers as unknown as string[],
-      }),
-      defineTool({
-        ...tool,
-        name: "items",
-        inputSchema: none,
-        outputSchema: texts,
-        stream: true,
-        async *execute() {
-          yield numbers as unknown as string[];
-        },
-      }),
+      gives("result", texts, {}),
+      gives("late", late, {}),
+      gives("items", texts, { stream: true, execute: () => [numbers] }),
       defineTool({ ...tool, name: "input", inputSchema: z.object({ texts }), execute: () => 1 }),
     ],
     sandbox: createMemorySandbox(),
@@ -140,8 +121,6 @@ test.each<[JsonSchema, unknown, string]>([
   [{ not: { type: "string" } }, "a", 'expected no value that fits the schema under "not", got "a"'],
   [conditional, "ab", 'expected at least 3 characters, got "ab"'],
   [conditional, 2, "expected at least 3, got 2"],
-  [{ patternProperties: { "^x": { type: "number" } } }, { xa: "b" }, 'xa: expected number, got "b"'],
-  [{ prefixItems: [{ type: "string" }, { type: "number" }] }, ["a", "b"], '[1]: expected number, got "b"'],
   [{ enum: ["a", "b"] }, "c", 'expected "a" or "b", got "c"'],
   [
     { anyOf: [{ type: "string" }, { type: "number" }] },
@@ -153,8 +132,6 @@ test.each<[JsonSchema, unknown, string]>([
     { a: { b: "c" } },
     'a: it fits none of the 2 alternatives (b: expected number; or expected string), got {"b":"c"}',
   ],
-  [{ additionalProperties: false }, { x: 1 }, "x: there is no such field, got 1"],
-  [{ maxProperties: 1 }, { a: 1, b: 2 }, 'expected at most 1 fields, got {"a":1,"b":2}'],
   [
     { enum: Array.from({ length: 100 }, (_, index) => index) },
     -1,
@@ -179,7 +156,6 @@ test.each<[JsonSchema, unknown, string]>([
     { a: { b: ["x"] } },
     'a: it fits none of the 2 alternatives (b: it fits none of the 2 alternatives ([0]: expected number; or expected string); or expected null), got {"b":["x"]}',
   ],
-  [{ maximum: 5 }, 6, "expected at most 5, got 6"],
   [{ maxLength: 2 }, "x".repeat(100), "expected at most 2 characters, got a string of 100 characters"],
   [{ properties: { "a/b~c %": { type: "null" } } }, { "a/b~c %": 1 }, "a/b~c %: expected null, got 1"],
 ])("the JSON Schema %j says of %j where, what was expected and what came", async (schema, value, sentence) => {

@@ -24,15 +24,11 @@ describe("an error about a secret tells its length, or its type, and not its val
   test.each([
     ["s", "a string of 1 character"],
     ["hunter2", "a string of 7 characters"],
-    ["", "a string of 0 characters"],
-    [1234, "a number"],
     [1234n, "a bigint"],
-    [true, "a boolean"],
     [["hunter2"], "an array of 1"],
     [{ a: "hunter2" }, "an object"],
     [() => "hunter2", "a function"],
     [null, "null"],
-    [undefined, "undefined"],
   ])("%s", (token, told) => {
     expect(messageOf(() => readOptions("open", { token }, RULES))).toBe(
       `open({ token }): expected a long text, got ${told}.`,

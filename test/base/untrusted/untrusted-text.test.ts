@@ -152,6 +152,8 @@ test("blocks repeat a structure if they are its JSON, its fields' or the element
     }),
     { numRuns: 25 },
   );
+  const of = (block: string) => room.repeats(untrusted('{"a":"\\u0000"}'), [untrusted(block)], reader());
+  expect([await of('{"a":"\\u0000"}'), await of('{"a":"\\uzzzz"}')]).toEqual([true, false]);
 });
 
 test("a message of more values is read without the first field that may have them, and is refused if it has none", async () => {
@@ -180,11 +182,4 @@ test("a message of more values is read without the first field that may have the
     expect(await read(`${long}{"a":{"c":${many}}}`, 40)).toBe("values");
     expect(await read(`${long}{"a":{"b":${broken}}}`, 40)).toBe("syntax");
   }
-});
-
-test("a block that is no JSON repeats no structure that it looks like", async () => {
-  const repeats = (structure: string, block: string) =>
-    room.repeats(untrusted(structure), [untrusted(block)], reader());
-  expect(await repeats('{"a":"\\u0000"}', '{"a":"\\u0000"}')).toBe(true);
-  expect(await repeats('{"a":"\\u0000"}', '{"a":"\\uzzzz"}')).toBe(false);
 });

@@ -142,10 +142,6 @@ const many = Array.from({ length: 20 }, (_, index) =>
   listTool(`room.tool${index}`, { description: words(60), fieldDescription: words(20) }),
 );
 
-function firstLineAt(budgetTokens: number): string {
-  return declareTools(many, { budgetTokens }).split("\n")[0] ?? "";
-}
-
 test.each<[string, JsonSchema, string]>([
   ["nothing", { type: "object", properties: {} }, "await tools.a()"],
   ["nothing known", { type: "object" }, "await tools.a(input: dict[str, Any])"],
@@ -179,26 +175,23 @@ test.each<[string, JsonSchema, string]>([
   expect(declareTools([tool], { language: "python" })).toBe(`${declared} -> Any # Does it`);
 });
 
-test("for Python the same is left out for want of room, and said in a comment of its own", () => {
-  const said = [8000, 2500, 1500, 900, 600, 300, 100, 60].map((budgetTokens) => {
-    const text = declareTools(many, { language: "python", budgetTokens });
-    expect(countTokens(text)).toBeLessThanOrEqual(budgetTokens);
-    return text.split("\n")[0] ?? "";
-  });
-  expect(said[0]).toMatch(/^await tools\.room\.tool0\(/);
-  expect(said.slice(1).every((line) => line.startsWith("# "))).toBe(true);
-  expect(declareTools(many, { language: "python", budgetTokens: 300 })).toContain("\nawait tools.room.tool0(...)\n");
-});
-
-test("the less room there is, the more is left out, and the first line says in words what", () => {
-  const said: string[] = [];
-  for (let budget = 8000; budget >= 1; budget = Math.floor(budget * 0.9)) {
-    const line = firstLineAt(budget).replace(/\d+ of 20 tools|of \d+ tokens/g, "N");
-    if (said.at(-1) !== line) said.push(line);
-  }
-  expect(said).toHaveLength(7);
-  expect(said.map((line) => line.startsWith("// "))).toEqual(said.map((_, index) => index > 0));
-});
+test.each([
+  ["javascript", "// "],
+  ["python", "# "],
+] as const)(
+  "the less room there is, the more is left out, and the first line says in words what: %s",
+  (language, mark) => {
+    const said: string[] = [];
+    for (let budgetTokens = 8000; budgetTokens >= 60; budgetTokens = Math.floor(budgetTokens * 0.9)) {
+      const text = declareTools(many, { language, budgetTokens });
+      expect(countTokens(text)).toBeLessThanOrEqual(budgetTokens);
+      const line = (text.split("\n")[0] ?? "").replace(/\d+ of 20 tools|of \d+ tokens/g, "N");
+      if (said.at(-1) !== line) said.push(line);
+    }
+    expect(said).toHaveLength(7);
+    expect(said.map((line) => line.startsWith(mark))).toEqual(said.map((_, index) => index > 0));
+  },
+);
 
 test("where not even all names fit, some do, and the others are counted", () => {
   const [first = "", ...lines] = declareTools(many, { budgetTokens: 100 }).split("\n");

@@ -1,7 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { jsonInParts, JsonText } from "../../../../src/base/index.ts";
-import { runs } from "../../../support/all-tests.ts";
 
 function written(value: unknown): { readonly text: string; readonly slices: number } {
   const work = jsonInParts(value);
@@ -27,23 +26,6 @@ test("the text is that of JSON.stringify, for any plain data", () => {
       expect(written(value).text).toBe(JSON.stringify(value));
     }),
   );
-});
-
-test("others have the thread between the parts of a long list, also of one within records", () => {
-  const rows = Array.from({ length: 10_000 }, (_, id) => ({ id }));
-  expect(written({ calls: rows, outcome: { type: "completed", value: rows } }).slices).toBeGreaterThan(15);
-});
-
-test("a long text is written in parts, and no pair of surrogates is parted", () => {
-  const odd = fc.constantFrom("😀", "a", "\ud83d", "\ude00", '"', "\\", "\u0000");
-  fc.assert(
-    fc.property(fc.array(odd, { maxLength: 8 }), fc.nat({ max: 8 }), (pattern, shift) => {
-      const text = "x".repeat(shift) + pattern.join("").repeat(30_000);
-      expect(written({ text }).text).toBe(JSON.stringify({ text }));
-    }),
-    { numRuns: runs(50) },
-  );
-  expect(written({ text: "x".repeat(1_000_000) }).slices).toBeGreaterThan(15);
 });
 
 test("each long element of a list is written alone, and a JSON text as it is", () => {
