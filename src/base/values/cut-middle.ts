@@ -50,11 +50,9 @@ export function cutCleaned(
   const isShort = text.length <= allowedBytes;
   const whole = isShort ? clean(text) : text;
   if (isShort && Buffer.byteLength(whole) <= allowedBytes) return { text: whole, isCut: false };
-  const half = Math.floor(allowedBytes / 2);
   const ends = endsOf({ first: whole, last: whole, length: whole.length }, allowedBytes);
   const [first, last] = isShort ? [ends.first, ends.last] : [clean(ends.first), clean(ends.last)];
-  const head = first.slice(0, fittingUnits(first, half, 1));
-  const tail = last.slice(last.length - fittingUnits(last, half, -1));
+  const { first: head, last: tail } = endsOf({ first, last, length: 0 }, allowedBytes);
   // A head that ends within a line's prefix would leave a line with half a prefix.
   const before = beforeTail !== "" && head.endsWith("\n ") ? head.slice(0, -2) : head;
   const shown = Buffer.byteLength(before) + Buffer.byteLength(tail);

@@ -19,43 +19,39 @@ export const DECLARATION_RULES = {
 
 export type DeclarationOptions = OptionsOf<typeof DECLARATION_RULES>;
 
-interface Detail {
+interface Detail extends TypeDetail {
   readonly toolDescription: number;
-  readonly propertyDescription: number;
-  /** Whether fields of inputs say what values they take. */
-  readonly constraints: boolean;
-  readonly depth: number;
   /** First line of the declarations, if something was left out. */
   readonly leftOut?: string;
 }
 
 /** From full detail to the minimum that a program needs for a call. The first that fits the budget is used. */
 const DETAILS: readonly Detail[] = [
-  { toolDescription: 1000, propertyDescription: 200, constraints: true, depth: 8 },
+  { toolDescription: 1000, descriptionLength: 200, constraints: true, depth: 8 },
   {
     toolDescription: 160,
-    propertyDescription: 60,
+    descriptionLength: 60,
     constraints: true,
     depth: 8,
     leftOut: "Descriptions are shortened.",
   },
   {
     toolDescription: 80,
-    propertyDescription: 0,
+    descriptionLength: 0,
     constraints: true,
     depth: 8,
     leftOut: "Descriptions are shortened; those of fields are left out.",
   },
   {
     toolDescription: 60,
-    propertyDescription: 0,
+    descriptionLength: 0,
     constraints: false,
     depth: 2,
     leftOut: "Descriptions are shortened; bounds of fields and deeper parts of types are left out.",
   },
   {
     toolDescription: 0,
-    propertyDescription: 0,
+    descriptionLength: 0,
     constraints: false,
     depth: 1,
     leftOut: "Descriptions and parts of types are left out.",
@@ -219,9 +215,9 @@ function resultText(tool: Tool, detail: TypeDetail, notation: TypeNotation): str
   return schema === undefined ? notation.unknown : typeText(schema, { ...detail, constraints: false, notation });
 }
 
-function declare(tool: Tool, form: Form, { toolDescription, propertyDescription, constraints, depth }: Detail): string {
-  const types = { descriptionLength: propertyDescription, constraints, depth };
-  const signature = form.signature(tool, types);
+function declare(tool: Tool, form: Form, detail: Detail): string {
+  const { toolDescription, depth } = detail;
+  const signature = form.signature(tool, detail);
   const description = toolDescription === 0 ? "" : oneLine(tool.description, toolDescription);
   const result = depth > 1 ? observedText(tool) : "";
   const comment = [approvalText(tool), rateText(tool), result, description].filter((part) => part !== "").join("; ");
