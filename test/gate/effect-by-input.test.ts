@@ -13,10 +13,6 @@ const INPUT = z.object({ method: z.enum(["GET", "PUT", "POST"]) });
 const EFFECTS = { GET: "read", PUT: "idempotent", POST: "write" } as const;
 const effect = ({ method }: z.infer<typeof INPUT>): Effect => EFFECTS[method];
 
-test("a tool whose effect depends on its input is a write to all who do not know the input", () => {
-  expect(makeTool({ inputSchema: INPUT, effect })).toMatchObject({ effect: "write" });
-});
-
 test.each([
   ["throws", () => explode(), "the lookup failed"],
   ["gives a promise", (async () => "read") as never, "gave no effect"],

@@ -167,34 +167,6 @@ test("a large input is checked against its schema in a later turn of the event l
 
 // ---- what is told ------------------------------------------------------------------------------------------------
 
-test("a call whose result exceeds totalBytes has run, and its line says so", async () => {
-  const { call, session } = openSession({
-    tools: [makeTool({ execute: () => "x".repeat(100) })],
-    limits: { totalBytes: 50 },
-  });
-  expect(await call()).toMatchObject({ code: "result_over_budget" });
-  const outcome = { type: "failed", code: "result_over_budget" };
-  expect(session.ledger.lines).toMatchObject([{ bytes: 0, outcome, started: true }]);
-  expect(session.usage).toEqual({ calls: 1, open: 0, resultBytes: 0 });
-});
-
-test("onEvent receives the start of a handler and its end, with the error for the operator", async () => {
-  const cause = new Error("a secret of the host");
-  const { call, events } = openSession({ tools: [makeTool({ execute: () => Promise.reject(cause) })] });
-  await call();
-  expect(events).toMatchObject([
-    { type: "call_started", execution: "execution", callId: "1", tool: "t", caller: "programmatic" },
-    {
-      type: "call_ended",
-      execution: "execution",
-      callId: "1",
-      outcome: { type: "failed", code: "handler_failed" },
-      started: true,
-      error: cause,
-    },
-  ]);
-});
-
 // ---- given up --------------------------------------------------------------------------------------------------
 
 test("a call that is given up is aborted, journalled as dropped and has no answer, and the session continues", async () => {
