@@ -111,15 +111,8 @@ export interface ChatEnd {
   readonly finish?: string | undefined;
   readonly code?: string | undefined;
   readonly usage?: TokenUsage | undefined;
-  /** Whom the turn came from: ids of the provider, and versions of what read it. */
-  readonly origin?: ChatOrigin | undefined;
-}
-
-interface ChatOrigin {
-  readonly message?: string;
-  readonly request?: string;
-  readonly sdk?: string;
-  readonly portcullis?: string;
+  /** Whom the turn came from: the provider's id of its message. */
+  readonly origin?: { readonly message?: string } | undefined;
 }
 
 /** The span of an execution or a conversation, for as long as one driver drives it, with the spans below it. */
@@ -204,7 +197,7 @@ export class ConversationSpan extends WorkSpan {
 
   #endChat(span: SafeSpan, attributes: Attributes, { finish, code, usage, origin }: ChatEnd): void {
     const { figures } = this.parts;
-    if (origin) span.set(originAttributes(origin));
+    if (origin?.message !== undefined) span.set({ "gen_ai.response.id": word(origin.message) });
     if (finish !== undefined) span.set({ "gen_ai.response.finish_reasons": [finish] });
     if (usage) {
       span.set(tokenAttributes(usage));
@@ -218,18 +211,6 @@ export class ConversationSpan extends WorkSpan {
     figures.note("tokenUsage", inputTokens, { ...attributes, "gen_ai.token.type": "input" });
     figures.note("tokenUsage", outputTokens, { ...attributes, "gen_ai.token.type": "output" });
   }
-}
-
-const ORIGINS = {
-  message: "gen_ai.response.id",
-  request: "portcullis.request_id",
-  sdk: "portcullis.sdk",
-  portcullis: "portcullis.version",
-} as const;
-
-function originAttributes(origin: ChatOrigin): Attributes {
-  const named = Object.entries(ORIGINS) as [keyof ChatOrigin, string][];
-  return Object.fromEntries(named.map(([field, name]) => [name, origin[field] && word(origin[field])]));
 }
 
 function tokenAttributes({ inputTokens, outputTokens, cachedInputTokens }: TokenUsage): Attributes {

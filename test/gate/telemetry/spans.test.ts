@@ -212,18 +212,11 @@ describe("spans of a conversation", () => {
     expect(recording.span("chat gpt-test").attributes["gen_ai.provider.name"]).toBe("openai");
   });
 
-  test("a turn of a provider has its ids, and the versions of the SDK and of the package", async () => {
+  test("a turn of a provider has the id of its message", async () => {
     await using served = await serve(anthropicWire, [{ text: "4" }]);
     await using runtime = await createRuntime({ tools: [], sandbox });
-    const { transcript } = await runtime.agent({ model: served.model(), task: "t" });
-    const { origin } = transcript.turns[0]?.turn ?? {};
-    expect(origin).toMatchObject({ message: "msg_1", request: "req_1" });
-    expect(recording.span("chat claude-test").attributes).toMatchObject({
-      "gen_ai.response.id": "msg_1",
-      "portcullis.request_id": "req_1",
-      "portcullis.sdk": origin?.sdk,
-      "portcullis.version": origin?.portcullis,
-    });
+    await runtime.agent({ model: served.model(), task: "t" });
+    expect(recording.span("chat claude-test").attributes).toMatchObject({ "gen_ai.response.id": "msg_1" });
   });
 
   test("each message of one that its developer holds has a span, which leads back to the one before", async () => {
