@@ -67,7 +67,7 @@ export function readInput(
   if (overdraft) return { ok: "no_room", overdraft };
   const read = readPlainData(text, inputValues, measured);
   if (!read.ok && read.reason !== TOO_LARGE) return read;
-  const lost = lostData(text, read.ok ? read.value : undefined);
+  const lost = lostData(text, read.ok ? read.value : undefined, measured);
   if (lost) return { ok: false, reason: lossText(lost) };
   if (!read.ok) return read;
   const sent = { text, value: read.value, shown };

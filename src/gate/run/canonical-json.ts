@@ -13,7 +13,7 @@ export function* canonicalDigest(json: string, measured = measure(json)): Sliced
   const read = readPlainData(json, Number.POSITIVE_INFINITY, measured);
   yield;
   // Of two numbers that one double stands for, neither is the other.
-  return read.ok && !lostData(json, read.value) ? yield* digestOf(read.value) : undefined;
+  return read.ok && !lostData(json, read.value, measured) ? yield* digestOf(read.value) : undefined;
 }
 
 function* digestOf(value: unknown): SlicedWork<string> {
