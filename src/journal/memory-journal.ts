@@ -1,7 +1,6 @@
 import {
   Counts,
   defaultHeldBytes,
-  given,
   type OptionsOf,
   PortcullisError,
   readOptions,
@@ -167,7 +166,7 @@ function summaryOf(entry: Entry): ExecutionSummary {
   const { header, records, ended, lease } = entry;
   const { execution, kind, tenant, startedAt } = header;
   const heldLength = heldLengthOf(entry);
-  return { execution, kind, tenant, startedAt, records: records.length, ended, heldLength, ...given({ lease }) };
+  return { execution, kind, tenant, startedAt, records: records.length, ended, heldLength, lease };
 }
 
 function heldLengthOf({ length, below }: Entry): number {

@@ -1,5 +1,4 @@
 import type { ExecutionSummary, Head, ListOptions } from "../../journal/journal.ts";
-import { given } from "../../base/index.ts";
 import {
   journalDamaged,
   listedOf,
@@ -169,7 +168,7 @@ function foundExecution(row: Row): FoundExecution {
     leased_until: leased_until === null ? null : ownTime(Number(leased_until), Number(read_at)),
     ended: ended === true ? 1 : 0,
   });
-  return { number: String(number), summary: { ...summary, ...given({ needs: needsOf(row["needs"]) }) } };
+  return { number: String(number), summary: { ...summary, needs: needsOf(row["needs"]) } };
 }
 
 function named(stored: unknown): unknown {

@@ -70,6 +70,6 @@ function isAmount(value: unknown): value is number {
 /** What a list tells of the execution in a row. Throws like `executionRow`. */
 export function summaryOf(found: object): ExecutionSummary {
   const { id, kind, tenant, started_at: startedAt, head: records, ...row } = executionRow(found);
-  const lease = row.driver === null ? {} : { lease: { driver: row.driver, until: row.leased_until ?? 0 } };
-  return { execution: id, kind, tenant, startedAt, records, ended: row.ended === 1, ...lease };
+  const lease = row.driver === null ? undefined : { driver: row.driver, until: row.leased_until ?? 0 };
+  return { execution: id, kind, tenant, startedAt, records, ended: row.ended === 1, lease };
 }

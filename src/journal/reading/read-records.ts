@@ -1,4 +1,4 @@
-import { type ExecutionId, given, inSlices, Lane, memoryOf, Pace, type SlicedWork } from "../../base/index.ts";
+import { type ExecutionId, inSlices, Lane, memoryOf, Pace, type SlicedWork } from "../../base/index.ts";
 import { journalDamaged } from "../journal-error.ts";
 import type { ExecutionSummary, Head, Journal, ListOptions } from "../journal.ts";
 import { type Reading, quotaOf } from "./reading-quota.ts";
@@ -105,8 +105,7 @@ export class Records implements AsyncIterable<JournalRecord> {
     try {
       if (left <= 0) return;
       if (!mayWait) await reading.begin();
-      const limited = { ...(Number.isFinite(count) ? { count } : {}), ...given({ itemBytes }) };
-      for await (const record of this.#journal.read(this.#execution, { from, hold, ...limited })) {
+      for await (const record of this.#journal.read(this.#execution, { from, hold, count, itemBytes })) {
         // What follows from such records would be written to the other execution, which another tenant may have.
         if (record.type === "header" && (index > 0 || record.execution !== this.#execution))
           throw journalDamaged(`the records of execution ${JSON.stringify(this.#execution)} are those of another one`);

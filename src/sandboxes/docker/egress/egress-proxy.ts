@@ -157,11 +157,9 @@ export class EgressProxy {
       if (head.length > 0) client.unshift(head);
       connection.expectWithin(limits.headerMs, "The client sent no ClientHello or request through its tunnel in time.");
       client.write(ESTABLISHED);
-      const carried = await carriedBy(client, target.host, limits.headerBytes);
+      const hello = await carriedBy(client, target.host, limits.headerBytes);
       if (connection.over.aborted) return;
-      if (carried.type === "tls")
-        return await joinTunnel(connection, upstream, { hello: carried.hello, host: target.host, limits });
-      if (carried.type === "refused") throw new EgressRefusal(0, "", carried.detail);
+      if (hello) return await joinTunnel(connection, upstream, { hello, host: target.host, limits });
       // Plain HTTP through a tunnel, as node's fetch sends it, is read like any other request, for the tunnel's host.
       connection.asked = false;
       this.#server.emit("connection", client);

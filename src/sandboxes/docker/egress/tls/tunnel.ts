@@ -15,29 +15,19 @@ import { createHash } from "node:crypto";
 /** Chunks in which the first TLS message may arrive. Normally it takes one or two. */
 const MAX_CHUNKS = 64;
 
-/** What a tunnel carries, by its first bytes. */
-export type Carried =
-  | { readonly type: "tls"; readonly hello: Buffer }
-  /** Not TLS. The bytes were put back for the next reader. */
-  | { readonly type: "plain" }
-  | { readonly type: "refused"; readonly detail: string };
-
-/** A server's reply to a ClientHello: it accepts it, requests another one in these bytes, or ends after them. */
-type Reply =
-  | { readonly type: "accepted" }
-  | { readonly type: "retry" | "ended"; readonly bytes: Buffer }
-  | { readonly type: "strange" };
-
 /** A verdict on the first bytes of a stream, and how many of them it consumes. */
 interface Judged<Verdict> {
-  readonly verdict: Verdict;
+  readonly verdict: Verdict | EgressRefusal;
   readonly usedBytes: number;
 }
 
-/** Waits for a tunnel's first bytes. TLS must name the tunnel's host: others at its address may not be allowed. */
-export function carriedBy(client: Socket, host: string, headerBytes: number): Promise<Carried> {
-  return readUntilJudged<Carried>(client, headerBytes, (bytes, isEnough) =>
-    beginsAsTls(bytes) ? judgeHello(bytes, 0, host, isEnough) : { verdict: { type: "plain" }, usedBytes: 0 },
+/**
+ * Waits for a tunnel's first bytes, and resolves with its ClientHello; with undefined if it is no TLS, whose bytes are put
+ * back for the next reader. TLS must name the tunnel's host: others at its address may not be allowed.
+ */
+export function carriedBy(client: Socket, host: string, headerBytes: number): Promise<Buffer | undefined> {
+  return readUntilJudged<Buffer | undefined>(client, headerBytes, (bytes, isEnough) =>
+    beginsAsTls(bytes) ? judgeHello(bytes, 0, host, isEnough) : { verdict: undefined, usedBytes: 0 },
   );
 }
 
@@ -66,63 +56,56 @@ export async function joinTunnel(
     connection.expectWithin(limits.idleMs, `No bytes moved for ${limits.idleMs} ms.`);
     const reply = await replyOf(upstream, limits.headerBytes);
     if (connection.over.aborted) return;
-    if (reply.type === "accepted") break;
-    if (reply.type === "strange") throw new EgressRefusal(0, "", "The host did not answer with TLS.", "failed");
+    if (!reply) break;
     forward(reply.bytes, client);
-    if (reply.type === "ended") return void upstream.end();
+    if (reply.isEnd) return void upstream.end();
     connection.expectWithin(limits.headerMs, "The client sent no complete second ClientHello in time.");
     // Nothing else may come before the second ClientHello: early data belongs to the first one.
-    const second = await readUntilJudged(client, limits.headerBytes, (bytes, isEnough) =>
+    next = await readUntilJudged(client, limits.headerBytes, (bytes, isEnough) =>
       judgeHello(bytes, skipCipherChanges(bytes), host, isEnough),
     );
     if (connection.over.aborted) return;
-    if (second.type !== "tls") throw new EgressRefusal(0, "", second.detail);
-    next = second.hello;
   }
   connection.clientMayEnd = true;
   connection.pass(client, upstream);
   connection.pass(upstream, client);
 }
 
-function judgeHello(
-  bytes: Buffer,
-  start: number,
-  host: string,
-  isEnough: boolean,
-): Judged<Exclude<Carried, { type: "plain" }>> | undefined {
+function judgeHello(bytes: Buffer, start: number, host: string, isEnough: boolean): Judged<Buffer> | undefined {
   const seen = readServerName(bytes.subarray(start));
   if (seen.type === "named" && seen.name.toLowerCase() === host) {
     const usedBytes = start + seen.endsAt;
-    return { verdict: { type: "tls", hello: bytes.subarray(0, usedBytes) }, usedBytes };
+    return { verdict: bytes.subarray(0, usedBytes), usedBytes };
   }
   if (seen.type === "incomplete" && !isEnough) return undefined;
   const detail =
     seen.type === "named"
       ? "The server name in TLS is not the tunnel's host."
       : "The ClientHello has no readable server name.";
-  return { verdict: { type: "refused", detail }, usedBytes: bytes.length };
+  return { verdict: new EgressRefusal(0, "", detail), usedBytes: bytes.length };
 }
 
-function replyOf(upstream: Socket, headerBytes: number): Promise<Reply> {
-  return readUntilJudged<Reply>(
+/** What a server has replied if it requests another ClientHello, or has ended; undefined once it has accepted this one. */
+function replyOf(upstream: Socket, headerBytes: number) {
+  return readUntilJudged<{ readonly bytes: Buffer; readonly isEnd: boolean } | undefined>(
     upstream,
     headerBytes,
     (bytes, isEnough) => {
       const seen = readServerReply(bytes);
-      if (seen.type === "accepted") return { verdict: seen, usedBytes: 0 };
+      if (seen.type === "accepted") return { verdict: undefined, usedBytes: 0 };
       if (seen.type === "retry")
-        return { verdict: { type: "retry", bytes: bytes.subarray(0, seen.endsAt) }, usedBytes: seen.endsAt };
-      return seen.type === "strange" || isEnough
-        ? { verdict: { type: "strange" }, usedBytes: bytes.length }
-        : undefined;
+        return { verdict: { bytes: bytes.subarray(0, seen.endsAt), isEnd: false }, usedBytes: seen.endsAt };
+      if (seen.type === "incomplete" && !isEnough) return undefined;
+      const strange = new EgressRefusal(0, "", "The host did not answer with TLS.", "failed");
+      return { verdict: strange, usedBytes: bytes.length };
     },
-    (bytes) => ({ type: "ended", bytes }),
+    (bytes) => ({ bytes, isEnd: true }),
   );
 }
 
 /**
  * Reads the first bytes of a stream until `judge` returns a verdict, and then pauses the stream. Bytes that the verdict
- * does not consume are put back for the next reader. `judge` must return a verdict when `isEnough` is true: the limit of
+ * does not consume are put back for the next reader. Rejects with a verdict that is a refusal. `judge` must return a verdict when `isEnough` is true: the limit of
  * bytes or chunks is reached.
  */
 function readUntilJudged<Verdict>(
@@ -131,14 +114,15 @@ function readUntilJudged<Verdict>(
   judge: (bytes: Buffer, isEnough: boolean) => Judged<Verdict> | undefined,
   atEnd?: (bytes: Buffer) => Verdict,
 ): Promise<Verdict> {
-  return new Promise((resolve) => {
+  return new Promise((resolve, reject) => {
     let bytes: Buffer = Buffer.alloc(0);
     let chunks = 0;
-    const done = (verdict: Verdict) => {
+    const done = (verdict: Verdict | EgressRefusal) => {
       socket.off("data", onData);
       socket.off("end", onEnd);
       socket.pause();
-      resolve(verdict);
+      if (verdict instanceof EgressRefusal) reject(verdict);
+      else resolve(verdict);
     };
     const onData = (chunk: Buffer) => {
       bytes = Buffer.concat([bytes, chunk]);
