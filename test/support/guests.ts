@@ -42,3 +42,10 @@ export async function heardUntil(frames: AsyncIterator<readonly string[]>, kind:
 export function iterate(guest: Guest): AsyncIterator<readonly string[]> {
   return guest.frames[Symbol.asyncIterator]();
 }
+
+/** Runs a program to its end, and gives its guest back. */
+export async function runIn(guest: Guest, program = "return 1"): Promise<void> {
+  guest.send([startText(program)]);
+  await heardUntil(iterate(guest), "settled");
+  guest.release();
+}

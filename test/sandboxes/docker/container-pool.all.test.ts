@@ -5,7 +5,7 @@ import { createDockerSandbox } from "../../../src/sandboxes/docker/docker-sandbo
 import type { Guest } from "../../../src/sandboxes/sandbox.ts";
 import { containersOf, removeContainersOf } from "../../docker-support/containers.ts";
 import { needDockerEngine } from "../../docker-support/docker-engine.ts";
-import { heardUntil, iterate, LIMITS, openGuest, startText } from "../../support/guests.ts";
+import { heardUntil, iterate, LIMITS, openGuest, runIn } from "../../support/guests.ts";
 
 const MIB = 1024 * 1024;
 
@@ -23,9 +23,7 @@ describe.skipIf(needDockerEngine() !== undefined)("the containers of a sandbox",
     for (let run = 0; run < 2; run += 1) {
       const guest = await openGuest(sandbox);
       for (const id of await containersOf()) seen.add(id);
-      guest.send([startText("return 1")]);
-      await heardUntil(iterate(guest), "settled");
-      guest.release();
+      await runIn(guest);
       expect(await guest.exit).toEqual({ type: "released" });
       await expect.poll(() => containersOf()).toEqual([]);
     }

@@ -13,7 +13,7 @@ import { endOrphans } from "../../../src/sandboxes/isolate/janitor.ts";
 import { someOf, testOfAll } from "../../support/all-tests.ts";
 import { enginesOf } from "../../support/engines.ts";
 import { runOne, withSandbox } from "./pool-programs.ts";
-import { heardUntil, iterate, LIMITS, openGuest, startText } from "../../support/guests.ts";
+import { heardUntil, iterate, LIMITS, openGuest, startText, runIn } from "../../support/guests.ts";
 
 test("an engine serves the next program of the same tenant, and never two tenants", () =>
   withSandbox({ engines: 1 }, async (sandbox) => {
@@ -92,10 +92,7 @@ testOfAll.each(["loops", "grows", "sleeps"])(
       async (sandbox) => {
         const [first] = enginesOf();
         const guest = await openGuest(sandbox, "a");
-        const frames = iterate(guest);
-        guest.send([startText("unused")]);
-        await heardUntil(frames, "settled");
-        guest.release();
+        await runIn(guest, "unused");
         expect(await guest.exit).toEqual({ type: "released" });
         // The same tenant and another one get engines while that one is still there.
         await using second = await openGuest(sandbox, "a");
@@ -143,10 +140,7 @@ test("one tenant's waiting programs do not delay another tenant's program", () =
     const serve = async (tenant: string) => {
       await using guest = await openGuest(sandbox, tenant);
       order.push(tenant);
-      const frames = iterate(guest);
-      guest.send([startText("return 1")]);
-      await heardUntil(frames, "settled");
-      guest.release();
+      await runIn(guest);
     };
     // An engine serves its tenant for a while, because another tenant's has to be started.
     const many = Array.from({ length: 100 }, () => serve("a"));

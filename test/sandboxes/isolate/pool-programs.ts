@@ -1,17 +1,14 @@
 import { createIsolateSandbox } from "../../../src/sandboxes/isolate/isolate-sandbox.ts";
 import type { EngineProcess } from "../../../src/sandboxes/isolate/engine-process.ts";
 import type { IsolateSandboxOptions } from "../../../src/sandboxes/isolate/pool-options.ts";
-import { heardUntil, iterate, LIMITS, openGuest, startText } from "../../support/guests.ts";
+import { LIMITS, openGuest, runIn } from "../../support/guests.ts";
 
 export type IsolateSandbox = ReturnType<typeof createIsolateSandbox>;
 
 /** Runs a program to its end and gives its guest back; resolves when the pool has decided about the engine. */
 export async function runOne(sandbox: IsolateSandbox, tenant = "a", program = "return 1"): Promise<void> {
   const guest = await openGuest(sandbox, tenant);
-  const frames = iterate(guest);
-  guest.send([startText(program)]);
-  await heardUntil(frames, "settled");
-  guest.release();
+  await runIn(guest, program);
   await settled(sandbox);
 }
 
@@ -23,9 +20,7 @@ export async function readySpare(sandbox: IsolateSandbox): Promise<void> {
 /** Whether a guest that is opened while the engine of another one is prepared, which has run a program to its end, gets that engine. */
 export async function hasSameAfter(sandbox: IsolateSandbox, program: string): Promise<boolean> {
   const guest = await openGuest(sandbox, "a", { ...LIMITS, memoryBytes: 256 * 1024 * 1024 });
-  guest.send([startText(program)]);
-  await heardUntil(iterate(guest), "settled");
-  guest.release();
+  await runIn(guest, program);
   const [before, after] = [guest, await openGuest(sandbox, "a")].map(
     (one) => (one as unknown as { readonly engine: EngineProcess }).engine,
   );

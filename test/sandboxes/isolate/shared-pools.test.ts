@@ -9,7 +9,7 @@ import { afterEach, expect, test, vi } from "vitest";
 import { testOfAll } from "../../support/all-tests.ts";
 import { createIsolateSandbox } from "../../../src/sandboxes/index.ts";
 import { enginesOf } from "../../support/engines.ts";
-import { heardUntil, iterate, openGuest, startText } from "../../support/guests.ts";
+import { heardUntil, iterate, openGuest, startText, runIn } from "../../support/guests.ts";
 
 afterEach(() => expect(enginesOf()).toEqual([]));
 
@@ -29,10 +29,7 @@ test("a module that is loaded again shares the engines and their limit", async (
   const guest = await openGuest(one);
   const waiting = openGuest(other);
   expect(other.pool.counts).toEqual({ engines: 1, idle: 0, waiting: 1 });
-  const frames = iterate(guest);
-  guest.send([startText("return 1")]);
-  await heardUntil(frames, "settled");
-  guest.release();
+  await runIn(guest);
   await using next = await waiting;
   expect(await heardUntil(iterate(next), "ready")).toHaveLength(1);
   expect(enginesOf()).toHaveLength(1);
