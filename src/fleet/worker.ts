@@ -28,9 +28,7 @@ interface WorkerParts extends WorkerHost {
   readonly requests: DriverRequests;
 }
 
-/** An execution that the worker looks after. */
 interface Held {
-  /** Ends its wake. */
   readonly done: () => void;
   /** Leaves it to another driver, or ends it on request. */
   readonly leave: AbortController;
@@ -341,7 +339,6 @@ class TenantShares {
     this.#perTenant = perTenant;
   }
 
-  /** The tenants that have as much as they may. */
   async passedOver(): Promise<readonly string[]> {
     if (this.#perTenant === Number.POSITIVE_INFINITY) return [];
     this.#known = await this.#held();

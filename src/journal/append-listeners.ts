@@ -3,7 +3,6 @@ import type { Appended } from "./journal.ts";
 
 export type AppendListener = (appended: Appended) => void;
 
-/** Who is told of the appends of a store. */
 export class AppendListeners {
   readonly #listeners = new Set<{ readonly listener: AppendListener }>();
   readonly #onFirst: () => void;

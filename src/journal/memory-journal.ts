@@ -132,7 +132,6 @@ export function createMemoryJournal(options: MemoryJournalOptions = {}): Journal
   };
 }
 
-/** What executions that are open hold, by tenant. */
 class OpenTexts {
   readonly #bytes = defaultHeldBytes();
   readonly #lengths = new Counts();

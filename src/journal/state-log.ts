@@ -41,7 +41,6 @@ export class StateLog<State, Content = never> {
     this.log.onFenced = onFenced;
   }
 
-  /** Resolves once the record is in the journal. */
   append(record: OneRecord, content?: Content): Promise<void> {
     this.#apply(this.state, record, content);
     return this.log.append(record);

@@ -4,7 +4,6 @@
  */
 export class Closing {
   readonly #listeners = new Set<() => void>();
-  /** Whether the sandbox is closed. */
   isOver = false;
 
   /** Calls the listener once the sandbox is closed, unless it is forgotten before. */

@@ -42,7 +42,6 @@ export class Evictions<Place> {
     this.#options = options;
   }
 
-  /** The program in this place waits. */
   offer(place: Place, tenant: string, { ownMs, othersMs }: Offer): void {
     const { evict, changeMs } = this.#options;
     if (evict === "never") return;
@@ -53,12 +52,10 @@ export class Evictions<Place> {
     this.#lookAt(since + LOOK_MS);
   }
 
-  /** The program runs again, or has ended. */
   withdraw(place: Place): void {
     this.#offers.delete(place);
   }
 
-  /** Withdraws places that no longer exist. */
   withdrawIf(isGone: (place: Place) => boolean): void {
     for (const place of this.#offers.keys()) if (isGone(place)) this.#offers.delete(place);
   }

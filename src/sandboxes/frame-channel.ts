@@ -15,7 +15,6 @@ export class FrameChannel {
   readonly #decoder = new FrameDecoder(IDLE_BYTES);
   /** The stream from the guest; undefined before `connect`. */
   source: Readable | undefined;
-  /** What has come from the guest and is not read yet. */
   frames = this.#newQueue();
   #unsent: UnsentFrames | undefined;
   readonly #reply = new DueReply();
@@ -58,7 +57,6 @@ export class FrameChannel {
     return this.#decoder.push(chunk);
   }
 
-  /** Sends nothing more. */
   clear(): void {
     this.#reply.forget();
     this.#unsent?.clear();

@@ -12,7 +12,6 @@ let due = 0;
 export class DueReply {
   #isDue = false;
 
-  /** Something was sent to the guest. */
   expect(): void {
     if (!this.#isDue) due += 1;
     this.#isDue = true;

@@ -50,7 +50,6 @@ export class UnsentFrames {
     this.#pump();
   }
 
-  /** Drops all frames that were not sent. */
   clear(): void {
     this.#frames = [];
     this.#next = 0;
@@ -67,7 +66,6 @@ export class UnsentFrames {
     if (this.#next === this.#frames.length) this.clear();
   }
 
-  /** Takes as many small frames as fit into one part. */
   #takeSmall(): string[] {
     const taken: string[] = [];
     for (let length = 0; this.#next < this.#frames.length;) {
@@ -102,7 +100,6 @@ export class UnsentFrames {
     if (this.#pieces.length === 0) this.#forget();
   }
 
-  /** Fills a part from `filled` on, and returns how many bytes it has then. */
   #fill(part: Buffer, filled: number, pieces: Piece[]): number {
     let end = filled;
     for (let piece = pieces.at(-1); piece; piece = pieces.at(-1)) {

@@ -12,7 +12,6 @@ const [GROUP_SIZE, GROUP_LENGTH] = [128, 1024 * 1024];
 
 export interface Asked extends Change, Within {}
 
-/** What became of a change. */
 export interface Result {
   /** Missing if nothing was done: the head, or the driver, is another one, or there is such an execution already. */
   readonly changed: Changed | undefined;
@@ -53,7 +52,6 @@ export class ChangeQueue {
   readonly #underWay = new Set<string>();
   /** Of changes that are made alone: each gives its place back while it waits for a lock or for the database. */
   readonly #alone: Places;
-  /** Whether a group of changes is made now. */
   #isGrouping = false;
   #isSet = false;
 

@@ -15,7 +15,6 @@ import { NOW, ownTime } from "./tables/lease-times.ts";
 import { nameOf, storedName } from "./tables/names.ts";
 import { needsOf } from "./tables/needs-text.ts";
 
-/** Executions that are listed at a time. */
 const LIST_PAGE = 256;
 /** What a position is below. */
 const MAX_HEAD = 2 ** 31 - 1;
@@ -28,7 +27,6 @@ const name = (column: string) =>
 const COLUMNS = `number, ${name("id")}, ${name("kind")}, ${name("tenant")}, started_at, head, ended,
   ${name("driver")}, coalesce(octet_length(driver) > ${MAX_NAME_BYTES}, false) AS has_long_driver, leased_until, needs, ${NOW} AS read_at`;
 
-/** An execution with the key of its records. */
 export interface FoundExecution {
   readonly number: string;
   readonly summary: ExecutionSummary;
@@ -41,7 +39,6 @@ export interface PageRow {
   readonly record: string | undefined;
 }
 
-/** Reads the rows of a journal, each time within bounds. */
 export class StoredRows {
   readonly #database: Database;
   readonly #schema: string;
@@ -122,7 +119,6 @@ export class StoredRows {
     return typeof row?.["record"] === "string" ? row["record"] : undefined;
   }
 
-  /** Bytes of these texts of a tenant, by their hashes. */
   async sizesOf(tenant: string, hashes: readonly string[]): Promise<ReadonlyMap<string, number>> {
     const rows = await this.#rows(
       "sizes",

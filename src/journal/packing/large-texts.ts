@@ -153,7 +153,6 @@ function holdsLongText(value: unknown): boolean {
 
 type Sizes = ReadonlyMap<string, number>;
 
-/** Reads the texts that a record refers to. */
 export interface TextStore {
   /** Bytes of each of these texts that is stored, by its hash in hexadecimal digits. */
   readonly sizesOf: (hashes: readonly string[]) => Sizes | Promise<Sizes>;
@@ -239,7 +238,6 @@ interface Place {
   readonly put: (text: string) => void;
 }
 
-/** Puts the parts of long lists in their places. */
 async function joinParts(record: unknown, readPart: (ref: PartRef) => Promise<readonly string[]>): Promise<void> {
   if (typeof record !== "object" || record === null) return;
   for (const [name, list] of Object.entries(record) as [string, unknown][]) {

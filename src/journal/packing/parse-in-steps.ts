@@ -59,7 +59,6 @@ function* parseList(text: string): SlicedWork<unknown[]> {
   return list;
 }
 
-/** Does work step by step, and rests in between. */
 export async function inSteps<Value>(work: SlicedWork<Value>, rest: () => Promise<void>): Promise<Value> {
   for (;;) {
     const { done, value } = work.next();

@@ -12,7 +12,6 @@ export interface Segment {
   readonly isName: boolean;
 }
 
-/** A part of a JSON text without quotation marks and escapes: a field a line. */
 export interface JsonView {
   readonly text: string;
   readonly segments: readonly Segment[];
@@ -60,7 +59,6 @@ class ViewReader {
     this.#scanner = new JsonScanner(json);
   }
 
-  /** What was read since the last view. */
   take(): JsonView {
     const view = { text: this.#parts.join(""), segments: this.#segments, fields: this.#fields };
     [this.#parts, this.#segments, this.#fields, this.#length] = [[], [], [], 0];

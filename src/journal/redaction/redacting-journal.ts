@@ -118,7 +118,6 @@ const OWN_HEAD = /^\{"kind":"[a-z_]{1,20}"(?:,"[a-z]{1,20}":(?:\d{1,16}|true|fal
 
 type Output = NonNullable<ReturnType<typeof outputOf>>;
 
-/** What a frame prints; undefined for any other frame. */
 function outputOf(command: string) {
   const frame = command.startsWith('{"kind":"output"') ? parseGuestFrame(command) : undefined;
   if (!frame || frame instanceof MalformedFrame || frame.kind !== "output") return undefined;

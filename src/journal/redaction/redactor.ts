@@ -8,14 +8,12 @@ const REDACT_MS = 10_000;
 
 export type About = Pick<RedactRequest, "to" | "tool" | "callId">;
 
-/** A text that may leave. */
 export interface Redacted {
   readonly text: string;
   /** Characters that were taken out; 0 if the text is unchanged. */
   readonly taken: number;
 }
 
-/** Redacts several texts for a reader. */
 export interface Redaction {
   /** Characters that were taken out of all these texts so far. */
   readonly taken: number;
@@ -85,7 +83,6 @@ export class Redactor {
     return redaction;
   }
 
-  /** Redacts a value that is JSON. */
   async value<Value>(value: Value, about: About): Promise<Value> {
     const json = JSON.stringify(value);
     if (json === undefined) return value;
@@ -164,7 +161,6 @@ function distinct(name: string, names: Map<string, number>): string {
   return count === 1 ? name : `${name} ${count}`;
 }
 
-/** Maximum findings of one text. */
 const MAX_FINDINGS = 100_000;
 const WHAT_LENGTH = 40;
 /** What a text is for the reader that `redact` gave no finding of. */
@@ -194,7 +190,6 @@ function readFinding(given: unknown, length: number): RedactFinding {
   return finding;
 }
 
-/** The mark in place of a text that was found. */
 function markOf(characters: number, what: string): string {
   const plain = what.replaceAll(/[^\w .-]/g, "").slice(0, WHAT_LENGTH);
   return `[redacted ${characters} ${characters === 1 ? "character" : "characters"}${plain === "" ? "" : `: ${plain}`}]`;

@@ -145,7 +145,6 @@ class FileJournal implements SqliteJournal {
     });
   }
 
-  /** The rows of records, page by page. */
   async *#stored(
     execution: string,
     number: number,

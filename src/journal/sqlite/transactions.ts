@@ -12,7 +12,6 @@ export class Transactions {
   readonly #path: string;
   readonly #isRelaxed: boolean;
   readonly #lockTimeoutMs: number;
-  /** The files that were opened, the journal's first; undefined for a database in memory. */
   readonly #opened: readonly OpenFile[] | undefined;
 
   constructor(database: DatabaseSync, path: string, isRelaxed: boolean, lockTimeoutMs: number) {

@@ -59,7 +59,6 @@ export class ContainerPool {
     return { containers: this.#all.size + this.#starting.size, idle: this.#idle.length, waiting: this.#waiting.length };
   }
 
-  /** Resolves when the warm containers are started. */
   async warm(plan: ContainerPlan): Promise<void> {
     const key = JSON.stringify(plan);
     if (!this.#kinds.includes(key)) this.#kinds = [key, ...this.#kinds].slice(0, WARM_KINDS);
@@ -91,7 +90,6 @@ export class ContainerPool {
     await Promise.all([...this.#all].map((guest) => guest.removed));
   }
 
-  /** How many containers each tenant has or will soon have. */
   get #held(): ReadonlyMap<string, number> {
     return countNames(this.#tenants.values());
   }

@@ -3,7 +3,6 @@ import { engineCommand, type EngineCommand, type WallPart } from "./engine-comma
 import { addonVersion, findAddon, isSupportedRuntime, NODE_SENTENCE, whyNoAddon } from "./platform.ts";
 import { ProcessGauge } from "./process-gauges.ts";
 
-/** Checks what engines need on this machine, and how well their promises hold here. */
 export function diagnoseIsolates(): readonly Finding[] {
   const { node, v8 } = process.versions;
   const why = whyNoAddon() ?? whyUnread();

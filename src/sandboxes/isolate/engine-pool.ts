@@ -237,7 +237,6 @@ export class EnginePool {
     return await promise;
   }
 
-  /** How many engines each tenant has or will soon have. */
   get #held(): ReadonlyMap<string, number> {
     return countNames([...this.#busy.values(), ...this.#coming.values()]);
   }
@@ -254,7 +253,6 @@ export class EnginePool {
     return this.#all.values().reduce((sum, engine) => sum + engine.memoryBytes, 0);
   }
 
-  /** Finds engines for the waiting programs. */
   #makeRoom(): void {
     this.#startForWaiting();
     if (this.#waiting.length > 0 && this.#evictions.size > 0) this.#evictForWaiting();
@@ -271,7 +269,6 @@ export class EnginePool {
     }
   }
 
-  /** The engine that is taken next from its program, and for whom. */
   #nextEviction(): { readonly occupied: Occupied; readonly tenant: string } | undefined {
     if (this.closed) return undefined;
     const held = this.#held;
@@ -431,7 +428,6 @@ export class EnginePool {
     this.#offer(engine);
   }
 
-  /** Gives a prepared engine to the next waiter, or keeps it idle. */
   #offer(engine: EngineProcess): void {
     this.#busy.delete(engine);
     this.#coming.delete(engine);

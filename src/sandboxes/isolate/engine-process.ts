@@ -99,7 +99,6 @@ export class EngineProcess {
     return this.#exited ? undefined : this.#processor.read();
   }
 
-  /** Whether the process has ended or is being ended. */
   get ended(): boolean {
     return this.#exited || this.#ending !== undefined;
   }
@@ -167,12 +166,10 @@ export class EngineProcess {
     this.end({ type: "killed", reason });
   }
 
-  /** Ends an engine that runs no program. */
   retire(): void {
     this.end({ type: "released" });
   }
 
-  /** Ends the engine. Only the first exit given is kept. */
   end(exit: Exit): void {
     if (this.ended) return;
     this.#ending = exit;

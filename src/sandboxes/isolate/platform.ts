@@ -8,7 +8,6 @@ export const NODE_SENTENCE =
 
 /** Major versions of node that isolated-vm 7 ships binaries for. */
 const NODE_MAJORS: ReadonlySet<number> = new Set([24, 26]);
-/** Platforms that isolated-vm 7 ships binaries for. */
 export const PLATFORMS: readonly string[] = ["linux-x64", "linux-arm64", "darwin-arm64", "win32-x64"];
 
 /** The first version of isolated-vm in which a program cannot get out by way of a Reference (GHSA-864f-rcv7-6rh4). */

@@ -9,7 +9,6 @@ const SSL_MODES: ReadonlySet<string> = new Set([
   "no-verify",
 ]);
 
-/** How a URL of PostgreSQL begins. */
 export const POSTGRES_URL = /^postgres(?:ql)?:\/\//;
 
 /**

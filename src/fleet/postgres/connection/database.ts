@@ -62,7 +62,6 @@ const BLOCKED: ReadonlySet<unknown> = new Set(["55P03", "57014", "40P01"]);
 /** The connections of a journal to its database: bounded, made again when they are lost, and waited for within a bound. */
 export class Database {
   readonly schema: string;
-  /** How errors name the database. */
   readonly where: string;
   readonly #options: DatabaseOptions;
   /** Statements of others, by their texts, in the order in which they came. */
@@ -81,7 +80,6 @@ export class Database {
     return this.#isClosed;
   }
 
-  /** One statement, on any connection. */
   async query(statement: Statement, options?: RunOptions): Promise<QueryResult<Row>> {
     return this.run((client) => client.query<Row>(statement), options);
   }

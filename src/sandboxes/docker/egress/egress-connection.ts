@@ -27,7 +27,6 @@ export class EgressConnection {
   upstream: Socket | undefined;
   /** Whether the client may end the connection normally: it may end a tunnel, but a request only after its answer. */
   clientMayEnd = false;
-  /** Aborted when the connection ends. */
   readonly #over = new AbortController();
   readonly #options: ConnectionOptions;
   readonly #startedAt = monotonic();
@@ -59,7 +58,6 @@ export class EgressConnection {
     this.#deadline = after(ms, () => this.cut(detail));
   }
 
-  /** Sets the connection to the host. */
   join(upstream: Socket): void {
     this.upstream = upstream;
     this.#address = upstream.remoteAddress ?? "";

@@ -66,7 +66,6 @@ export async function buildImage(
   }
 }
 
-/** Waits for the end of a build, and reports its steps. */
 function followed(docker: Docker, stream: NodeJS.ReadableStream, onProgress: (line: string) => void): Promise<void> {
   return new Promise((resolve, reject) => {
     docker.modem.followProgress(
@@ -82,7 +81,6 @@ function followed(docker: Docker, stream: NodeJS.ReadableStream, onProgress: (li
   });
 }
 
-/** Collects all files that the Dockerfile names in one folder. */
 async function gather(folder: string, processor: string, onProgress: (line: string) => void): Promise<void> {
   for (const name of ["Dockerfile", ...IMAGE_SCRIPTS]) copyFileSync(join(imageFolder(), name), join(folder, name));
   mkdirSync(join(folder, "guest"));

@@ -58,7 +58,6 @@ async function labelsOf(daemon: Daemon, image: string): Promise<Fields | undefin
 
 let digest: string | undefined;
 
-/** Digest of all files that determine what is in the image. */
 function contentsDigest(): string {
   if (digest !== undefined) return digest;
   const hash = createHash("sha256");

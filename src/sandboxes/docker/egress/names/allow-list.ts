@@ -20,7 +20,6 @@ export const HOSTS = optionRule<readonly string[]>(
   (value) => Array.isArray(value) && value.length > 0 && value.length <= MAX_HOSTS,
 );
 
-/** Reads an operator's list. Throws `option_invalid` for the first invalid entry. */
 export function parseAllowList(option: string, hosts: unknown): readonly AllowedHost[] {
   checkValue(option, hosts, HOSTS);
   return (hosts as readonly unknown[]).map((entry, index) => parseEntry(`${option}[${index}]`, entry));
@@ -71,7 +70,6 @@ export function canonicalHostName(text: string): string | undefined {
   return labels.every((label) => LABEL.test(label)) && !NUMBER.test(labels.at(-1) ?? "") ? name : undefined;
 }
 
-/** Reads a port from 1 to 65535, without leading zeros. */
 export function readPort(text: string): number | undefined {
   return /^[1-9][0-9]{0,4}$/.test(text) && Number(text) <= 65_535 ? Number(text) : undefined;
 }
