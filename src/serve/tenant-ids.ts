@@ -51,8 +51,10 @@ export class TenantIds {
     const shown = (id: ExecutionId | undefined) => id && this.shown(tenant, id);
     const below = (ref: Ref | undefined) => ref && { ...ref, execution: shown(ref.execution) };
     const own = { execution: shown(execution), corrects: shown(corrects), from: below(from) };
+    // There may be very many of them.
+    const named = (call: Pick<Shown, "from"> & object) => (call.from ? { ...call, from: below(call.from) } : call);
     const above = typeof parent === "object" ? below(parent) : shown(parent);
-    return { ...about, ...own, parent: above, calls: calls?.map((call) => this.shownIn(tenant, call)) };
+    return { ...about, ...own, parent: above, calls: calls?.map(named) };
   }
 }
 

@@ -1,4 +1,4 @@
-import { type ExecutionId, jsonInParts, Lane, monotonic } from "../../base/index.ts";
+import { type ExecutionId, jsonInParts, Lane, monotonic, type SlicedWork } from "../../base/index.ts";
 import { findIfKnown } from "../../journal/reading/index.ts";
 import type { Journal } from "../../journal/journal.ts";
 import type { TextBounds } from "../views/parts/text-allowance.ts";
@@ -44,7 +44,14 @@ function viewReader({ journal, execution, tenant, bounds, ids }: ViewStreamParts
     const begun = openPrograms(view).map((id) => [id, programs.get(id) ?? 0] as const);
     const positions = new Map([...begun, [execution, view.records]]);
     const restMs = Math.max(REST_MS, (monotonic() - began) * REST_SHARE);
-    return { text, heldBytes: bytesOf(view), positions, isAtEnd: true, isOver: view.state === "ended", restMs };
+    return {
+      text,
+      heldBytes: await lane.work(heldBy(view)),
+      positions,
+      isAtEnd: true,
+      isOver: view.state === "ended",
+      restMs,
+    };
   };
 }
 
@@ -57,7 +64,19 @@ async function positionsOf(journal: Journal, ids: readonly ExecutionId[]): Promi
 
 const FIELD_BYTES = 16;
 
-/** Memory of plain data, in bytes. */
+/** Items that are measured between two checks whether the host's thread must be yielded. */
+const MEASURED = 128;
+
+/** Memory of a view, in bytes. */
+function* heldBy(view: ExecutionView): SlicedWork<number> {
+  let held = 0;
+  for (const [index, one] of Object.values(view).flat().entries()) {
+    held += FIELD_BYTES + bytesOf(one);
+    if (index % MEASURED === 0) yield;
+  }
+  return held;
+}
+
 function bytesOf(value: unknown): number {
   if (typeof value === "string") return 2 * value.length;
   if (typeof value !== "object" || value === null) return FIELD_BYTES;
