@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { checkedMessage, ContentBudget } from "../../src/models/turn/content-parts.ts";
-import type { CallResult, ContentPart, MessagePart, Opening, UserMessage } from "../../src/models/model.ts";
+import type { CallResult, ContentPart, MessagePart, UserMessage } from "../../src/models/model.ts";
 import { type BlockFacts, labelledText } from "../../src/models/turn/result-text.ts";
-import { anthropicWire } from "./anthropic/wire.ts";
+import { anthropicWire, pausedTurn } from "./anthropic/wire.ts";
 import { driveAndRestore, drive, HOSTED, OPENING, resultOf } from "./converse.ts";
 import { chatWire } from "./openai/chat/wire.ts";
 import { responsesWire } from "./openai/responses/wire.ts";
@@ -201,16 +201,8 @@ describe.each(WIRES)("with %s", (_, wire) => {
 });
 
 test("a hosted program gets the text of a result alone", async () => {
-  const opening: Opening = HOSTED;
-  const block = { type: "server_tool_use", id: "srvtoolu_1", name: "code_execution", input: { code: "1" } };
-  const caller = { type: "code_execution_20260120", tool_id: "srvtoolu_1" };
-  const use = { type: "tool_use", id: "toolu_1", name: "a_b", input: { k: 1 }, caller };
-  const container = { id: "c", expires_at: "2099-01-01T00:00:00Z" };
-  await using served = await serve(anthropicWire, [
-    { raw: { content: [block, use], stop_reason: "tool_use", container } },
-    { text: "4" },
-  ]);
-  await drive(served.model({}), opening, [{ say: "Do it.", results: () => ({ parts: [PNG] }) }, {}]);
+  await using served = await serve(anthropicWire, [pausedTurn("a_b", { k: 1 }), { text: "4" }]);
+  await drive(served.model({}), HOSTED, [{ say: "Do it.", results: () => ({ parts: [PNG] }) }, {}]);
   expect(served.refusals).toEqual([]);
   expect(served.asked[1]?.text).not.toContain(PNG.data);
 });

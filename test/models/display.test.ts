@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { anthropic } from "../../src/index.ts";
 import type { ArgumentPiece, Opening, TurnReply } from "../../src/models/model.ts";
 import { SourceReader } from "../../src/models/turn/turn-display.ts";
-import { anthropicWire } from "./anthropic/wire.ts";
+import { anthropicWire, pausedTurn } from "./anthropic/wire.ts";
 import { declared, HOSTED, OPENING, requested } from "./converse.ts";
 import { chatWire } from "./openai/chat/wire.ts";
 import { responsesWire } from "./openai/responses/wire.ts";
@@ -109,7 +109,6 @@ describe.each(WIRES)("with %s", (_, wire) => {
 
 describe("hosted programs", () => {
   const program = { type: "program", id: "prog_1", call_id: "call_p", code: SOURCE, fingerprint: "sealed" };
-  const block = { type: "server_tool_use", id: "srvtoolu_1", name: "code_execution", input: { code: SOURCE } };
   const call = {
     type: "function_call",
     id: "fc_1",
@@ -119,16 +118,9 @@ describe("hosted programs", () => {
     status: "completed",
     caller: { type: "program", caller_id: "call_p" },
   };
-  const use = {
-    type: "tool_use",
-    id: "toolu_1",
-    name: "a_b",
-    input: { k: 1 },
-    caller: { type: "code_execution_20260120", tool_id: "srvtoolu_1" },
-  };
 
   test.each([
-    ["Anthropic", anthropicWire, { raw: { content: [block, use], stop_reason: "tool_use" } }],
+    ["Anthropic", anthropicWire, pausedTurn("a_b", { k: 1 }, SOURCE)],
     ["OpenAI", responsesWire, { raw: { output: [program, call] } }],
   ] as const)("S6: the source of a program that %s runs is shown", async (_, wire, step) => {
     for (const stream of [true, false])

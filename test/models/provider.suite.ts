@@ -288,19 +288,9 @@ export function behavesAsModel(name: string, wire: Wire, { sameReplies = false }
     });
 
     ofRequests("keys of other services in the environment are sent nowhere", async () => {
-      for (const name of [
-        "ANTHROPIC_AUTH_TOKEN",
-        "ANTHROPIC_BASE_URL",
-        "OPENAI_ADMIN_KEY",
-        "OPENAI_BASE_URL",
-        "OPENAI_ORG_ID",
-        "OPENAI_PROJECT_ID",
-        "GOOGLE_API_KEY",
-        "GOOGLE_GENAI_USE_VERTEXAI",
-        "GOOGLE_CLOUD_PROJECT",
-        "GOOGLE_CLOUD_LOCATION",
-        "GOOGLE_GEMINI_BASE_URL",
-      ])
+      for (const name of "ANTHROPIC_AUTH_TOKEN ANTHROPIC_BASE_URL OPENAI_ADMIN_KEY OPENAI_BASE_URL OPENAI_ORG_ID OPENAI_PROJECT_ID GOOGLE_API_KEY GOOGLE_GENAI_USE_VERTEXAI GOOGLE_CLOUD_PROJECT GOOGLE_CLOUD_LOCATION GOOGLE_GEMINI_BASE_URL".split(
+        " ",
+      ))
         vi.stubEnv(name, name.endsWith("URL") ? "http://127.0.0.1:9" : name.endsWith("VERTEXAI") ? "true" : "stray");
       try {
         const { ending, served } = await run([{ text: "4" }]);

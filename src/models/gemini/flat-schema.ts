@@ -1,20 +1,8 @@
 import { type JsonSchema, mapSchema, resolveReference } from "../../tools/json-schema/json-schema.ts";
 import { type Fields, isFields, listOf, without } from "../../base/index.ts";
 
-const WORDS = [
-  "format",
-  "title",
-  "description",
-  "enum",
-  "minItems",
-  "maxItems",
-  "required",
-  "minimum",
-  "maximum",
-  "minLength",
-  "maxLength",
-  "pattern",
-];
+const WORDS =
+  "format title description enum minItems maxItems required minimum maximum minLength maxLength pattern".split(" ");
 const MAX_TYPES = 7;
 /** Maximum number of parts of a schema: references can expand a small schema to an enormous one. */
 const MAX_PARTS = 2000;

@@ -3,7 +3,7 @@ import { anthropic } from "../../../src/index.ts";
 import type { AnthropicOptions } from "../../../src/models/index.ts";
 import { declared, driveAndRestore, HOSTED, OPENING, requested } from "../converse.ts";
 import { serve, type Wire } from "../wire.ts";
-import { anthropicWire, unmarked } from "./wire.ts";
+import { anthropicWire, pausedTurn, unmarked } from "./wire.ts";
 
 function wireWith(options: Partial<AnthropicOptions>): Wire {
   return { ...anthropicWire, model: (given) => anthropic({ model: "claude-test", ...given, ...options }) };
@@ -66,11 +66,7 @@ describe("what Anthropic is asked to keep", () => {
   });
 
   test("are results alone while a hosted program waits", async () => {
-    const caller = { type: "code_execution_20260120", tool_id: "srvtoolu_c" };
-    const used = { type: "server_tool_use", id: "srvtoolu_c", name: "code_execution", input: { code: "…" } };
-    const paused = [used, { type: "tool_use", id: "toolu_1", name: "a_b", input: { k: 1 }, caller }];
-    const container = { id: "c1", expires_at: "2999-01-01T00:00:00Z" };
-    await using served = await serve(anthropicWire, [{ raw: { content: paused, container } }, { text: "4" }]);
+    await using served = await serve(anthropicWire, [pausedTurn("a_b", { k: 1 }), { text: "4" }]);
     const conversation = await served.model().converse(HOSTED);
     conversation.say("Do it.");
     const turn = await conversation.turn(requested());

@@ -428,6 +428,17 @@ function pauseFault(
   return undefined;
 }
 
+/** A turn in which a program of the provider waits for the result of a call. */
+export function pausedTurn(name: string, input: unknown, code = "1"): WireTurn {
+  const caller = { type: "code_execution_20260120", tool_id: "srvtoolu_1" };
+  const content = [
+    { type: "server_tool_use", id: "srvtoolu_1", name: "code_execution", input: { code } },
+    { type: "tool_use", id: "toolu_1", name, input, caller },
+  ];
+  const container = { id: "c", expires_at: "2999-01-01T00:00:00Z" };
+  return { raw: { content, stop_reason: "tool_use", container } };
+}
+
 /** A part of a request without the marks of what Anthropic is to keep. */
 export function unmarked(part: unknown): unknown {
   return JSON.parse(JSON.stringify(part, (name, value: unknown) => (name === "cache_control" ? undefined : value)));

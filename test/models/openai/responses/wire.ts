@@ -6,24 +6,11 @@ import { inputSentBack, inputTextOf, pieces, type Wire, type WireState, type Wir
 
 type Item = Record<string, unknown> & { readonly type?: string };
 
-const FIELDS = new Set([
-  "model",
-  "instructions",
-  "input",
-  "tools",
-  "store",
-  "context_management",
-  "max_output_tokens",
-  "include",
-  "previous_response_id",
-  "stream",
-  "tool_choice",
-  "parallel_tool_calls",
-  "reasoning",
-  "temperature",
-  "text",
-  "max_tool_calls",
-]);
+const FIELDS = new Set(
+  "model instructions input tools store context_management max_output_tokens include previous_response_id stream tool_choice parallel_tool_calls reasoning temperature text max_tool_calls".split(
+    " ",
+  ),
+);
 const USAGE = {
   input_tokens: 100,
   output_tokens: 20,
@@ -69,13 +56,6 @@ function responseOf(turn: WireTurn, number: number): Record<string, unknown> {
     error: null,
     incomplete_details: turn.end === "cut_off" ? { reason: "max_output_tokens" } : null,
     usage: USAGE,
-    tools: [],
-    tool_choice: "auto",
-    parallel_tool_calls: true,
-    metadata: {},
-    instructions: null,
-    temperature: 1,
-    top_p: 1,
     ...raw,
   };
 }
