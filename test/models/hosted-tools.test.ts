@@ -228,6 +228,14 @@ const hostedOf = async (wire: Wire, raw: Fields, more: readonly WireStep[] = [])
   return { hosted: transcript.turns.flatMap(({ turn }) => turn.hosted), answer };
 };
 const text = { type: "text", text: "4" };
+/** What Anthropic tells of a call that it has made itself. */
+const ranAt = (name: string, content: Fields): Fields => ({
+  content: [
+    { type: "server_tool_use", id: "s", name, input: {} },
+    { type: `${name}_tool_result`, tool_use_id: "s", content },
+    text,
+  ],
+});
 const message = {
   type: "message",
   id: "m",
@@ -240,33 +248,13 @@ test.each<[string, Wire, Fields, object]>([
   [
     "a search that failed",
     anthropicWire,
-    {
-      content: [
-        { type: "server_tool_use", id: "s", name: "web_search", input: {} },
-        {
-          type: "web_search_tool_result",
-          tool_use_id: "s",
-          content: { type: "web_search_tool_result_error", error_code: "max_uses_exceeded" },
-        },
-        text,
-      ],
-    },
+    ranAt("web_search", { type: "web_search_tool_result_error", error_code: "max_uses_exceeded" }),
     { tool: "web_search", isError: true, output: "max_uses_exceeded" },
   ],
   [
     "a page that was fetched",
     anthropicWire,
-    {
-      content: [
-        { type: "server_tool_use", id: "s", name: "web_fetch", input: { url: PAGE.url } },
-        {
-          type: "web_fetch_tool_result",
-          tool_use_id: "s",
-          content: { type: "web_fetch_result", url: PAGE.url, content: { type: "document" } },
-        },
-        text,
-      ],
-    },
+    ranAt("web_fetch", { type: "web_fetch_result", url: PAGE.url, content: { type: "document" } }),
     { tool: "web_fetch", isError: false, sources: [{ url: PAGE.url }] },
   ],
   [

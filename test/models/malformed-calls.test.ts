@@ -125,6 +125,16 @@ test.each(WIRES.flatMap(([name, wire]) => badOf(wire).map((bad) => [name, bad.wh
   },
 );
 
+/** The events of a response with one item. */
+const done = (item: Fields): readonly Fields[] => [
+  {
+    type: "response.output_item.done",
+    output_index: 0,
+    item: { id: "a", call_id: "a", status: "completed", ...item },
+  },
+  { type: "response.completed", response: { id: "r", status: "completed", output: [] } },
+];
+
 /** The events of a streamed call of `f`, in whose pieces of the input stands `BAD`. */
 const STREAMS: readonly (readonly [name: string, wire: Wire, events: readonly Fields[]])[] = [
   [
@@ -139,30 +149,8 @@ const STREAMS: readonly (readonly [name: string, wire: Wire, events: readonly Fi
       { type: "message_stop" },
     ],
   ],
-  [
-    "OpenAI Responses",
-    responsesWire,
-    [
-      {
-        type: "response.output_item.done",
-        output_index: 0,
-        item: { type: "function_call", id: "a", call_id: "a", name: "f", arguments: "BAD", status: "completed" },
-      },
-      { type: "response.completed", response: { id: "r", status: "completed", output: [] } },
-    ],
-  ],
-  [
-    "OpenAI Responses, a text tool",
-    responsesWire,
-    [
-      {
-        type: "response.output_item.done",
-        output_index: 0,
-        item: { type: "custom_tool_call", id: "a", call_id: "a", name: "sql", input: "BAD", status: "completed" },
-      },
-      { type: "response.completed", response: { id: "r", status: "completed", output: [] } },
-    ],
-  ],
+  ["OpenAI Responses", responsesWire, done({ type: "function_call", name: "f", arguments: "BAD" })],
+  ["OpenAI Responses, a text tool", responsesWire, done({ type: "custom_tool_call", name: "sql", input: "BAD" })],
   [
     "OpenAI Chat Completions",
     chatWire,
