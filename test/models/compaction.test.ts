@@ -111,6 +111,22 @@ describe.each(
   });
 });
 
+test("a history that was made shorter once is sent with the header alone by a process without the option", async () => {
+  const journal = createMemoryJournal();
+  await using served = await serve(anthropicWire, [anthropicTurn, { text: "4" }]);
+  {
+    await using runtime = await createRuntime({ tools: [f], journal, sandbox: createMemorySandbox() });
+    const options = { model: served.model(), programs: "none", loop: { compact: "provider" }, id: "one" } as const;
+    const talk = await runtime.conversation(options);
+    await talk.step("Do it.");
+    await talk.leave();
+  }
+  await using runtime = await createRuntime({ tools: [f], journal, sandbox: createMemorySandbox() });
+  await using talk = await runtime.conversation({ model: served.model(), id: "one" });
+  expect([(await talk.send()).answer, served.refusals]).toEqual(["4", []]);
+  expect(served.asked[1]?.body.context_management).toBeUndefined();
+});
+
 describe("with Anthropic, what made the history shorter", () => {
   const withBlocks = (...blocks: readonly unknown[]): WireStep => ({
     raw: { content: [...blocks, { type: "text", text: "4", citations: null }] },

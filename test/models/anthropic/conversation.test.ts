@@ -79,6 +79,20 @@ describe("direct calls", () => {
     expect(stream.reply?.inputTexts[0]).toBe('{"k":1}');
   });
 
+  test.each<[string, readonly object[]]>([
+    ["a block that has not stopped", []],
+    ["two blocks at one place", [stop, start(use("toolu_2", "g", {})), stop]],
+    ["a piece without a place", [{ ...part("{}"), index: undefined }, stop]],
+    ["a piece of a block that never began", [{ ...part("{}"), index: 1 }, stop]],
+  ])("a stream with %s is no reply", (_, events) => {
+    const stream = new AnthropicStream(UNSHOWN);
+    const read = () => {
+      for (const event of [start(use("toolu_1", "f", {})), part('{"k":1}'), ...events, ...end]) stream.take(event);
+      if (stream.reply === undefined) throw new SyntaxError("It broke off.");
+    };
+    expect(read).toThrow(SyntaxError);
+  });
+
   test("the usage of a stream that ended too soon is counted", async () => {
     const { ending, usage } = await run([{ text: "I", sent: "short" }]);
     expect([ending.type, usage.inputTokens]).toEqual(["provider_failed", 110]);
