@@ -18,6 +18,7 @@ import { parseRecord } from "../../src/journal/reading/parse-records.ts";
 import { createMemorySandbox } from "../../src/runtime/testing.ts";
 import { viewExecution } from "../../src/serve/views/view-execution.ts";
 import { settableClock } from "../support/clock.ts";
+import { journalWith } from "../support/journal-with.ts";
 
 const sandbox = createMemorySandbox();
 afterAll(async () => {
@@ -587,8 +588,7 @@ test("a program of another language is refused", async () => {
   const { runtime, journal } = await open();
   const a = await runtime.execute("return 1;");
   const [header, ...others] = await Array.fromAsync(journal.read(a.execution));
-  await journal.create({ ...header, execution: "python", language: "python" } as never);
-  await journal.append("python", 1, others);
+  await journalWith([{ ...header, execution: "python", language: "python" } as never, ...others], journal);
   await expect(runtime.execute("return 1;", { corrects: "python" })).rejects.toMatchObject({
     code: "option_invalid",
     message: 'execute({ corrects }): expected an execution of a program in "javascript", got one in "python".',

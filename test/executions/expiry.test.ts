@@ -3,6 +3,7 @@ import { z } from "zod";
 import { type Approve, createRuntime, defineTool, type RuntimeOptions } from "../../src/index.ts";
 import { createMemoryJournal, type Journal, type JournalRecord } from "../../src/journal/index.ts";
 import { createMemorySandbox } from "../../src/runtime/testing.ts";
+import { journalWith } from "../support/journal-with.ts";
 
 const sandbox = createMemorySandbox();
 /** Time that a call may wait where the test waits for its end. */
@@ -39,14 +40,9 @@ function open(journal: Journal, waitMs: number, options: Partial<RuntimeOptions>
 /** A copy of an execution that was written so much earlier, or of its first records. */
 async function aged(journal: Journal, ms: number, count = Number.POSITIVE_INFINITY): Promise<Journal> {
   const records = (await Array.fromAsync(journal.read("one"))).slice(0, count);
-  const [header, ...others] = records.map((record): JournalRecord =>
-    "at" in record ? { ...record, at: record.at - ms } : record,
+  return journalWith(
+    records.map((record): JournalRecord => ("at" in record ? { ...record, at: record.at - ms } : record)),
   );
-  const copy = createMemoryJournal();
-  if (header?.type !== "header") throw new Error("The first record is the header.");
-  await copy.create(header);
-  await copy.append("one", 1, others);
-  return copy;
 }
 
 /** An execution that waits for both calls, as it is `ms` later. */

@@ -14,6 +14,7 @@ import { createMemoryJournal, type Journal } from "../../src/journal/index.ts";
 import type { PolicyRequest } from "../../src/gate/index.ts";
 import { createMemorySandbox } from "../../src/runtime/testing.ts";
 import { runs } from "../support/all-tests.ts";
+import { journalWith } from "../support/journal-with.ts";
 
 const sandbox = createMemorySandbox();
 const LATER: Approve = () => "later";
@@ -184,12 +185,9 @@ test("a call that was begun and is made again has the input that it had, though 
   const idempotent = { ...tool, effect: "idempotent" as const };
   await using runtime = await start(idempotent, { journal });
   const { execution } = await runtime.execute(pays({ to: "eve" }));
-  const other = createMemoryJournal();
   const records = await Array.fromAsync(journal.read(execution));
   const begun = records.findIndex((record) => record.type === "call" && record.decision === "allowed");
-  const [header, ...rest] = records.slice(0, begun + 1);
-  if (header?.type !== "header") throw new Error("no header");
-  await other.append(execution, await other.create(header), rest);
+  const other = await journalWith(records.slice(0, begun + 1));
   await using second = await start(idempotent, { journal: other });
   expect((await second.execution(execution).resume()).outcome).toMatchObject({ value: ["paid"] });
   expect(given).toEqual([given[0], given[0]]);

@@ -201,11 +201,7 @@ test.skipIf(PYTHON.missing)(
     const cuts = cutsWhere(records, (_, last) => handsItems(last));
     expect(cuts.length).toBeGreaterThan(9);
     for (const cut of cuts.filter((_, index) => index % (ALL_TESTS ? 1 : 4) === 0)) {
-      const [header, ...others] = records.slice(0, cut);
-      if (header?.type !== "header") throw new Error("The first record is the header.");
-      const copy = createMemoryJournal();
-      await copy.create(header);
-      await copy.append(ID, 1, others);
+      const copy = await journalWith(records.slice(0, cut));
       await using next = await createRuntime({ ...options, journal: copy });
       const report = await next.execution(ID).resume();
       expect([report.outcome, report.logs.text], `after record ${cut}`).toEqual([expected.outcome, expected.logs.text]);

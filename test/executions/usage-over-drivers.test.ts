@@ -1,13 +1,14 @@
 import { expect, test } from "vitest";
 import { createRuntime } from "../../src/index.ts";
 import { createMemoryJournal } from "../../src/journal/index.ts";
-import type { Header, Journal, JournalRecord } from "../../src/journal/index.ts";
+import type { Journal, JournalRecord } from "../../src/journal/index.ts";
 import { parseRecords } from "../../src/journal/reading/parse-records.ts";
 import { createMemorySandbox } from "../../src/runtime/testing.ts";
 import { viewExecution } from "../../src/serve/views/view-execution.ts";
 import { makeTool } from "../gate/open-session.ts";
 import { changedClock, settableClock } from "../support/clock.ts";
 import { testOfAll } from "../support/all-tests.ts";
+import { journalWith } from "../support/journal-with.ts";
 
 const tools = [makeTool({ name: "pay", approval: "always", effect: "write" })];
 
@@ -46,12 +47,10 @@ test("the running time of all drivers counts: a program that waits and is resume
   const before = createMemoryJournal();
   await using first = await open(before);
   const { execution } = await first.execute(source(60, 1));
-  const [head, ...records] = await Array.fromAsync(before.read(execution));
-  const journal = createMemoryJournal();
-  await journal.create(head as Header);
+  const records = await Array.fromAsync(before.read(execution));
   const spent = (record: JournalRecord): JournalRecord =>
     record.type === "turn" ? { ...record, usage: { ...record.usage, cpuMs: 9999 } } : record;
-  await journal.append(execution, 1, records.map(spent));
+  const journal = await journalWith(records.map(spent));
   await using next = await open(journal);
   const report = await next.execution(execution).resume({ decisions: { 1: { allow: true } } });
   expect(report.outcome).toMatchObject({ type: "stopped", limit: "cpuMs", allowed: 10_000 });

@@ -81,24 +81,6 @@ describe("waiting for approvals alone", () => {
     });
     expect(outcome).toEqual({ type: "completed", value: '"paid",["paid","paid"]' });
   });
-
-  test("ends by the signal of the execution, whose approver is told", async () => {
-    const controller = new AbortController();
-    const told = Promise.withResolvers<unknown>();
-    await using runtime = await createRuntime({
-      tools: [pay],
-      sandbox,
-      limits,
-      approve: ({ signal }) => {
-        signal.addEventListener("abort", told.resolve);
-        setImmediate(() => controller.abort());
-        return new Promise(() => {});
-      },
-    });
-    const { outcome } = await runtime.execute("return await tools.pay({})", { signal: controller.signal });
-    expect(outcome).toEqual({ type: "cancelled" });
-    await told.promise;
-  });
 });
 
 test.each<[string, string]>([

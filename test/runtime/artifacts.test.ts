@@ -1,15 +1,15 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { Readable } from "node:stream";
 import { afterAll, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { createRuntime, createSqliteJournal, type Report, type Runtime, type RuntimeOptions } from "../../src/index.ts";
-import { createMemoryJournal, importLines, type Journal } from "../../src/journal/index.ts";
+import { createMemoryJournal, type Journal } from "../../src/journal/index.ts";
 import type { ArtifactRecord, JournalRecord } from "../../src/journal/record.ts";
 import { createMemorySandbox, scriptedModel } from "../../src/runtime/testing.ts";
 import { createForkedPythonSandbox, PYTHON } from "../support/python-process-sandbox.ts";
 import { echo, makeTool } from "../support/tools.ts";
+import { journalWith } from "../support/journal-with.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "portcullis-artifacts-"));
 let files = 0;
@@ -390,7 +390,7 @@ async function takenUpAfterSave(program: string, journal: Journal, change: (reco
   const left = records
     .slice(0, records.findLastIndex(isArtifact) + 1)
     .map((record) => (isArtifact(record) ? change(record) : record));
-  await Array.fromAsync(importLines(journal, Readable.from(left.map((record) => JSON.stringify(record)))));
+  await journalWith(left, journal);
   await using second = await start({ journal, limits });
   return await second.execution(execution).resume();
 }

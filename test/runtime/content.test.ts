@@ -64,13 +64,6 @@ describe("content of a handler", () => {
     expect(await runtime.execution("drawn").resume()).toMatchObject({ outcome: { value: 2 }, notes, calls });
   });
 
-  test("what is for people and has no JSON form any more fails the call, and not the program", async () => {
-    const once = { asked: 0, toJSON: () => (once.asked++ === 0 ? "shown" : () => 1) };
-    await using runtime = await start(() => content({ value: 1, display: once }));
-    const { outcome } = await runtime.execute("return await tools.chart({}).catch(({ code }) => code);");
-    expect(outcome).toEqual({ type: "completed", value: "output_invalid" });
-  });
-
   test("display is in events and in the report, also of a journal, and neither a program nor a model gets it", async () => {
     const events: ExecutionEvent[] = [];
     const journal = createSqliteJournal({ path: ":memory:" });

@@ -8,6 +8,7 @@ import { ServerRuns } from "../../../src/serve/server-runs.ts";
 import { createMemorySandbox, scriptedModel, type ScriptedStep } from "../../../src/runtime/testing.ts";
 import { settableClock } from "../../support/clock.ts";
 import { payTool } from "../../support/tools.ts";
+import { journalWith } from "../../support/journal-with.ts";
 
 const { tool: pay } = payTool();
 
@@ -67,10 +68,7 @@ async function leaveResting(journal: Journal, execution: string) {
   await using runtime = await createRuntime({ tools: [], journal: store, sandbox: createMemorySandbox() });
   await using talk = await runtime.conversation({ model: scriptedModel([{ text: "Yes?" }]), id: execution });
   await talk.send("Hello.");
-  const [header, ...records] = await Array.fromAsync(store.read(execution));
-  if (header?.type !== "header") throw new Error("The first record is the header.");
-  await journal.create(header);
-  await journal.append(execution, 1, records);
+  await journalWith(await Array.fromAsync(store.read(execution)), journal);
 }
 
 test("a sweep reads nothing of what has not changed, and takes a conversation up once its call was decided", async () => {
