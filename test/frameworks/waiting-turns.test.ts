@@ -79,16 +79,16 @@ test("in Anthropic's tool runner an approver that takes its time costs no reques
   expect([asked, requests.length]).toEqual([["1", "2", "3"], 2]);
 });
 
-test.each([
+test.each<[string, object, number]>([
   ["is asked three times within one call, which its model made with one request", {}, 3],
   ["that grants further calls is asked once", { more: 2 }, 1],
-])("an MCP client %s", async (_, granted, times) => {
+])("an MCP client %s", async (_title, granted, times) => {
   await using refunds = await openRefunds({ policy: "ask-writes" });
   const { client, asked } = clientThat(() => {
     clock.pass(TEN_MINUTES);
     return { action: "accept", content: { allow: true, ...granted } };
   });
-  await using _client = await connectBefore2026(refunds.runtime, client);
+  await using _ = await connectBefore2026(refunds.runtime, client);
   expect(await textOf(client, THREE)).toBe(JSON.stringify(PAID));
   expect([asked.length, refunds.paid]).toEqual([times, [1, 2, 3]]);
 });

@@ -7,15 +7,13 @@ interface Asked {
   }[];
 }
 
+const USAGE = { input_tokens: 1, output_tokens: 1 };
+const MESSAGE = { id: "m", type: "message", role: "assistant", model: "test", usage: USAGE };
+
 /** A client whose model calls `run_program` once, and answers by the text of its result. */
 export function anthropicClient(input: unknown): { readonly client: Anthropic; readonly asked: readonly Asked[] } {
   const asked: Asked[] = [];
-  const reply = (stop: string, content: object) =>
-    Response.json({
-      ...{ id: "m", type: "message", role: "assistant", model: "test", usage: { input_tokens: 1, output_tokens: 1 } },
-      stop_reason: stop,
-      content: [content],
-    });
+  const reply = (stop: string, content: object) => Response.json({ ...MESSAGE, stop_reason: stop, content: [content] });
   const client = new Anthropic({
     apiKey: "none",
     fetch: async (_, init) => {
