@@ -17,8 +17,6 @@ interface Cut {
 /** The secrets of a source, in the forms in which servers repeat what they were given. Takes them out of texts. */
 export class KeptSecrets {
   readonly #forms: readonly string[];
-  /** The forms as bytes of UTF-8 and of Latin-1, a character for each byte. */
-  #byteForms: readonly string[] | undefined;
 
   /** Values with less than `shortest` characters stand in any text, and are left in it. */
   constructor(values: readonly string[], shortest: number) {
@@ -44,9 +42,10 @@ export class KeptSecrets {
 
   /** The same for bytes of any kind. Returns the given bytes if no secret is in them. */
   async takenFromBytes(bytes: Buffer): Promise<Buffer> {
-    this.#byteForms ??= longestFirst(this.#forms.flatMap((form) => [form, Buffer.from(form).toString("latin1")]));
+    // As bytes of Latin-1 and of UTF-8, a character for each byte.
+    const forms = longestFirst(this.#forms.flatMap((form) => [form, Buffer.from(form).toString("latin1")]));
     const text = bytes.toString("latin1");
-    const rest = await withoutInSlices(this.#byteForms, text);
+    const rest = await withoutInSlices(forms, text);
     return rest === text ? bytes : Buffer.from(rest, "latin1");
   }
 }

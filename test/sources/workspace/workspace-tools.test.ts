@@ -70,9 +70,7 @@ test.each([
     { root: ".", exclude: ["a", "{b"] },
     "workspaceTools({ exclude[1] }): expected a pattern of paths, like dist or *.pem; it has a { without its }",
   ],
-  [{ root: ".", allowedCallers: ["model"] }, "workspaceTools({ allowedCallers })"],
   [{ root: ".", fileBytes: 10 }, "workspaceTools({ fileBytes }): expected a whole number from 1024"],
-  [{ root: ".", pageBytes: 10 }, "workspaceTools({ pageBytes })"],
   [{ root: ".", ignore: [] }, 'workspaceTools: there is no option "ignore"'],
 ])("%j is refused by the option's name", (options, message) => {
   const make = () => workspaceTools(options as never);
