@@ -47,24 +47,15 @@ const either = z.discriminatedUnion("t", [
 ]);
 const byKey = z.record(z.string(), z.array(z.union([z.literal(1), z.literal("x")])));
 declare const open: boolean;
-declare const rows: () => Promise<{ status: "open" | "closed" }[]>;
 defineTool({ ...given, outputSchema: ticket, execute: () => ({ status: "closed" }) });
 defineTool({ ...given, outputSchema: ticket, execute: async ({ page }) => ({ status: "closed", n: page }) });
-defineTool({
-  ...given,
-  outputSchema: ticket,
-  execute: async ({ on }) => {
-    if (on) return { status: "open" };
-    return { status: "closed" };
-  },
-});
+defineTool({ ...given, outputSchema: ticket, execute: async ({ on }) => ({ status: on ? "open" : "closed" }) });
 defineTool({ ...given, outputSchema: ticket, execute: () => content({ value: { status: "open" } }) });
 defineTool({ ...given, outputSchema: z.enum(["a", "b"]), execute: async () => "a" });
 defineTool({ ...given, outputSchema: pair, execute: () => ["a", 1] });
 defineTool({ ...given, outputSchema: either, execute: () => (open ? { t: "a", n: 1 } : { t: "b" }) });
 defineTool({ ...given, outputSchema: z.array(z.object({ k: z.literal("a") })), execute: async () => [{ k: "a" }] });
 defineTool({ ...given, outputSchema: byKey, execute: ({ page }) => ({ [page]: [1, "x"] }) });
-defineTool({ ...given, outputSchema: z.array(ticket), execute: () => rows() });
 defineTool({
   ...given,
   outputSchema: z.object({ at: z.date().transform(String) }),
