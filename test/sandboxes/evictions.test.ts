@@ -17,9 +17,6 @@ const cheap = (costMs = 0, earnedMs = 0): Offer => {
   const ms = costMs - earnedMs;
   return { ownMs: ms, othersMs: ms, lostMs: 10_000 };
 };
-/** A program that others alone may take the place of. */
-const dear = (othersMs = 0): Offer => ({ ownMs: Number.POSITIVE_INFINITY, othersMs, lostMs: othersMs });
-
 function evictions(options: Partial<EvictionOptions<string>> = {}) {
   const due: string[] = [];
   let changes = 0;
@@ -36,20 +33,6 @@ function evictions(options: Partial<EvictionOptions<string>> = {}) {
   });
   return { made, due, changes: () => changes };
 }
-
-test("the tenant with the most loses a place first; of its places, one with a cheap replay before one with a dear replay", () => {
-  const { made } = evictions();
-  made.offer("few", "few", cheap());
-  made.offer("dear", "many", dear());
-  made.offer("cheap", "many", cheap());
-  pass(10);
-  const held = (tenant: string) => (tenant === "many" ? 3 : 1);
-  expect(made.next("new", held)).toBe("cheap");
-  made.withdraw("cheap");
-  expect(made.next("new", held)).toBe("dear");
-  made.withdraw("dear");
-  expect(made.next("new", held)).toBe("few");
-});
 
 test("a place is taken only after its program has waited for as long as its replay and the change take, which is told", () => {
   const { made, changes } = evictions();
