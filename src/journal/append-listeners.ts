@@ -14,17 +14,13 @@ export class AppendListeners {
     this.#onLast = onLast;
   }
 
-  get isEmpty(): boolean {
-    return this.#listeners.size === 0;
-  }
-
   add(listener: AppendListener): Disposable {
     const entry = { listener };
     this.#listeners.add(entry);
     if (this.#listeners.size === 1) this.#onFirst();
     return {
       [Symbol.dispose]: () => {
-        if (this.#listeners.delete(entry) && this.isEmpty) this.#onLast();
+        if (this.#listeners.delete(entry) && this.#listeners.size === 0) this.#onLast();
       },
     };
   }

@@ -1,6 +1,5 @@
 import { randomUUID } from "node:crypto";
 import { Socket } from "node:net";
-import type { ContainerCreateOptions } from "dockerode";
 import { died, type Exit, MEMORY_ABORT } from "../../sandbox.ts";
 import { fieldOf } from "../../../base/index.ts";
 import { containerOptions, type ContainerPlan } from "../container-options.ts";
@@ -40,12 +39,22 @@ export class Container {
     const { plan } = this;
     this.pipes = await makePipes(this.#daemon, plan);
     if (plan.egress) this.door = await EgressDoor.open(plan.egress);
-    await create(
-      this.#daemon,
-      this.id,
-      containerOptions(plan, { pipes: this.pipes?.folder, egress: this.door?.folder }),
-    );
-    this.stream = await attach(this.#daemon, this.id);
+    const options = containerOptions(plan, { pipes: this.pipes?.folder, egress: this.door?.folder });
+    // The client's own method repeats all options in the address, which a server may refuse as too long.
+    await this.#daemon.dial({
+      path: "/containers/create?",
+      method: "POST",
+      options: { _query: { name: this.id }, _body: options },
+    });
+    // The client's own method has a body, which a daemon may pass to the guest as input.
+    this.stream = (await this.#daemon.dial({
+      path: `/containers/${this.id}/attach?`,
+      method: "POST",
+      options: { stream: true, stdin: true, stdout: true, stderr: true },
+      file: Buffer.alloc(0),
+      hijack: true,
+      isStream: true,
+    })) as Socket;
     return this.stream;
   }
 
@@ -114,28 +123,6 @@ export class Container {
 async function makePipes(daemon: Daemon, { runtime }: ContainerPlan): Promise<BridgePipes | undefined> {
   if (runtime !== "runc" || !(await daemon.sharesMachine())) return undefined;
   return BridgePipes.make().catch(() => undefined);
-}
-
-/** Creates a container. The client's own method repeats all options in the address, which a server may refuse as too long. */
-async function create(daemon: Daemon, id: string, options: ContainerCreateOptions): Promise<void> {
-  await daemon.dial({
-    path: "/containers/create?",
-    method: "POST",
-    options: { _query: { name: id }, _body: options },
-  });
-}
-
-/** Connects to the standard streams. The client's `attach` has a body, which a daemon may pass to the guest as input. */
-async function attach(daemon: Daemon, id: string): Promise<Socket> {
-  const socket = await daemon.dial({
-    path: `/containers/${id}/attach?`,
-    method: "POST",
-    options: { stream: true, stdin: true, stdout: true, stderr: true },
-    file: Buffer.alloc(0),
-    hijack: true,
-    isStream: true,
-  });
-  return socket as Socket;
 }
 
 /** Ends and removes a container. If that fails, `removeLeftovers` of a later host finds it by its label. */
