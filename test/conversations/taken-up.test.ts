@@ -4,6 +4,7 @@ import { childExecution } from "../../src/conversations/calls/child-execution.ts
 import { readPastConversation } from "../../src/conversations/from-journal/past-conversation.ts";
 import { agentAsTool, type CallContext, createRuntime, defineTool, type Tool } from "../../src/index.ts";
 import { realClock } from "../../src/base/clock.ts";
+import { CallLedger } from "../../src/gate/call-ledger.ts";
 import { createMemoryJournal, type Journal, type JournalRecord } from "../../src/journal/index.ts";
 import { createMemorySandbox, scriptedModel, type ScriptedStep } from "../../src/runtime/testing.ts";
 import { scriptedGuest } from "../gate/scripted-guest.ts";
@@ -364,6 +365,15 @@ test.each([
   ]);
   const after = await runtimeOf(copy, [pay]);
   await expect(after.execution("one").resume({ model })).rejects.toMatchObject({ code: "journal_invalid" });
+});
+
+test("a conversation with more calls than a function takes arguments is taken up", () => {
+  const line = { callId: "1", tool: "t", caller: "direct", started: true, bytes: 0, ms: 0 } as const;
+  const lines = Array.from({ length: 200_000 }, () => ({ ...line, outcome: { type: "aborted" } as const }));
+  const past = { calls: 0, openCalls: 0, inputBytes: 0, resultBytes: 0, lines };
+  const log = { append: async () => {}, appendSafely: async () => {}, defer: () => {}, catchUp: async () => {} };
+  const ledger = new CallLedger({ execution: "one", past, log, above: undefined, onEvent: () => {} });
+  expect(ledger.lines).toHaveLength(200_000);
 });
 
 test("an agent that is a tool works in a program that was taken up", async () => {
