@@ -123,7 +123,7 @@ test("a model with programs and deferred tools finds both, each with how it is c
   const found = JSON.parse(result?.text ?? "[]") as { name: string; stub: string }[];
   expect(Object.fromEntries(found.map(({ name, stub }) => [name, stub.split(" ")[0]]))).toEqual({
     "billing.refund": "(called",
-    "billing.invoices": "tools.billing.invoices",
+    "billing.invoices": "tools.billing.invoices(input:",
   });
   expect(result?.found).toEqual(["billing.refund"]);
 });
