@@ -5,8 +5,7 @@ import { isLarge, memoryOf, type ResultLimits, serialiseResult, type Share } fro
 import type { Failed } from "../answer.ts";
 import type { OpenCall } from "../open-call.ts";
 import * as sentences from "../sentences.ts";
-import { isThenable, settled } from "../run/foreign-promise.ts";
-import { noText } from "../run/run-handler.ts";
+import { isThenable, noText, settled } from "../run/run-handler.ts";
 import type { ItemText } from "./next-batch.ts";
 
 export interface ItemParts {

@@ -6,10 +6,9 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import { after, cancel, monotonic, setImmediate, type Timer } from "../../base/index.ts";
 import type { Failed, Failure, Handled } from "../answer.ts";
 import { OVER } from "../call-end.ts";
-import { reasonOf, thrownFailure } from "../run/run-handler.ts";
+import { isThenable, reasonOf, settled, thrownFailure } from "../run/run-handler.ts";
 import type { UnreadAnswers } from "../run/unread-answers.ts";
 import * as sentences from "../sentences.ts";
-import { isThenable, settled } from "../run/foreign-promise.ts";
 import { type ItemParts, itemText } from "./item-text.ts";
 import { BATCH_ITEMS, type ItemText, NextBatch } from "./next-batch.ts";
 import {
