@@ -38,7 +38,6 @@ export const TOKEN_ID = "token";
 /** Ids that no key of a file may have: such a key would see the executions of these clients. */
 export const OWN_IDS: ReadonlySet<string> = new Set([STDIO_ID, TOKEN_ID]);
 
-/** Characters of the digest in the ids of executions. */
 const TAG_LENGTH = 16;
 
 /**

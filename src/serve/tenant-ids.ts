@@ -3,7 +3,6 @@ import type { ExecutionId } from "../base/index.ts";
 import { findIfKnown } from "../journal/reading/index.ts";
 import type { Journal } from "../journal/journal.ts";
 
-/** Characters of the digest in the ids of a tenant. */
 const TAG_LENGTH = 16;
 /** Characters that the journal's id has more than the client's. */
 export const PREFIX_LENGTH = "t-".length + TAG_LENGTH + ":".length;

@@ -73,7 +73,6 @@ export class LocalDriving implements Driving {
     return runs.run(execution, (signal) => runtime.execute(program, { ...options, signal }));
   }
 
-  /** Continues an execution after a decision or a result was noted. Returns nothing: the journal has the outcome. */
   driveOn(id: ExecutionId, tenant: string, over: () => void): void {
     this.#parts.runs
       .run(id, (signal) => this.#driveOn(id, tenant, signal))

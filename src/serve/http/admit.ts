@@ -1,4 +1,4 @@
-import { allowedHosts, allowedOrigins, hostNameOf, isOwnOrigin } from "./allowed-hosts.ts";
+import { allowedHosts, hostNameOf, isOwnOrigin } from "./allowed-hosts.ts";
 import { hasScope } from "../principal.ts";
 import { isExpired, type Key, type Keys, type Rate, type RouteScope } from "./keys.ts";
 import { RequestProblem } from "./problems.ts";
@@ -16,7 +16,7 @@ export class Admission {
 
   constructor(hostNames: readonly string[], keys: () => Keys) {
     this.hosts = new Set(allowedHosts("localhost", hostNames));
-    this.origins = allowedOrigins(hostNames);
+    this.origins = new Set(hostNames.map((name) => name.toLowerCase()));
     this.keys = keys;
   }
 
@@ -47,7 +47,6 @@ export function admit(
   return key;
 }
 
-/** What a route needs of a key, and where it may be beside `Authorization`. */
 interface Asking {
   readonly scope: RouteScope;
   readonly keyHeader?: string | undefined;
@@ -90,7 +89,6 @@ function unauthorized(code: "key_unknown" | "key_expired", message: string): Req
 }
 
 interface Bucket {
-  /** Requests that may be made now. */
   left: number;
   at: number;
 }

@@ -21,11 +21,6 @@ export function allowedHosts(host: string, more: readonly string[]): ReadonlySet
   ]);
 }
 
-/** Pages under a name of a proxy are of this origin, at the port of their scheme or at the port that is given with the name. */
-export function allowedOrigins(names: readonly string[]): ReadonlySet<string> {
-  return new Set(names.map((name) => name.toLowerCase()));
-}
-
 /** A name of a host that may have a port behind it. An IPv6 address without brackets has none. */
 function withoutPort(name: string): string {
   return /^([^:]{1,253}|\[[0-9a-f:.]{2,45}\]):\d{1,5}$/i.exec(name)?.[1] ?? name;

@@ -44,7 +44,6 @@ export interface CountedStream extends CountedFor {
   readonly refusal: (problem: RequestProblem) => string;
 }
 
-/** A part of a stream that its client has not read. */
 interface Part {
   readonly bytes: Uint8Array;
   readonly release: () => void;

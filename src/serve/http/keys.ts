@@ -21,7 +21,6 @@ import { LIMIT_RULES, type Limits } from "../../executions/limits.ts";
 import { type Caller, CALLERS } from "../../tools/tool.ts";
 import { OWN_IDS, type Principal, TOKEN_ID } from "../principal.ts";
 
-/** Characters of a key. */
 const MIN_LENGTH = 16;
 const MAX_LENGTH = 1024;
 

@@ -6,7 +6,6 @@ import type { SERVER_RULES } from "../server-options.ts";
 import { type Fetch, type ListenerOptions, nodeListener } from "./node-listener.ts";
 import type { ProblemCode } from "./problems.ts";
 
-/** Bytes of all headers of a request. */
 const HEADER_BYTES = 16 * 1024;
 /** Time for unread answers when the server closes, in milliseconds. */
 const FLUSH_MS = 1000;

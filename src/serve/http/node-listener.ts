@@ -173,7 +173,6 @@ async function firstOf(
   }
 }
 
-/** Passes the body on as fast as the client reads. */
 async function pass(
   body: ReadableStream<Uint8Array>,
   outgoing: ServerResponse,

@@ -4,7 +4,6 @@ import { writtenTools } from "./parts/tool-places.ts";
 /** Characters of a text in which its title is looked for. */
 const LOOKED_THROUGH = 8 * 1024;
 const LONGEST = 120;
-/** Tools that a title names. */
 const TOOLS = 3;
 
 /**
@@ -35,7 +34,6 @@ function toolsText(source: string, tools: ReadonlySet<string>): string {
   return `${written.slice(0, TOOLS).join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
 }
 
-/** The comments before the first line of code. */
 const HEAD = /^(?:\s*(?:\/\*[^]*?\*\/|"""[^]*?"""|'''[^]*?'''|(?:\/\/|#).*))*/;
 
 /** The first line of these comments that says something; empty if there is none. */

@@ -161,7 +161,6 @@ function saidView({ by, message }: SaidMessage, room: TextAllowance): SaidView {
   return { by, text: room.said(messageText(message)) };
 }
 
-/** The model's answer. */
 function answerOf({ outcome, rest }: PastConversation, { all }: TextBounds): TextHead | undefined {
   const read = readPlainData(outcome?.outcome ?? rest?.ending ?? "");
   const answer = read.ok ? textOf(read.value, "answer") : undefined;

@@ -86,7 +86,6 @@ function callUnknown(execution: ExecutionId, id: string): PortcullisError {
   );
 }
 
-/** The view of one call of a host. Rejects as the journal does. */
 async function viewHostCall(
   journal: Journal,
   summary: ExecutionSummary,

@@ -161,7 +161,6 @@ class ProgramReader {
     this.calls = new CallViews(room);
   }
 
-  /** Takes a record that was checked before. */
   *take(record: JournalRecord): SlicedWork<void> {
     if (record.type === "turn") return yield* this.#takeTurn(record);
     this.calls.note(record);

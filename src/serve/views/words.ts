@@ -186,7 +186,6 @@ export function callsMade(view: ExecutionView): number {
   return programs.reduce((sum, { calls = 0 }) => sum + calls, view.calls.length + (view.callsLeft ?? 0));
 }
 
-/** Tools that a sentence names. */
 const NAMED = 3;
 
 function waitingFor(waiting: readonly WaitingView[]): string {
@@ -201,7 +200,6 @@ function waitingFor(waiting: readonly WaitingView[]): string {
   return `${what} of ${tools.slice(0, NAMED).join(", ")}${more}${waiting.length > 1 ? ` (${counted(waiting.length, "call")})` : ""}`;
 }
 
-/** Characters of a message in a sentence. */
 const MESSAGE = 160;
 
 function beginning(message: string): string {

@@ -37,7 +37,6 @@ interface WaitingGroup {
   readonly hostSince?: number;
 }
 
-/** Tools by their names. */
 type Known = ReadonlyMap<string, ToolDigest>;
 
 /** The calls that wait for a person, a client or the host. */

@@ -21,7 +21,6 @@ interface Shown {
   rawInput?: TextHead;
   result?: TextHead;
   decision?: DecisionView | undefined;
-  /** Why the policy held or refused it. */
   policy?: string;
   /** How a client answered the call. */
   answer?: string;
@@ -98,7 +97,6 @@ export class CallViews {
     if (!ok || !call || !streamedOf(call)) shown.result = result;
   }
 
-  /** Takes what a record says of a call. */
   note(record: JournalRecord): void {
     const shown = "call" in record && record.call !== undefined ? this.#shown.get(record.call) : undefined;
     if (!shown && record.type !== "outcome") return;

@@ -25,7 +25,6 @@ export class TextAllowance {
     this.#left = bounds.all;
   }
 
-  /** Whether this call is the only one whose texts are held. */
   isMeant(id: string): boolean {
     return this.#bounds.only === id;
   }
@@ -35,7 +34,6 @@ export class TextAllowance {
     return this.head(text, Math.max(this.#bounds.each, SAID_LENGTH));
   }
 
-  /** Like `head`, for a text of a call. */
   headOfCall(id: string, text: string): TextHead {
     return this.#bounds.only === undefined || this.isMeant(id) ? this.head(text) : headOf(text, 0);
   }
