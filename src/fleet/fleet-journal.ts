@@ -11,7 +11,6 @@ import type { PgBossQueue } from "./queue/pg-boss-queue.ts";
 export interface DriverWatch {
   /** Records of a driver of this process are about to be written. Returns how many of them, from the first, may be. */
   readonly onWriting: (execution: ExecutionId, records: readonly JournalRecord[]) => number;
-  /** They were written. */
   readonly onWritten: (execution: ExecutionId, records: readonly JournalRecord[]) => void;
   /** Whether the worker looks at the execution again when its driver has ended. */
   readonly isHeld: (execution: ExecutionId) => boolean;
@@ -28,7 +27,6 @@ export interface DriverWatch {
  * A claim ends the wake that led to it.
  */
 export class FleetJournal extends WrappedJournal<PostgresJournal> {
-  /** The workers of this process. */
   readonly workers = new Set<DriverWatch>();
   /** What the fleet notes beside the records. */
   readonly rows: FleetStore;
@@ -78,7 +76,6 @@ export class FleetJournal extends WrappedJournal<PostgresJournal> {
     return head;
   }
 
-  /** Wakes a worker in the transaction of what is written. */
   #waking(wake: Wake): ChangeOptions {
     return { within: (executeSql) => this.#queue.wake([wake], executeSql) };
   }

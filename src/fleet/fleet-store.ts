@@ -6,7 +6,6 @@ import { isNeed, needsText } from "./postgres/tables/needs-text.ts";
 import { quoted } from "./postgres/tables/tables.ts";
 import { QUEUE, queueSchema } from "./queue/queue-schema.ts";
 
-/** An execution that is to be taken up. */
 export interface Wake {
   readonly execution: ExecutionId;
   readonly tenant: string;
@@ -28,7 +27,6 @@ const FOREVER_MS = 2 ** 52;
 /** Submitted executions that are looked at in one round. Where many wait for a worker, their wakes are mostly there. */
 const PAGE = 500;
 
-/** What a fleet notes and asks of executions beside what a journal does. */
 export class FleetStore {
   readonly #database: FleetDatabase;
   readonly #executions: string;
@@ -64,7 +62,6 @@ export class FleetStore {
     return rows.length > 0;
   }
 
-  /** Number of executions that drivers hold now, by tenant. */
   async held(): Promise<ReadonlyMap<string, number>> {
     const { rows } = await this.#query(
       `SELECT tenant, count(*)::int AS held FROM ${this.#executions}

@@ -22,7 +22,6 @@ export class OpenWrites {
     return this.#calls.has(execution);
   }
 
-  /** Whether a record allows a call that changes something. */
   isBegun(record: JournalRecord): record is CallRecord {
     if (record.type !== "call" || record.decision !== "allowed") return false;
     return record.effect === undefined ? this.#isWrite(record.tool) : record.effect === "write";

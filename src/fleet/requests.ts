@@ -6,7 +6,6 @@ import { type DriverRequest, type FleetRequests, type RequestListener, REQUESTS 
 
 /** How long a request is kept, in seconds: its notice comes at once, or not at all. */
 const KEPT_S = 60;
-/** Numbers of requests that are remembered. */
 const REMEMBERED = 10_000;
 
 /**

@@ -30,7 +30,6 @@ interface WorkerParts extends WorkerHost {
 
 interface Held {
   readonly done: () => void;
-  /** Leaves it to another driver, or ends it on request. */
   readonly leave: AbortController;
   isConversation: boolean;
   /** Whether a wake has come for it since it was last looked at. */
@@ -306,7 +305,6 @@ export class FleetWorker implements Worker, DriverWatch {
   }
 }
 
-/** A conversation may rest with an ending, and has no outcome then. */
 function hasEnded(recovered: Recovered): boolean {
   return !("transcript" in recovered) && recovered.ending.type !== "waiting";
 }

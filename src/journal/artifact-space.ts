@@ -12,7 +12,6 @@ export interface PastArtifact extends Artifact {
   readonly position: Head;
 }
 
-/** Where the records of artifacts go. */
 export interface ArtifactLog {
   append(record: ArtifactRecord): Promise<void>;
   /** Index of a record that is not after the next one. */
@@ -43,7 +42,6 @@ export class ArtifactSpace {
   readonly #entries = new Map<string, Entry>();
   /** Artifacts by call, also if a later artifact has taken their name. */
   readonly #byCall = new Map<string, Entry>();
-  /** Names of artifacts that are being saved. */
   readonly #reserved = new Set<string>();
 
   /** Without a log, artifacts are only read. */
@@ -86,7 +84,6 @@ export class ArtifactSpace {
     }
   }
 
-  /** Resolves once the journal holds the value. */
   async save({ name, bytes, shape, first, call }: Artifact, kept: KeptText): Promise<void> {
     const log = this.#log;
     if (!log) throw new Error("These artifacts are only read.");

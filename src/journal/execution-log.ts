@@ -29,7 +29,6 @@ export class ExecutionLog {
   readonly #tenant: string;
   readonly #driver: DriverOptions;
   readonly #renewal: Timer;
-  /** Called with records of others, in their order. */
   onForeign: ((records: readonly ForeignRecord[]) => void) | undefined;
   /** Called once if another driver has taken the execution over. */
   onFenced: ((error: unknown) => void) | undefined;

@@ -3,9 +3,7 @@ import { encodeFrames, writePrefix } from "../../bridge/wire.ts";
 
 /** Encoded bytes that are buffered for a guest that does not read, beside one more part. */
 const HELD_BYTES = 256 * 1024;
-/** Size of a part of a large frame, in bytes. */
 const PART_BYTES = 128 * 1024;
-/** Bytes that a UTF-16 code unit takes at most. */
 const UNIT_BYTES = 3;
 
 interface Piece {

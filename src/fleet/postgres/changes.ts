@@ -20,7 +20,6 @@ export interface Change {
   readonly header?: Header;
 }
 
-/** What became of a change that was done. */
 export interface Changed {
   /** Key of the execution's records. */
   readonly number: string;
@@ -90,7 +89,6 @@ export function changeValues(changes: readonly Change[], withRecords: boolean): 
   ];
 }
 
-/** What was done, by the place of the change. */
 export function changedOf(rows: readonly Row[]): ReadonlyMap<number, Changed> {
   return new Map(
     rows.map(({ place, number, head }) => [Number(place), { number: String(number), head: Number(head) }]),

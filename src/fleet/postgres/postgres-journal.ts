@@ -45,7 +45,6 @@ export interface StatementOptions {
   readonly idempotent?: boolean;
 }
 
-/** Options of an append, with what a fleet does in its transaction. */
 export type ChangeOptions = AppendOptions & Within;
 
 /** A journal in PostgreSQL, with access to its pool and its listening connection for tables of the package beside it. */

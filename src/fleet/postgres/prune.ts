@@ -4,7 +4,6 @@ import type { Database } from "./connection/database.ts";
 import { NOW } from "./tables/lease-times.ts";
 import { quoted } from "./tables/tables.ts";
 
-/** Executions, or texts, that are deleted in one transaction. */
 const PAGE = 256;
 
 /** Deletes old executions, and the texts that no execution has any more. Others may append meanwhile. */

@@ -108,7 +108,6 @@ export class StoredRows {
        ) AS page WHERE sum - bytes <= ${PAGE.bytes} ORDER BY position`;
   }
 
-  /** A record that is larger than a page. */
   async record(number: string, position: Head): Promise<string | undefined> {
     const [row] = await this.#rows(
       "record",

@@ -57,7 +57,6 @@ export class FairOrder {
     return -place;
   }
 
-  /** Resolves once it reads nothing. */
   async close(): Promise<void> {
     await this.#reading?.catch(() => {});
   }

@@ -11,16 +11,13 @@ import { QUEUE, queueSchema } from "./queue-schema.ts";
 const LOOK_MS = 1000;
 /** How long the jobs of executions that were claimed are gathered before they are deleted, in milliseconds. */
 const GATHER_MS = 20;
-/** Most wakes that are taken by one statement. */
 const TAKEN_AT_ONCE = 32;
 /** Most tenants that a worker names as passed over. */
 const MOST_PASSED_OVER = 10_000;
 
 /** A worker of the queue: asked whenever there may be wakes. */
 export interface WakeTaker {
-  /** How many wakes it takes now. */
   readonly room: () => number;
-  /** Tenants of whose executions it takes none now. */
   readonly passedOver: () => Promise<readonly string[]>;
   /** Takes a wake. The queue forgets the wake when `done` is called. */
   readonly take: (wake: Wake, done: () => void) => void;
@@ -88,7 +85,6 @@ export class PgBossQueue implements AsyncDisposable {
     }
   }
 
-  /** What waits, for the metrics. */
   async queued(): Promise<readonly QueuedWakes[]> {
     await this.#started();
     const { rows } = await this.#database.query(
@@ -104,7 +100,6 @@ export class PgBossQueue implements AsyncDisposable {
     }));
   }
 
-  /** Hands wakes to a worker, until disposed. */
   async work(taker: WakeTaker): Promise<Taking> {
     return new Taking(await this.#started(), taker, this.#pulls);
   }

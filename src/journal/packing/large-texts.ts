@@ -262,7 +262,6 @@ function placesIn(value: unknown, depth: number): Place[] {
   });
 }
 
-/** Bytes of a text that are hashed in one step. */
 const HASHED_BYTES = 1024 * 1024;
 
 async function readText(sha256: string, stored: StoredText, rest: () => Promise<void>): Promise<string> {

@@ -46,7 +46,6 @@ function decode(parts: readonly Uint8Array[], number: number): string {
   }
 }
 
-/** The error about a line that is no record. */
 export function lineInvalid(number: number, why: string): PortcullisError {
   return new PortcullisError(
     "journal_invalid",

@@ -45,7 +45,6 @@ export class ReadingBudget {
   }
 }
 
-/** A reading would go beyond its budget. */
 export class BudgetSpent extends Error {}
 
 /** What a record counts for beside its texts, in characters. */
@@ -128,7 +127,6 @@ export class Records implements AsyncIterable<JournalRecord> {
     }
   }
 
-  /** Does sliced work for each record, one after the other. */
   async each(take: (record: JournalRecord) => SlicedWork<void>): Promise<void> {
     for await (const record of this) {
       const done = this.lane.work(take(record));
@@ -161,7 +159,6 @@ export function readList(journal: Journal, options: ListOptions = {}): AsyncGene
   return inSlices(journal.list(options), new Lane(options.tenant ?? ""));
 }
 
-/** The sum of an amount over the texts of a record. */
 export function sumOfTexts(record: JournalRecord, amountOf: (text: string) => number): number {
   let sum = 0;
   for (const field of Object.values(record) as unknown[]) {

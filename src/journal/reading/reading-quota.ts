@@ -13,7 +13,6 @@ import type { Journal } from "../journal.ts";
 const PART = 4;
 /** The part of the readings' memory for one tenant, beyond its first reading. */
 const TENANT_PART = 2;
-/** Readings at once, at most. */
 const MOST_AT_ONCE = 8;
 /** Open calls of an execution and its value, as one reading may hold them. One more reading runs for each such amount. */
 const BYTES_OF_ONE = 64 * 1024 * 1024;
@@ -30,18 +29,15 @@ export interface Reading {
   readonly hold: (bytes: number) => Promise<void> | undefined;
   /** Like `hold`, for bytes that are in memory already: it does not wait. */
   readonly count: (bytes: number) => void;
-  /** Gives everything back. */
   readonly end: () => void;
 }
 
-/** What one reading holds now. */
 interface Holding {
   readonly tenant: string;
   bytes: number;
   place: Release | undefined;
 }
 
-/** A reading that waits for memory. */
 interface Waiter extends InLine {
   readonly holding: Holding;
   readonly bytes: number;
@@ -70,7 +66,6 @@ export class ReadingQuota {
     return this.#bytes.all;
   }
 
-  /** A reading that holds nothing yet. */
   open(tenant: string): Reading {
     const holding: Holding = { tenant, bytes: 0, place: undefined };
     return {
@@ -114,7 +109,6 @@ export class ReadingQuota {
     return promise;
   }
 
-  /** Begins the readings that may begin. */
   #serve(): void {
     while (this.#serveNext());
   }

@@ -1,7 +1,6 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { MAX_NAME_BYTES, MAX_RECORD_BYTES, MAX_STORED_BYTES } from "../packing/execution-row.ts";
 
-/** Number of executions listed or deleted at a time. */
 const LIST_PAGE = 256;
 
 const name = (column: string) => `iif(octet_length(${column}) <= ${MAX_NAME_BYTES}, ${column}, NULL) AS ${column}`;

@@ -1,6 +1,5 @@
 import { type ErrorCode, PortcullisError } from "../../base/index.ts";
 
-/** What is wrong with a journal, and what to do. */
 type Fault = readonly [code: ErrorCode, what: string, advice: string];
 
 const LOCKED: Fault = [

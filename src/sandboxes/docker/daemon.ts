@@ -151,7 +151,6 @@ const NOT_LISTENING = new Set([
   "EPIPE",
 ]);
 
-/** The daemon's message in one short line, without the client's prefix. */
 function shortened(message: string): string {
   return message
     .slice(0, MESSAGE_LENGTH)
@@ -162,7 +161,6 @@ function shortened(message: string): string {
     .slice(0, 300);
 }
 
-/** Whether a body has the form of a Docker daemon's error. */
 export function isRefusal(json: unknown): boolean {
   return textOf(json, "message") !== undefined;
 }

@@ -39,7 +39,6 @@ export const ENVIRONMENT = {
 /** Folders of the libraries that node is linked to. */
 const LIBRARIES = ["/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib"];
 
-/** The command that is known to work here. */
 let known: EngineCommand | undefined;
 
 /**
@@ -119,7 +118,6 @@ function* kernelCommands(): Generator<EngineCommand, undefined> {
   return undefined;
 }
 
-/** All selections of parts, those with earlier parts first. */
 function allParts(): readonly (readonly WallPart[])[] {
   return Array.from({ length: 2 ** PARTS.length }, (_, left) =>
     PARTS.filter((_part, index) => ((left >> (PARTS.length - 1 - index)) & 1) === 0),

@@ -309,7 +309,6 @@ export class EnginePool {
     occupied.evict(engine.exit);
   }
 
-  /** Ends an idle engine, or else the engine of a program that waits. */
   #freeMemory(occupied: Occupied): void {
     const idle = this.#idle.shift();
     if (idle) return idle.retire();

@@ -34,7 +34,6 @@ export class EngineProcess {
   baseMemoryBytes = 0;
   /** Undefined before it is given its first program. */
   serving: Serving | undefined;
-  /** Heap limit of the prepared isolate. */
   preparedBytes = 0;
   readonly #exit = Promise.withResolvers<Exit>();
   readonly exit = this.#exit.promise;
@@ -47,7 +46,6 @@ export class EngineProcess {
   /** Whether the isolate requested last is ready. Frames before that are an earlier program's, and are dropped. */
   #isReady = false;
   #leftFrames = 0;
-  /** Ends an engine that is not ready in time. */
   #deadline: Timer | undefined;
   #ending: Exit | undefined;
   #exited = false;

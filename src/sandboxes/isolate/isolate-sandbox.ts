@@ -192,7 +192,6 @@ class IsolateGuest implements Guest, Occupied {
   readonly #closing: Closing;
   readonly #exit = Promise.withResolvers<Exit>();
   readonly exit = this.#exit.promise;
-  /** Whether the engine is no longer this guest's. */
   #hasLeft = false;
   #peakBytes = 0;
   readonly #readProcessor = () => (this.#hasLeft ? undefined : this.engine.processorMs);

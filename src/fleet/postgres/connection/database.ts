@@ -24,7 +24,6 @@ const CONNECTING_MS = 5000;
 /** Beyond the server's own time-out for a statement, in milliseconds: the connection is then given up. */
 const ANSWER_MS = 3000;
 const IDLE_MS = 30_000;
-/** Statements of others that are named, at most. */
 const MOST_NAMED = 256;
 /** How long a statement waits for one lock, in milliseconds. It is then tried again, as long as the database is waited for. */
 const LOCK_MS = 1000;
@@ -49,7 +48,6 @@ export interface RunOptions {
   readonly onLost?: () => void;
   /** Work that waited for a lock, or took too long, is not run again: it rejects with `Blocked`. */
   readonly unlessBlocked?: boolean;
-  /** Bounds the connections that such work has at once. */
   readonly places?: Places;
 }
 

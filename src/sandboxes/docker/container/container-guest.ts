@@ -87,7 +87,6 @@ export class ContainerGuest implements Guest {
     return this.#container.id;
   }
 
-  /** Whether the guest has ended or is being ended. */
   get ended(): boolean {
     return this.#ending !== undefined;
   }
@@ -105,7 +104,6 @@ export class ContainerGuest implements Guest {
     this.#onOffer = listener;
   }
 
-  /** Whether it keeps the host alive. */
   hold(isHeld: boolean): void {
     this.#container.hold(isHeld);
   }

@@ -3,7 +3,6 @@ import type { SandboxLimits } from "../../sandbox.ts";
 
 const MIB = 1024 * 1024;
 
-/** The limits that an operator may change. */
 export const USUAL_ALLOWANCE = { cpus: 1, scratchBytes: 16 * MIB };
 
 /**
@@ -33,7 +32,6 @@ export function containerLimits(
     heapBytes: memoryBytes,
     /** Memory of the container, of every kind, temporary files included. It gets no swap. */
     memoryBytes: memoryBytes + OVERHEAD_BYTES[language] + (egress ? FORWARDER_BYTES : 0),
-    /** Processes and threads. */
     processes: PROCESSES + (egress ? FORWARDER_PROCESSES : 0),
     cpus,
     openFiles: OPEN_FILES,

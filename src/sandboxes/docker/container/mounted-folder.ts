@@ -54,7 +54,6 @@ export function removeMountedFolder(folder: string): void {
   rmSync(dirname(folder), { recursive: true, force: true });
 }
 
-/** Removes this user's folders whose host process has ended. */
 export function removeLeftFolders(): void {
   for (const path of foldersOfThisUser()) {
     try {

@@ -25,7 +25,6 @@ export class ProcessorTime {
     return read && new ProcessorTime(read);
   }
 
-  /** Starts to count: earlier processor time is not the program's. */
   begin(): void {
     this.#baseMs = this.#read() ?? 0;
     this.#lastMs = 0;
