@@ -83,7 +83,7 @@ export class Records implements AsyncIterable<JournalRecord> {
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<JournalRecord, void, undefined> {
-    const { from = 0, count = Number.POSITIVE_INFINITY, mayWait = false, onLength, budget, itemBytes } = this.#options;
+    const { from = 0, count, mayWait = false, onLength, budget, itemBytes } = this.#options;
     const reading = this.#reading;
     const pace = new Pace(this.lane);
     let countsItself = false;
@@ -99,7 +99,7 @@ export class Records implements AsyncIterable<JournalRecord> {
       await reading.hold(bytes);
       await pace.rest();
     };
-    let left = count;
+    let left = count ?? Number.POSITIVE_INFINITY;
     let index = from;
     try {
       if (left <= 0) return;
