@@ -129,7 +129,7 @@ export function faultOfAnother(key: Key, header: Header): string | undefined {
   const lacks = ({ name, callers = CALLERS }: Pick<ToolDigest, "name" | "callers">) =>
     !isNamedBy(key, name) || callers.some((caller) => !allowed.includes(caller));
   // Copied turns that a client or a host has given may tell of any tool.
-  const copied = "continues" in header ? (header.continues?.tools ?? [ANY]) : [];
+  const copied = "continues" in header && header.continues ? (header.continues.tools ?? [ANY]) : [];
   if (![...header.tools, ...copied.map((name) => ({ name }))].some(lacks)) return undefined;
   return `${isOwn ? "An agent of the host" : "Another key"} has begun this execution, with tools that this key may not use: ask with a key that may.`;
 }
