@@ -21,7 +21,7 @@ export class DiskWatch implements AsyncDisposable {
   }
 
   static async start(): Promise<DiskWatch> {
-    const { DockerRootDir: folder } = await new Daemon().info();
+    const { DockerRootDir: folder } = (await new Daemon().info()) as { readonly DockerRootDir: string };
     const watch = new DiskWatch(folder);
     watch.#baseBytes = await watch.#read();
     return watch;

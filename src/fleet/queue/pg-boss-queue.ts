@@ -1,6 +1,6 @@
 import type { Db, PgBoss } from "pg-boss";
 import type { QueuedWakes } from "../../runtime/fleet.ts";
-import { cancel, every, type ExecutionId, loadPackage, pause, PortcullisError, type Timer } from "../../base/index.ts";
+import { cancel, every, type ExecutionId, loadPackage, PortcullisError, type Timer } from "../../base/index.ts";
 import type { ExecuteSql } from "../../journal/journal.ts";
 import { nameOf, storedName } from "../postgres/tables/names.ts";
 import type { FleetDatabase, Wake } from "../fleet-store.ts";
@@ -9,8 +9,6 @@ import { QUEUE, queueSchema } from "./queue-schema.ts";
 
 /** How long a worker that has room waits for a notification before it looks, in milliseconds. */
 const LOOK_MS = 1000;
-/** How long the jobs of executions that were claimed are gathered before they are deleted, in milliseconds. */
-const GATHER_MS = 20;
 const TAKEN_AT_ONCE = 32;
 /** Most tenants that a worker names as passed over. */
 const MOST_PASSED_OVER = 10_000;
@@ -176,11 +174,10 @@ export class Taking implements AsyncDisposable {
   readonly #taker: WakeTaker;
   readonly #pulls: Set<() => void>;
   readonly #looking: Timer;
-  readonly #over: string[] = [];
+  readonly #ending = new Set<Promise<void>>();
   #fetching: Promise<void> | undefined;
   #isPulled = false;
   #isEnded = false;
-  #ending: Promise<void> | undefined;
 
   constructor(boss: PgBoss, taker: WakeTaker, pulls: Set<() => void>) {
     this.#boss = boss;
@@ -219,25 +216,18 @@ export class Taking implements AsyncDisposable {
     }
   }
 
-  /** Deletes a job whose execution was claimed, once. Those that end soon after each other are deleted together. */
+  /** Deletes a job whose execution was claimed, once. */
   #endOf(id: string): () => void {
     let isOver = false;
     return () => {
-      if (!isOver) this.#end(id);
+      if (isOver) return;
       isOver = true;
+      const ending = this.#boss
+        .deleteJob(QUEUE, id)
+        .then(() => {}, this.#taker.onError)
+        .finally(() => this.#ending.delete(ending));
+      this.#ending.add(ending);
     };
-  }
-
-  #end(id: string): void {
-    this.#over.push(id);
-    this.#ending ??= pause(GATHER_MS)
-      .then(async () => {
-        while (this.#over.length > 0) await this.#boss.deleteJob(QUEUE, this.#over.splice(0));
-      })
-      .catch(this.#taker.onError)
-      .finally(() => {
-        this.#ending = undefined;
-      });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -245,7 +235,7 @@ export class Taking implements AsyncDisposable {
     this.#pulls.delete(this.pull);
     cancel(this.#looking);
     await this.#fetching;
-    await this.#ending;
+    await Promise.all(this.#ending);
   }
 }
 

@@ -1,6 +1,6 @@
 import { hostname, release } from "node:os";
 import type Docker from "dockerode";
-import { after, fieldOf, type Fields, isFields, loadPackage, PortcullisError, textOf } from "../../base/index.ts";
+import { after, loadPackage, PortcullisError, textOf } from "../../base/index.ts";
 
 /** How long the daemon may take for an ordinary request, in milliseconds; as in the client for Python. A busy disk makes it slow. */
 const CALL_MS = 60_000;
@@ -16,9 +16,6 @@ export interface DialRequest {
   readonly hijack?: boolean;
   readonly isStream?: boolean;
 }
-
-/** The texts in the daemon's `/info` that are used here. */
-const NO_INFO = { Name: "", KernelVersion: "", Architecture: "", ServerVersion: "", DockerRootDir: "" };
 
 /** What is read of an error that a request ends with. */
 export interface Failure {
@@ -76,12 +73,9 @@ export class Daemon {
     );
   }
 
-  /** What the daemon says about itself; empty if it says nothing. */
-  async info(): Promise<Readonly<typeof NO_INFO> & { readonly Runtimes: Fields }> {
-    const answer = await this.dial({ path: "/info", method: "GET" });
-    const texts = Object.keys(NO_INFO).map((name) => [name, textOf(answer, name) ?? ""]);
-    const runtimes = fieldOf(answer, "Runtimes");
-    return { ...NO_INFO, ...Object.fromEntries(texts), Runtimes: isFields(runtimes) ? runtimes : {} };
+  /** What the daemon says about itself. */
+  info(): Promise<unknown> {
+    return this.dial({ path: "/info", method: "GET" });
   }
 
   /**
@@ -107,7 +101,7 @@ export class Daemon {
   async #isHere(): Promise<boolean> {
     if (process.platform !== "linux" || !this.address.startsWith("unix://")) return false;
     const info = await this.info();
-    return info.Name === hostname() && info.KernelVersion === release();
+    return textOf(info, "Name") === hostname() && textOf(info, "KernelVersion") === release();
   }
 
   /** The error for a failed request: why there can be no container, and what to do about it. */

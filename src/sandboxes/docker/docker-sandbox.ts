@@ -1,5 +1,5 @@
 import type { Language } from "../../../bridge/frames.ts";
-import { optionError, PortcullisError, readOptions } from "../../base/index.ts";
+import { fieldOf, optionError, PortcullisError, readOptions, textOf } from "../../base/index.ts";
 import {
   checkLanguage,
   type Finding,
@@ -100,8 +100,9 @@ export function createDockerSandboxWith(way: typeof USUAL_WAY, options: DockerSa
 
 async function daemonFinding(daemon: Daemon): Promise<Finding> {
   try {
-    const { ServerVersion: version, Runtimes: installed } = await daemon.info();
-    const runtimes = ["runc", "runsc"].filter((runtime) => Object.hasOwn(installed, runtime));
+    const info = await daemon.info();
+    const version = textOf(info, "ServerVersion") ?? "of no version";
+    const runtimes = ["runc", "runsc"].filter((runtime) => fieldOf(fieldOf(info, "Runtimes"), runtime) !== undefined);
     return { what: "docker", state: "good", detail: `daemon ${version}, with ${runtimes.join(" and ")}` };
   } catch (error) {
     return { what: "docker", state: "weak", detail: daemon.unavailable(error).message };

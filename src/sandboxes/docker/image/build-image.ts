@@ -44,7 +44,7 @@ export async function buildImage(
   // Another user who could replace a file in the folder would choose what is built.
   const folder = makeMountedFolder();
   try {
-    const { Architecture: processor } = await daemon.info();
+    const processor = textOf(await daemon.info(), "Architecture") ?? "";
     await gather(folder, PROCESSORS[processor] ?? processor, onProgress);
     const src = [
       "Dockerfile",
