@@ -11,7 +11,7 @@ import type {
 
 /**
  * Version of the record format. A reader refuses records of any other version. `src/journal/README.md` has the table of
- * all records, and `record-schemas.ts` says what each field is. `redaction/redacting-journal.ts` reads every field too.
+ * all records, and `record-schemas.ts` says what each field is, and how `redact` reads it.
  */
 export const JOURNAL_FORMAT: HeaderBase["format"] = 1;
 

@@ -166,7 +166,7 @@ export function endOfRefused(frame: RefusedFrame): Exit {
 }
 
 export interface ResourceUsage {
-  /** Highest memory reading, in bytes above an idle guest's memory; 0 if memory cannot be read. */
+  /** Highest memory reading, in bytes above an idle guest's memory; 0 if it is not read. */
   readonly peakMemoryBytes: number;
   /**
    * A counter of the guest's processor time, in milliseconds. Only the difference between two readings has a meaning.

@@ -41,7 +41,7 @@ export const USAGE = objectSchema({
   waitingMs: count,
   /** Time the program waited for nothing but people and clients, between two drivers too. It spends no limit. */
   approvalMs: count,
-  /** Peak memory, without the memory of an idle guest; 0 if it cannot be measured. */
+  /** Peak memory, without the memory of an idle guest; 0 if it is not measured, as in containers. */
   peakMemoryBytes: count,
   turns: count,
   /** How often the engine died and was replaced. */
