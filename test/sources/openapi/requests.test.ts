@@ -12,12 +12,16 @@ const formOf = (properties: object) => {
 };
 
 describe("a request", () => {
-  test("has the method that its operation stands under", async () => {
+  test("has the method that its operation stands under, in any case, and a path with a colon has the parameter", async () => {
     await using server = await startServer();
     const methods = { query: { operationId: "search" }, additionalOperations: { PURGE: { operationId: "purge" } } };
-    const { tools, problems } = await sourceOf(specOf({ "/search": methods }), { baseUrl: server.baseUrl });
-    for (const name of ["search", "purge"]) await callTool(tools, `api.${name}`, {});
-    expect([problems, server.arrived.map(({ method }) => method)]).toEqual([[], ["QUERY", "PURGE"]]);
+    const upper = { GET: { operationId: "upper", parameters: [parameter("id", "path")] } };
+    const spec = specOf({ "/users/:id/x:id": upper, "/search": methods });
+    const { tools, problems } = await sourceOf(spec, { baseUrl: server.baseUrl });
+    for (const name of ["upper", "search", "purge"])
+      await callTool(tools, `api.${name}`, name === "upper" ? { id: "a" } : {});
+    const arrived = server.arrived.map(({ method, url }) => `${method} ${url}`);
+    expect([problems, arrived]).toEqual([[], ["GET /users/a/x:id", "QUERY /search", "PURGE /search"]]);
   });
 
   test.each<[string, string, object, object]>([
