@@ -4,6 +4,7 @@ import { validate } from "../../../src/tools/schema.ts";
 import { toolDigest } from "../../../src/tools/tool-digest.ts";
 import { declareTools } from "../../../src/tools/declarations/declarations.ts";
 import { ALL, callTool, operationOf, sourceOf, specOf, startServer } from "./api-server.ts";
+import { failing } from "../../support/failing.ts";
 
 const ids = (...operationIds: readonly (string | undefined)[]) =>
   specOf(
@@ -606,7 +607,7 @@ paths:
       () => expect.fail(),
       (error: unknown) => error,
     );
-    expect(rejected).toMatchObject({ code: "source_invalid", message: expect.stringContaining(message) });
+    expect(rejected).toMatchObject(failing("source_invalid", message));
     expect((rejected as Error).message).not.toContain("\n");
   });
 });
@@ -627,7 +628,7 @@ describe("options", () => {
       () => expect.fail(),
       (error: unknown) => error,
     );
-    expect(rejected).toMatchObject({ code: "option_invalid", message: expect.stringContaining(message) });
+    expect(rejected).toMatchObject(failing("option_invalid", message));
     expect(JSON.stringify(rejected) + String(rejected)).not.toContain("p4ssw0rd");
   });
 });
