@@ -131,6 +131,7 @@ export function executeOnce(
   });
 }
 
+/** What tells whether an execution under an id is this program. */
 export function sameProgram(
   { language }: Pick<Scope, "language">,
   source: string,

@@ -5,7 +5,6 @@ import {
   type AgentEvent,
   type ConversationOptions,
   createRuntime,
-  defineTool,
   PortcullisError,
   type Tool,
 } from "../../src/index.ts";
@@ -32,15 +31,8 @@ function toolOf(
   handler: (signal: AbortSignal) => unknown,
   changes: Partial<{ approval: "always" }> = {},
 ) {
-  return defineTool({
-    name,
-    description: name,
-    inputSchema: z.object({}),
-    allowedCallers: CALLERS,
-    effect: "read",
-    execute: (_, { signal }) => handler(signal),
-    ...changes,
-  });
+  const about = { inputSchema: z.object({}), allowedCallers: CALLERS, ...changes };
+  return makeTool({ name, ...about, execute: (_, { signal }) => handler(signal) });
 }
 
 const look = toolOf("look", () => [1, 2]);

@@ -1,13 +1,13 @@
 import { describe, expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
 import { agentAsTool, type AgentReport, createRuntime, PortcullisError, type Tool } from "../../src/index.ts";
-import { createMemoryJournal, type Journal, type JournalRecord } from "../../src/journal/index.ts";
+import { createMemoryJournal, type Journal } from "../../src/journal/index.ts";
 import { createMemorySandbox, scriptedModel, type ScriptedStep } from "../../src/runtime/testing.ts";
-import { journalWith } from "../support/journal-with.ts";
+import { cutAfter, journalWith, recorded } from "../support/journal-with.ts";
 import { timeless } from "../support/timeless.ts";
 import { payTool, makeTool } from "../support/tools.ts";
 import { testOfAll } from "../support/all-tests.ts";
-import { checkTranscript } from "./talk.ts";
+import { checkTranscript, FIRST, TEXTS } from "./talk.ts";
 
 const sandbox = createMemorySandbox();
 const later = () => "later" as const;
@@ -97,10 +97,7 @@ describe("a conversation that waits", () => {
       const seen = await tools.look({});
       const both = await Promise.all(seen.slice(1).map((euros) => tools.pay({ euros })));
       return { seen: seen.length, both };`;
-    const script: readonly ScriptedStep[] = [
-      { programs: [program], calls: [pay(9)] },
-      ({ results }) => ({ text: results.map(({ text }) => text).join("|") }),
-    ];
+    const script: readonly ScriptedStep[] = [{ programs: [program], calls: [pay(9)] }, TEXTS];
     const waiting = await begin(journal, tools, script);
     const program1 = waiting.transcript.turns[0]?.turn.calls.find(({ type }) => type === "program_call")?.id ?? "";
     expect(waiting.ending).toMatchObject({
@@ -167,7 +164,7 @@ describe("a conversation that waits", () => {
 
   test("an agent that is a tool cannot wait: its call is denied with a sentence", async () => {
     const { tool } = payTool();
-    const inner = scriptedModel([{ calls: [pay(1)] }, ({ results }) => ({ text: results[0]?.text ?? "" })]);
+    const inner = scriptedModel([{ calls: [pay(1)] }, FIRST]);
     const desk = agentAsTool({
       name: "desk",
       description: "d",
@@ -175,10 +172,7 @@ describe("a conversation that waits", () => {
       tools: [tool],
       allowedCallers: ["direct"],
     });
-    const script: readonly ScriptedStep[] = [
-      { calls: [{ id: "d", tool: "desk", input: { task: "Pay." } }] },
-      ({ results }) => ({ text: results[0]?.text ?? "" }),
-    ];
+    const script: readonly ScriptedStep[] = [{ calls: [{ id: "d", tool: "desk", input: { task: "Pay." } }] }, FIRST];
     expect((await begin(createMemoryJournal(), [desk], script)).answer).toContain("approval is not available here");
   });
 });
@@ -287,11 +281,8 @@ test("the same id again joins a conversation, gives its report, and begins no se
 });
 
 test("recover takes conversations up with the models that it is given, and leaves the others open", async () => {
-  const { journal, appended } = recorded(createMemoryJournal());
-  const script: readonly ScriptedStep[] = [
-    { programs: ["return (await tools.look({})).length"] },
-    ({ results }) => ({ text: results[0]?.text ?? "" }),
-  ];
+  const { journal, appended } = recorded();
+  const script: readonly ScriptedStep[] = [{ programs: ["return (await tools.look({})).length"] }, FIRST];
   const { execution } = await begin(journal, [look], script);
   const copy = await cutAfter(appended, appended.findIndex(([id]) => id !== execution) + 2);
   await using runtime = await createRuntime({ tools: [look], journal: copy, sandbox, leaseMs: LEASE_MS });
@@ -310,7 +301,7 @@ test("recover takes conversations up with the models that it is given, and leave
 });
 
 test("a program whose conversation has ended without it is ended by recover, and not run", async () => {
-  const { journal, appended } = recorded(createMemoryJournal());
+  const { journal, appended } = recorded();
   const { execution } = await begin(journal, [look], [{ programs: ["return (await tools.look({})).length"] }]);
   const ofProgram = appended.filter(([id, record]) => id !== execution && record.type !== "outcome").slice(0, 2);
   const ofConversation = appended.filter(([id]) => id === execution);
@@ -319,46 +310,6 @@ test("a program whose conversation has ended without it is ended by recover, and
   expect(await Array.fromAsync(runtime.recover())).toMatchObject([{ outcome: { type: "cancelled" }, calls: [] }]);
   expect(await Array.fromAsync(copy.list({ open: true }))).toEqual([]);
 });
-
-/** The journal of a conversation and its programs as it was after `count` records in all. */
-async function cutAfter(appended: readonly (readonly [string, JournalRecord])[], count: number): Promise<Journal> {
-  const copy = createMemoryJournal();
-  const heads = new Map<string, number>();
-  for (const [execution, record] of appended.slice(0, count)) {
-    const head = heads.get(execution);
-    if (record.type === "header") heads.set(execution, await copy.create(record));
-    else if (head !== undefined) heads.set(execution, await copy.append(execution, head, [record]));
-  }
-  return copy;
-}
-
-/** A journal that notes each record in the order in which all executions append. */
-function recorded(journal: Journal): {
-  readonly journal: Journal;
-  readonly appended: (readonly [string, JournalRecord])[];
-} {
-  const appended: (readonly [string, JournalRecord])[] = [];
-  return {
-    appended,
-    journal: {
-      ...journal,
-      create: async (header, lease) => {
-        const head = await journal.create(header, lease);
-        appended.push([header.execution, header]);
-        return head;
-      },
-      append: async (execution, expected, records, options) => {
-        const head = await journal.append(execution, expected, records, options);
-        for (const record of records) appended.push([execution, record]);
-        return head;
-      },
-      read: (...given) => journal.read(...given),
-      find: (...given) => journal.find(...given),
-      list: (...given) => journal.list(...given),
-      renew: (...given) => journal.renew(...given),
-    },
-  };
-}
 
 testOfAll(
   "a conversation that is cut after any record goes on to the same end, and pays each payment once",
@@ -399,7 +350,7 @@ testOfAll(
       return report;
     };
     const whole = payTool();
-    const { journal, appended } = recorded(createMemoryJournal());
+    const { journal, appended } = recorded();
     const wholeTools = [whole.tool, look, stock];
     const expected = await untilAnswered(journal, wholeTools, await begin(journal, wholeTools, script));
     expect(expected.ending.type).toBe("answered");
@@ -447,10 +398,7 @@ test("a conversation whose journal another driver has claimed stops, and leaves 
       return new Promise<never>(() => signal.addEventListener("abort", () => aborted.resolve()));
     },
   });
-  const script: readonly ScriptedStep[] = [
-    { programs: ["return await tools.work({});"] },
-    ({ results }) => ({ text: results[0]?.text ?? "" }),
-  ];
+  const script: readonly ScriptedStep[] = [{ programs: ["return await tools.work({});"] }, FIRST];
   await using runtime = await createRuntime({ tools: [work], journal, sandbox, leaseMs: LEASE_MS });
   const running = runtime.agent({ model: scriptedModel(script), task: "Do it." });
   running.catch(() => {});
@@ -471,7 +419,7 @@ test("a conversation whose journal another driver has claimed stops, and leaves 
 });
 
 test("an agent that is a tool goes on with its own conversation after its host has died", async () => {
-  const { journal, appended } = recorded(createMemoryJournal());
+  const { journal, appended } = recorded();
   let looks = 0;
   const count = makeTool({
     name: "count",
@@ -497,10 +445,7 @@ test("an agent that is a tool goes on with its own conversation after its host h
     tools: [count, write],
     allowedCallers: ["direct"],
   });
-  const script: readonly ScriptedStep[] = [
-    { calls: [{ id: "d", tool: "desk", input: { task: "Count." } }] },
-    ({ results }) => ({ text: results[0]?.text ?? "" }),
-  ];
+  const script: readonly ScriptedStep[] = [{ calls: [{ id: "d", tool: "desk", input: { task: "Count." } }] }, FIRST];
   const expected = await begin(journal, [desk], script);
   expect(expected.answer).toBe('"counted 1"');
   const afterInnerResult = appended.findIndex(

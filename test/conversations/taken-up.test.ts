@@ -2,15 +2,17 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
 import { childExecution } from "../../src/conversations/calls/child-execution.ts";
 import { readPastConversation } from "../../src/conversations/from-journal/past-conversation.ts";
-import { agentAsTool, type CallContext, createRuntime, defineTool, type Tool } from "../../src/index.ts";
+import { agentAsTool, type CallContext, createRuntime, type Tool } from "../../src/index.ts";
 import { realClock } from "../../src/base/clock.ts";
 import { CallLedger } from "../../src/gate/call-ledger.ts";
 import { createMemoryJournal, type Journal, type JournalRecord } from "../../src/journal/index.ts";
+import type { Model } from "../../src/models/index.ts";
 import { createMemorySandbox, scriptedModel, type ScriptedStep } from "../../src/runtime/testing.ts";
 import { scriptedGuest } from "../gate/scripted-guest.ts";
 import { changedClock } from "../support/clock.ts";
 import { copyOf } from "../support/journal-with.ts";
-import { payTool } from "../support/tools.ts";
+import { makeTool, payTool } from "../support/tools.ts";
+import { TEXTS } from "./talk.ts";
 
 const sandbox = createMemorySandbox();
 const later = () => "later" as const;
@@ -24,22 +26,16 @@ const payment = (euros: number) => ({ id: `pay-${euros}`, tool: "pay", input: { 
 
 const isOfHost = (record: JournalRecord) => record.type === "message" && record.from === "host";
 
-const TEXTS: ScriptedStep = ({ results }) => ({ text: results.map(({ text }) => text).join("|") });
-
 function toolOf(
   name: string,
   handler: (input: object, context: CallContext) => unknown,
   effect: "read" | "write" = "read",
 ) {
-  return defineTool({
-    name,
-    description: name,
-    inputSchema: z.object({}),
-    allowedCallers: CALLERS,
-    effect,
-    execute: handler,
-  });
+  return makeTool({ name, inputSchema: z.object({}), allowedCallers: CALLERS, effect, execute: handler });
 }
+
+const agentOf = (name: string, model: Model) =>
+  agentAsTool({ name, description: "d", model, tools: [], allowedCallers: CALLERS });
 
 async function runtimeOf(journal: Journal, tools: readonly Tool[]) {
   const runtime = await createRuntime({ tools, journal, sandbox, approve: later, leaseMs: LEASE_MS });
@@ -131,8 +127,7 @@ test.each<[string, ScriptedStep]>([
       return new Promise<never>(() => {});
     },
   ]);
-  const desk = agentAsTool({ name: "desk", description: "d", model: inner, tools: [], allowedCallers: CALLERS });
-  const runtime = await runtimeOf(journal, [desk]);
+  const runtime = await runtimeOf(journal, [agentOf("desk", inner)]);
   const running = runtime.agent({ model: scriptedModel([step]), task: "Ask.", id: "one" });
   running.catch(() => {});
   await begun.promise;
@@ -207,8 +202,7 @@ test("a conversation that was taken up where its programs cannot run stays open"
 test("tokens that an agent has used in a turn do not keep the turn's approved calls from being made", async () => {
   const journal = createMemoryJournal();
   const inner = scriptedModel([{ text: "Done.", usage: { outputTokens: 100 } }]);
-  const desk = agentAsTool({ name: "desk", description: "d", model: inner, tools: [], allowedCallers: CALLERS });
-  const runtime = await runtimeOf(journal, [pay, desk]);
+  const runtime = await runtimeOf(journal, [pay, agentOf("desk", inner)]);
   const model = scriptedModel([{ calls: [payment(1), { id: "d", tool: "desk", input: { task: "x" } }] }, TEXTS]);
   const { execution } = await runtime.agent({ model, task: "Pay.", loop: { maxTokens: 50 } });
   const ended = await runtime.execution(execution).resume({ model, decisions: { "pay-1": { allow: true } } });
@@ -221,15 +215,7 @@ describe("recover ends what was left by callers that have ended", () => {
     ["a program that waits", [pay], { programs: ["return tools.pay({ euros: 1 })"] }, 1],
     [
       "the conversation of an agent",
-      [
-        agentAsTool({
-          name: "desk",
-          description: "d",
-          model: scriptedModel([{ text: "Done." }]),
-          tools: [],
-          allowedCallers: CALLERS,
-        }),
-      ],
+      [agentOf("desk", scriptedModel([{ text: "Done." }]))],
       { calls: [{ id: "d", tool: "desk", input: { task: "x" } }] },
       1,
     ],
@@ -377,13 +363,7 @@ test("a conversation with more calls than a function takes arguments is taken up
 });
 
 test("an agent that is a tool works in a program that was taken up", async () => {
-  const helper = agentAsTool({
-    name: "helper",
-    description: "d",
-    model: scriptedModel([{ text: "helped" }]),
-    tools: [],
-    allowedCallers: ["programmatic"],
-  });
+  const helper = agentOf("helper", scriptedModel([{ text: "helped" }]));
   const runtime = await runtimeOf(createMemoryJournal(), [helper, pay]);
   const program = 'await tools.pay({ euros: 1 }); return await tools.helper({ task: "t" });';
   await runtime.execute(program, { id: "one" });

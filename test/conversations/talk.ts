@@ -19,6 +19,10 @@ import {
 
 const sandbox = createMemorySandbox();
 
+/** Answers with all results, and with the first one. */
+export const TEXTS: ScriptedStep = ({ results }) => ({ text: results.map(({ text }) => text).join("|") });
+export const FIRST: ScriptedStep = ({ results }) => ({ text: results[0]?.text ?? "" });
+
 export interface Talked extends AgentReport {
   readonly model: ScriptedModel;
   readonly events: readonly AgentEvent[];

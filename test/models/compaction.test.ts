@@ -9,7 +9,7 @@ import { driveAndRestore, OPENING } from "./converse.ts";
 import { geminiWire } from "./gemini/wire.ts";
 import { chatWire } from "./openai/chat/wire.ts";
 import { responsesWire } from "./openai/responses/wire.ts";
-import { expectSameRequests } from "./restored.ts";
+import { expectSameRequests, leftAndAnswered } from "./restored.ts";
 import { serve, type Wire, type WireStep } from "./wire.ts";
 import { makeTool } from "../support/tools.ts";
 
@@ -112,18 +112,10 @@ describe.each(
 });
 
 test("a history that was made shorter once is sent with the header alone by a process without the option", async () => {
-  const journal = createMemoryJournal();
   await using served = await serve(anthropicWire, [anthropicTurn, { text: "4" }]);
-  {
-    await using runtime = await createRuntime({ tools: [f], journal, sandbox: createMemorySandbox() });
-    const options = { model: served.model(), programs: "none", loop: { compact: "provider" }, id: "one" } as const;
-    const talk = await runtime.conversation(options);
-    await talk.step("Do it.");
-    await talk.leave();
-  }
-  await using runtime = await createRuntime({ tools: [f], journal, sandbox: createMemorySandbox() });
-  await using talk = await runtime.conversation({ model: served.model(), id: "one" });
-  expect([(await talk.send()).answer, served.refusals]).toEqual(["4", []]);
+  const begun = { model: served.model(), programs: "none", loop: { compact: "provider" } } as const;
+  const { answer } = await leftAndAnswered([f], begun, { model: served.model() });
+  expect([answer, served.refusals]).toEqual(["4", []]);
   expect(served.asked[1]?.body.context_management).toBeUndefined();
 });
 

@@ -43,6 +43,13 @@ export function turnOf(reply: TurnReply): ModelTurn {
   return reply;
 }
 
+/** The first turn of a conversation, which answers "Do it.". */
+export async function firstTurn(model: Model, opening: Opening, request?: Partial<TurnRequest>): Promise<TurnReply> {
+  const conversation = await model.converse(opening);
+  conversation.say("Do it.");
+  return conversation.turn(requested(request));
+}
+
 /** One step of a conversation that its test drives by hand. */
 export interface Step {
   /** Said before the turn is asked for. */

@@ -5,9 +5,8 @@ import { anthropicWire } from "./anthropic/wire.ts";
 import { geminiWire } from "./gemini/wire.ts";
 import { chatWire } from "./openai/chat/wire.ts";
 import { responsesWire } from "./openai/responses/wire.ts";
+import { type Fields, modelOfBodies } from "./wire.ts";
 import { makeTool } from "../support/tools.ts";
-
-type Fields = Record<string, unknown>;
 
 const PROVIDERS = {
   anthropic: anthropicWire,
@@ -32,18 +31,9 @@ async function declareBy(name: keyof typeof PROVIDERS, input: Schema, written?: 
     execute: (input) => void handled.push(input),
   });
   const wire = PROVIDERS[name];
-  const model = wire.model({
-    baseUrl: "http://127.0.0.1:9",
-    apiKey: wire.key,
-    stream: false,
-    retries: 0,
-    ...options,
-    fetch: async (_, init) => {
-      requests.push(JSON.parse(init?.body as string) as Fields);
-      const isFirst = requests.length === 1 && written !== undefined;
-      return Response.json(wire.json(isFirst ? { calls: [{ tool: "t", input: written }] } : { text: "Done." }, 1));
-    },
-  });
+  const calls = written === undefined ? [] : [{ calls: [{ tool: "t", input: written }] }];
+  const bodies = [...calls, { text: "Done." }].map((turn) => JSON.stringify(wire.json(turn, 1)));
+  const model = modelOfBodies(wire, false, bodies, (body) => requests.push(body), options);
   await using runtime = await createRuntime({ tools: [tool], sandbox: createMemorySandbox() });
   await runtime.agent({ model, task: "Do it.", programs: "none" });
   const [declared] = ((requests[0]?.tools ?? []) as Fields[]).flatMap(
@@ -256,15 +246,8 @@ test("the log says once of which tools' inputs a provider is told otherwise, in 
     const told: unknown[] = [];
     const events: unknown[] = [];
     const requests: string[] = [];
-    const model = wire.model({
-      baseUrl: "http://127.0.0.1:9",
-      apiKey: wire.key,
-      stream: false,
-      fetch: async (_, init) => {
-        requests.push(init?.body as string);
-        return Response.json(wire.json({ text: "Done." }, 1));
-      },
-    });
+    const done = JSON.stringify(wire.json({ text: "Done." }, 1));
+    const model = modelOfBodies(wire, false, [done], (body) => requests.push(JSON.stringify(body)));
     const warn = ({ code }: { readonly code: string }, message: string) => void told.push(`${code}: ${message}`);
     const options = { tools, sandbox: createMemorySandbox(), logger: { error: () => {}, warn } };
     await using runtime = await createRuntime(options);

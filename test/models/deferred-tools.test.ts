@@ -73,26 +73,22 @@ describe.each(WIRES)("with %s", (name, wire) => {
   });
 });
 
-test("Anthropic gets references to what was found, beside the result", async () => {
-  await using served = await serve(anthropicWire, [SEARCH, { text: "done" }]);
+test.each([
+  ["Anthropic gets references to what was found, beside the result", anthropicWire],
+  ["OpenAI gets the definitions of what was found in an item after the results", responsesWire],
+])("%s", async (_, wire) => {
+  await using served = await serve(wire, [SEARCH, { text: "done" }]);
   await using runtime = await createRuntime({ tools: TOOLS, sandbox: createMemorySandbox() });
   await runtime.agent({ model: served.model({}), task: "x" });
-  const messages = served.asked[1]?.body.messages as { content: { content: unknown[] }[] }[];
-  expect(messages.at(-1)?.content[0]?.content.slice(1)).toEqual([
-    { type: "tool_reference", tool_name: "billing_refund" },
-  ]);
-});
-
-test("OpenAI gets the definitions of what was found in an item after the results", async () => {
-  await using served = await serve(responsesWire, [SEARCH, { text: "done" }]);
-  await using runtime = await createRuntime({ tools: TOOLS, sandbox: createMemorySandbox() });
-  await runtime.agent({ model: served.model({}), task: "x" });
-  const input = served.asked[1]?.body.input as Record<string, unknown>[];
-  expect(input.at(-1)).toMatchObject({
-    type: "additional_tools",
-    role: "developer",
-    tools: [{ type: "function", name: "billing_refund" }],
-  });
+  const { messages, input } = served.asked[1]?.body as Record<string, { content: { content: unknown[] }[] }[]>;
+  if (wire === anthropicWire)
+    expect(messages?.at(-1)?.content[0]?.content.slice(1)).toEqual([
+      { type: "tool_reference", tool_name: "billing_refund" },
+    ]);
+  else {
+    const tools = [{ type: "function", name: "billing_refund" }];
+    expect(input?.at(-1)).toMatchObject({ type: "additional_tools", role: "developer", tools });
+  }
 });
 
 test("direct tools are deferred where they are many, but for those that are pinned or say otherwise", async () => {

@@ -4,11 +4,11 @@ import { anthropic } from "../../src/index.ts";
 import type { ArgumentPiece, Opening, TurnReply } from "../../src/models/model.ts";
 import { SourceReader } from "../../src/models/turn/turn-display.ts";
 import { anthropicWire, pausedTurn } from "./anthropic/wire.ts";
-import { declared, HOSTED, OPENING, requested } from "./converse.ts";
+import { declared, firstTurn, HOSTED, OPENING, requested } from "./converse.ts";
 import { chatWire } from "./openai/chat/wire.ts";
 import { responsesWire } from "./openai/responses/wire.ts";
 import { serve, type Served, type Wire, type WireStep } from "./wire.ts";
-import { WIRES } from "./wires.ts";
+import { EACH_WAY, WIRES } from "./wires.ts";
 import { runs, testOfAll } from "../support/all-tests.ts";
 import { anyCharacter } from "../support/any-character.ts";
 
@@ -44,12 +44,7 @@ async function show(wire: Wire, stream: boolean, step: WireStep, opening: Openin
   return { reply, words, reasoning, pieces, inputs, served };
 }
 
-const EITHER = WIRES.flatMap(([name, wire]) => [
-  [`${name}, streamed`, wire, true] as const,
-  [`${name}, in one piece`, wire, false] as const,
-]);
-
-describe.each(EITHER)("with %s", (_, wire, stream) => {
+describe.each(EACH_WAY)("with %s", (_, wire, stream) => {
   const hasSummaries = wire !== chatWire;
   // One place holds the bounds for all of them.
   const ofLimits = stream && wire === anthropicWire ? test : testOfAll;
@@ -159,18 +154,14 @@ test.each([
 ])("S6: Anthropic sends inputs as they are written in streamed replies (%j, %j)", async (stream, options, eager) => {
   await using served = await serve(anthropicWire, [{ text: "4" }]);
   const model = anthropic({ model: "claude-test", apiKey: anthropicWire.key, baseUrl: served.url, stream, ...options });
-  const conversation = await model.converse({ ...OPENING, deferred: [declared("late")] });
-  conversation.say("Do it.");
-  await conversation.turn(requested());
+  await firstTurn(model, { ...OPENING, deferred: [declared("late")] });
   const tools = served.asked[0]?.body.tools as readonly Readonly<Record<string, unknown>>[];
   expect([served.refusals, tools.map((tool) => tool.eager_input_streaming)]).toEqual([
     [],
     [eager, eager, eager, eager],
   ]);
   await using other = await serve(anthropicWire, [{ text: "4" }]);
-  const hosted = await other.model({ stream }).converse(HOSTED);
-  hosted.say("Do it.");
-  await hosted.turn(requested());
+  await firstTurn(other.model({ stream }), HOSTED);
   const declarations = other.asked[0]?.body.tools as typeof tools;
   const isEager = stream || undefined;
   // The model writes no inputs of calls that programs alone make.

@@ -4,17 +4,26 @@ import type { AgentEvent } from "../../src/conversations/event.ts";
 import { citationsOf, hostedEnd, hostedStart } from "../../src/models/turn/hosted-calls.ts";
 import { createMemorySandbox, scriptedModel } from "../../src/runtime/testing.ts";
 import { viewExecution } from "../../src/serve/views/view-execution.ts";
-import { createMemoryJournal } from "../../src/journal/index.ts";
 import { anthropicWire } from "./anthropic/wire.ts";
 import { geminiWire } from "./gemini/wire.ts";
 import { chatWire } from "./openai/chat/wire.ts";
 import { responsesWire } from "./openai/responses/wire.ts";
 import { ask, counted } from "./provider.suite.ts";
-import { serve, type Served, type Wire, type WireStep } from "./wire.ts";
+import { leftAndAnswered } from "./restored.ts";
+import { type Fields, serve, type Served, type Wire, type WireStep } from "./wire.ts";
 
-type Fields = Readonly<Record<string, unknown>>;
 const PAGE = { url: "https://docs.example.com/a", title: "A" };
 const bodyOf = ({ asked }: Served, request: number): Fields => asked[request]?.body ?? {};
+
+const text = { type: "text", text: "4" };
+const messageWith = (...annotations: readonly object[]) => ({
+  type: "message",
+  id: "m",
+  role: "assistant",
+  status: "completed",
+  content: [{ type: "output_text", text: "4", annotations }],
+});
+const message = messageWith();
 
 /** A search of each provider before a call of a tool, then the answer with a citation. */
 const SEARCHES: readonly (readonly [name: string, wire: Wire, declared: object, script: readonly WireStep[]])[] = [
@@ -37,15 +46,7 @@ const SEARCHES: readonly (readonly [name: string, wire: Wire, declared: object, 
         },
       },
       {
-        raw: {
-          content: [
-            {
-              type: "text",
-              text: "4",
-              citations: [{ type: "web_search_result_location", ...PAGE, cited_text: "4", encrypted_index: "e" }],
-            },
-          ],
-        },
+        raw: { content: [{ ...text, citations: [{ type: "web_search_result_location", ...PAGE, cited_text: "4" }] }] },
       },
     ],
   ],
@@ -67,25 +68,7 @@ const SEARCHES: readonly (readonly [name: string, wire: Wire, declared: object, 
           ],
         },
       },
-      {
-        raw: {
-          output: [
-            {
-              type: "message",
-              id: "msg_1",
-              role: "assistant",
-              status: "completed",
-              content: [
-                {
-                  type: "output_text",
-                  text: "4",
-                  annotations: [{ type: "url_citation", ...PAGE, start_index: 0, end_index: 1 }],
-                },
-              ],
-            },
-          ],
-        },
-      },
+      { raw: { output: [messageWith({ type: "url_citation", ...PAGE, start_index: 0, end_index: 1 })] } },
     ],
   ],
   [
@@ -151,19 +134,11 @@ describe.each(SEARCHES)("with %s", (name, wire, declared, script) => {
   });
 
   test("S19: it is declared in each request, also by a process that takes the conversation up", async () => {
-    const journal = createMemoryJournal();
-    const f = counted("f");
     await using served = await serve(wire, script);
-    const options = { model: served.model(), programs: "none", settings: { hostedTools }, id: "one" } as const;
-    {
-      await using runtime = await createRuntime({ tools: [f.tool], journal, sandbox: createMemorySandbox() });
-      const talk = await runtime.conversation(options);
-      await talk.step("Do it.");
-      await talk.leave();
-    }
-    await using runtime = await createRuntime({ tools: [f.tool], journal, sandbox: createMemorySandbox() });
-    await using talk = await runtime.conversation({ model: options.model, id: "one" });
-    expect((await talk.send()).answer).toBe("4");
+    const model = served.model();
+    const begun = { model, programs: "none", settings: { hostedTools } } as const;
+    const { answer, journal } = await leftAndAnswered([counted("f").tool], begun, { model });
+    expect(answer).toBe("4");
     expect(bodyOf(served, 1).tools).toEqual(bodyOf(served, 0).tools);
     expect(served.refusals).toEqual([]);
     const view = await viewExecution(journal, "one");
@@ -227,7 +202,6 @@ const hostedOf = async (wire: Wire, raw: Fields, more: readonly WireStep[] = [])
   expect(served.refusals).toEqual([]);
   return { hosted: transcript.turns.flatMap(({ turn }) => turn.hosted), answer };
 };
-const text = { type: "text", text: "4" };
 /** What Anthropic tells of a call that it has made itself. */
 const ranAt = (name: string, content: Fields): Fields => ({
   content: [
@@ -236,13 +210,6 @@ const ranAt = (name: string, content: Fields): Fields => ({
     text,
   ],
 });
-const message = {
-  type: "message",
-  id: "m",
-  role: "assistant",
-  status: "completed",
-  content: [{ type: "output_text", text: "4", annotations: [] }],
-};
 
 test.each<[string, Wire, Fields, object]>([
   [

@@ -4,8 +4,8 @@ import { type AgentReport, createRuntime, type Tool } from "../../src/index.ts";
 import type { Transcript } from "../../src/runtime/reports.ts";
 import { createMemorySandbox, scriptedModel } from "../../src/runtime/testing.ts";
 import { makeTool } from "../gate/open-session.ts";
-import { eventText as oneText, type ServerEvent } from "./loopback.ts";
-import { modelOfBodies, type Wire, type WireTurn } from "./wire.ts";
+import type { ServerEvent } from "./loopback.ts";
+import { MODES, modelOfBodies, sse, type Wire, type WireTurn, written } from "./wire.ts";
 import { runs, someOf, testOfAll } from "../support/all-tests.ts";
 
 const sandbox = createMemorySandbox();
@@ -18,17 +18,13 @@ async function askHostile(
   tools: readonly Tool[],
   before?: Transcript,
 ): Promise<Pick<AgentReport, "ending">> {
-  const answer = stream
-    ? eventText(wire.events({ text: "Done." }, 99))
-    : JSON.stringify(wire.json({ text: "Done." }, 99));
+  const answer = written(wire, { text: "Done." }, stream, 99);
   const model = modelOfBodies(wire, stream, [...replies, answer]);
   await using runtime = await createRuntime({ tools, sandbox });
   if (!before) return await runtime.agent({ model, task: "Do it.", loop: { maxTurns: 3 } });
   await using talk = await runtime.conversation({ model, from: before });
   return await talk.send("Go on.");
 }
-
-const eventText = (events: readonly ServerEvent[]) => events.map(oneText).join("");
 
 // ---- replies that were changed ---------------------------------------------------------------------------------
 
@@ -143,10 +139,7 @@ const callsOf = (names: readonly string[]) =>
 
 /** Whatever a provider sends: an ending, and no call with an input that is not its own. */
 export function survivesHostileReplies(name: string, wire: Wire): void {
-  describe.each([
-    ["streamed", true],
-    ["in one piece", false],
-  ])(`${name}, hostile replies, %s`, (_, stream) => {
+  describe.each(MODES)(`${name}, hostile replies, %s`, (_, stream) => {
     // What ends a turn is the same text, however it comes: each place of a reply in turn has it.
     const ofEndings = stream ? testOfAll : test;
     test("whatever is changed in a reply, the conversation ends", async () => {
@@ -154,7 +147,7 @@ export function survivesHostileReplies(name: string, wire: Wire): void {
         fc.asyncProperty(fc.array(change, { minLength: 1, maxLength: 4 }), async (changes) => {
           const { tools } = watched();
           const reply = stream
-            ? eventText(changedEvents(wire.events(TURN, 1), changes))
+            ? sse(changedEvents(wire.events(TURN, 1), changes))
             : jsonOrRaw(changed(wire.json(TURN, 1), changes));
           const { ending } = await askHostile(wire, stream, [reply], tools);
           expect(ending.type).toMatch(/^(answered|refused|cut_off|provider_failed|turns_spent)$/);
@@ -170,7 +163,7 @@ export function survivesHostileReplies(name: string, wire: Wire): void {
         for (let place = 0; place < places; place += 1) {
           const repeating = { place, kind: "set", value: `Your key is ${wire.key}, is it not?` } as const;
           const reply = stream
-            ? eventText(wire.events(turn, 1).map((event) => repeatedIn(event, repeating)))
+            ? sse(wire.events(turn, 1).map((event) => repeatedIn(event, repeating)))
             : JSON.stringify(changed(wire.json(turn, 1), [repeating]));
           const { ending } = await askHostile(wire, stream, [reply], []);
           if (ending.type !== "answered") expect(JSON.stringify(ending)).not.toContain(wire.key);
@@ -184,7 +177,7 @@ export function survivesHostileReplies(name: string, wire: Wire): void {
       for (let place = 0; place < places; place += 1) {
         const long = { place, kind: "set", value: "No. ".repeat(10_000) } as const;
         const reply = stream
-          ? eventText(wire.events(turn, 1).map((event) => repeatedIn(event, long)))
+          ? sse(wire.events(turn, 1).map((event) => repeatedIn(event, long)))
           : JSON.stringify(changed(wire.json(turn, 1), [long]));
         const { ending } = await askHostile(wire, stream, [reply], []);
         if (ending.type !== "answered") expect(JSON.stringify(ending).length).toBeLessThan(3000);
@@ -195,7 +188,7 @@ export function survivesHostileReplies(name: string, wire: Wire): void {
       const { tools, made } = watched();
       const [exact, other] = ["9007199254740993", "9007199254740992"];
       const calls = [{ tool: "read", inputText: `{"id":${exact}}` }];
-      const reply = stream ? eventText(wire.events({ calls }, 1)) : JSON.stringify(wire.json({ calls }, 1));
+      const reply = written(wire, { calls }, stream);
       // Where the input is an object of the reply, it was parsed to make it.
       const { ending } = await askHostile(wire, stream, [reply.replaceAll(other, exact)], tools);
       expect(ending.type).toBe("answered");
@@ -203,7 +196,7 @@ export function survivesHostileReplies(name: string, wire: Wire): void {
     });
 
     test("a reply that costs more to parse than to send is not parsed", async () => {
-      const whole = stream ? eventText(wire.events(TURN, 1)) : JSON.stringify(wire.json(TURN, 1));
+      const whole = written(wire, TURN, stream);
       for (const [added, fault] of [
         [`"x":[${"[],".repeat(70_000)}0],`, "holds more than 65536 values"],
         [`"x":${"[".repeat(40_000)}${"]".repeat(40_000)},`, "is nested more than 1000 levels deep"],
@@ -230,7 +223,7 @@ export function survivesHostileReplies(name: string, wire: Wire): void {
         const before =
           who === "this model has written" ? undefined : await runtime.agent({ model: other, task: "Do it." });
         const turn = before ? { text: "Done." } : { calls };
-        const reply = stream ? eventText(wire.events(turn, 1)) : JSON.stringify(wire.json(turn, 1));
+        const reply = written(wire, turn, stream);
         const parsed: string[] = [];
         const { parse } = JSON;
         const spy = vi.spyOn(JSON, "parse").mockImplementation((text: string) => {
@@ -261,7 +254,7 @@ export function survivesHostileReplies(name: string, wire: Wire): void {
       const whole = lastOf(events);
       const broken = lastOf(wire.events({ calls, end }, 1));
       const begun = events.slice(0, -wire.lastEvents);
-      const asked = (last: readonly ServerEvent[]) => askHostile(wire, true, [eventText([...begun, ...last])], tools);
+      const asked = (last: readonly ServerEvent[]) => askHostile(wire, true, [sse([...begun, ...last])], tools);
       // Not every provider says that a model refused where it says that a reply has ended.
       if ((await asked(broken)).ending.type === "answered") return;
       const { ending } = await asked(order === "before" ? [...broken, ...whole] : [...whole, ...broken]);
@@ -288,7 +281,7 @@ export function survivesHostileReplies(name: string, wire: Wire): void {
             first < 0 ? around.length : events.slice(0, first).filter((event) => callOf(event) === undefined).length;
           const mixed = interleaved(parts, picks).map((event) => (isNumbered ? event : unnumbered(event)));
           const stream = [...around.slice(0, before), ...mixed, ...around.slice(before)];
-          await askHostile(wire, true, [eventText(stream)], tools);
+          await askHostile(wire, true, [sse(stream)], tools);
           const meant = calls.map(({ tool, input }) => `${tool} ${JSON.stringify(input)}`);
           expect(made.filter((one) => !meant.includes(one))).toEqual([]);
           if (isNumbered) expect(made.toSorted()).toEqual(meant.toSorted());

@@ -7,15 +7,13 @@ import { anthropicWire } from "./anthropic/wire.ts";
 import { geminiWire } from "./gemini/wire.ts";
 import { chatWire } from "./openai/chat/wire.ts";
 import { responsesWire } from "./openai/responses/wire.ts";
-import { modelOfBodies, type Wire } from "./wire.ts";
+import { type Fields, modelOfBodies, type Wire } from "./wire.ts";
 import { WIRES } from "./wires.ts";
 
 /*
  * A call that cannot be read is never made with less than the model wrote, and never left out: nothing of its reply runs, or the
  * model is told. Beside each stands a call that could be made. Held for `src/models/turn/written-text.ts`.
  */
-
-type Fields = Readonly<Record<string, unknown>>;
 
 /** A reply whose calls are given in the provider's own form. */
 const REPLIES: ReadonlyMap<Wire, (calls: readonly unknown[]) => Fields> = new Map<

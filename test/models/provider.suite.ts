@@ -9,7 +9,7 @@ import { makeTool } from "../gate/open-session.ts";
 import { anthropicWire } from "./anthropic/wire.ts";
 import { survivesHostileReplies } from "./hostile-replies.ts";
 import { expectSameRequests } from "./restored.ts";
-import { type Served, serve, type Wire, type WireModelOptions, type WireStep, type WireTurn } from "./wire.ts";
+import { MODES, type Served, serve, type Wire, type WireModelOptions, type WireStep, type WireTurn } from "./wire.ts";
 import { ALL_TESTS, runs, someOf, testOfAll } from "../support/all-tests.ts";
 import { collectGarbage } from "../support/collect-garbage.ts";
 
@@ -52,7 +52,6 @@ export async function ask(served: Served, asking: Asking = {}): Promise<AgentRep
 const k = z.object({ k: z.number() });
 const direct = ["direct"] as const;
 
-/** A tool that counts its runs. */
 /** Like `ask`, on a wire that answers so, with what the wire was sent. */
 export async function askOn(wire: Wire, script: readonly WireStep[], asking: Asking = {}) {
   await using served = await serve(wire, script);
@@ -72,6 +71,7 @@ export const depots = () =>
     execute: ({ id }) => [{ n: id }, { n: id * 8 }],
   });
 
+/** A tool that counts its runs. */
 export function counted(name: string, changes: Parameters<typeof makeTool>[0] = {}) {
   const inputs: unknown[] = [];
   const tool = makeTool({
@@ -90,18 +90,10 @@ export function counted(name: string, changes: Parameters<typeof makeTool>[0] = 
  */
 export function behavesAsModel(name: string, wire: Wire, { sameReplies = false } = {}): void {
   if (!sameReplies) survivesHostileReplies(name, wire);
-  const ways = [
-    ["streamed", true],
-    ["in one piece", false],
-  ] as const;
-  describe.each(sameReplies ? someOf(ways, 1) : ways)(`${name}, %s`, (_, stream) => {
+  describe.each(sameReplies ? someOf(MODES, 1) : MODES)(`${name}, %s`, (_, stream) => {
     // What is asked, whether it is asked again, and what is done with a reply that was read, do not depend on how it comes.
     const ofRequests = stream ? test : testOfAll;
-    const run = async (script: readonly WireStep[], asking: Asking = {}) => {
-      await using served = await serve(wire, script);
-      const report = await ask(served, { stream, ...asking });
-      return { ...report, served };
-    };
+    const run = (script: readonly WireStep[], asking: Asking = {}) => askOn(wire, script, { stream, ...asking });
 
     ofRequests("each request has the runtime's instructions and the maximum of output tokens", async () => {
       const { served } = await run([{ calls: [{ tool: "f", input: { k: 1 } }] }, { text: "4" }], {
@@ -503,28 +495,8 @@ export function behavesAsModel(name: string, wire: Wire, { sameReplies = false }
   });
 }
 
-const HOSTILE = [
-  "\u0000",
-  "\u001b[31m",
-  "\u202e",
-  "\u200b",
-  "\r\n",
-  "\r",
-  "\b",
-  "\f",
-  "\u0085",
-  "\u2028",
-  "\u{e0041}",
-  "\ud800",
-  "\\u001b",
-  "\\",
-  '"',
-  "n",
-  "\n",
-  "\t",
-  "ü",
-  "😀",
-];
+const HOSTILE =
+  '\u0000 \u001b[31m \u202e \u200b \r\n \r \b \f \u0085 \u2028 \u{e0041} \ud800 \\u001b \\ " n \n \t ü 😀'.split(" ");
 /** What steers a terminal, hides or turns text, as a live character. */
 const LIVE = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u2028\u2029\u202e\u200b]|\p{Surrogate}|\u{e0041}/u;
 const FORGED = [

@@ -1,3 +1,5 @@
+import { type ConversationOptions, createRuntime } from "../../src/index.ts";
+import { createMemorySandbox } from "../../src/runtime/testing.ts";
 import type { HostedTool } from "../../src/models/hosted-tools.ts";
 import { expect } from "vitest";
 import { openingFor } from "../../src/conversations/prompt/opening.ts";
@@ -8,7 +10,7 @@ import {
 } from "../../src/conversations/from-journal/conversation-state.ts";
 import { readContent } from "../../src/conversations/from-journal/parse-message.ts";
 import { programsFor } from "../../src/conversations/prompt/programs-option.ts";
-import type { JournalRecord } from "../../src/journal/index.ts";
+import { createMemoryJournal, type JournalRecord } from "../../src/journal/index.ts";
 import type { ModelConversation, Model } from "../../src/models/index.ts";
 import { isWholeEnd } from "../../src/models/model.ts";
 import { DEFAULT_LIMITS, limitsOf } from "../../src/executions/limits.ts";
@@ -75,4 +77,23 @@ export async function expectSameRequests(
     await conversation.turn({ signal, maxTokens: 1_000_000, ...choice, onText: () => {} });
     expect(body, `the request for turn ${count + 1}`).toBe(sent[count]);
   }
+}
+
+/** A conversation of one turn that its process leaves, and that another one answers. */
+export async function leftAndAnswered(
+  tools: readonly Tool[],
+  given: ConversationOptions,
+  again: ConversationOptions = given,
+) {
+  const parts = { tools, journal: createMemoryJournal(), sandbox: createMemorySandbox() };
+  {
+    await using runtime = await createRuntime(parts);
+    const talk = await runtime.conversation({ ...given, id: "one" });
+    await talk.step("Do it.");
+    await talk.leave();
+  }
+  await using runtime = await createRuntime(parts);
+  await using talk = await runtime.conversation({ ...again, id: "one" });
+  const { answer } = await talk.send();
+  return { answer, journal: parts.journal };
 }

@@ -1,12 +1,12 @@
 import { describe, expect, test } from "vitest";
 import type { Model, ModelSettings, Opening, TurnRequest } from "../../src/models/model.ts";
 import { anthropicWire } from "./anthropic/wire.ts";
-import { declared, driveAndRestore, HOSTED, OPENING, requested, turnOf } from "./converse.ts";
+import { declared, driveAndRestore, firstTurn, HOSTED, OPENING, requested, turnOf } from "./converse.ts";
 import { geminiWire } from "./gemini/wire.ts";
 import { chatWire } from "./openai/chat/wire.ts";
 import { responsesWire } from "./openai/responses/wire.ts";
 import { serve, type Wire } from "./wire.ts";
-import { rowsOf, WIRES } from "./wires.ts";
+import { EACH_WAY, rowsOf, WIRES } from "./wires.ts";
 
 const ANSWER = {
   type: "object",
@@ -153,9 +153,7 @@ describe.each(WIRES)("with %s", (_, wire) => {
 
 // ---- whole conversations ----------------------------------------------------------------------------------------
 
-describe.each(
-  WIRES.flatMap(([name, wire]) => [[name, wire, true] as const, [`${name}, in one piece`, wire, false] as const]),
-)("with %s", (name, wire, stream) => {
+describe.each(EACH_WAY)("with %s", (_, wire, stream) => {
   const CALL = { text: "I call.", calls: [{ id: "c1", tool: "f", input: { k: 1 } }] };
 
   test("S1: choices of each turn are sent as the provider takes them, and a restored conversation sends the same bytes", async () => {
@@ -184,9 +182,9 @@ describe.each(
 
   test.each(["run_program", "f", "a.b"])("S3: a call of %s can be forced", async (tool) => {
     await using served = await serve(wire, [{ text: "4" }]);
-    const conversation = await served.model({ stream }).converse({ ...OPENING, settings: { toolChoice: { tool } } });
-    conversation.say("Do it.");
-    expect(await conversation.turn(requested())).toMatchObject({ type: "turn", text: "4" });
+    expect(await firstTurn(served.model({ stream }), { ...OPENING, settings: { toolChoice: { tool } } })).toMatchObject(
+      { type: "turn", text: "4" },
+    );
     const { tool_choice: choice, toolConfig, generation_config: config } = served.asked[0]?.body ?? {};
     expect(JSON.stringify(choice ?? toolConfig ?? config)).toContain(`"${tool.replace(".", "_")}"`);
   });
@@ -203,9 +201,7 @@ describe.each(
     ];
     const isOpenAi = wire === responsesWire || wire === chatWire;
     await using served = await serve(wire, [{ calls: [{ tool: "some", input: isOpenAi ? { k: null } : {} }] }]);
-    const conversation = await served.model({ stream, strict: true }).converse({ ...BARE, tools });
-    conversation.say("Do it.");
-    const { calls } = turnOf(await conversation.turn(requested()));
+    const { calls } = turnOf(await firstTurn(served.model({ stream, strict: true }), { ...BARE, tools }));
     expect([served.refusals, calls]).toEqual([[], [expect.objectContaining({ tool: "some", inputText: "{}" })]]);
     const { tools: sent, toolConfig } = served.asked[0]?.body ?? {};
     if (wire === geminiWire) expect(toolConfig).toEqual({ functionCallingConfig: { mode: "VALIDATED" } });
@@ -225,18 +221,19 @@ describe.each(
         { type: "array" },
       ]) {
         await using served = await serve(wire, [{ text: '{"city":"Bishkek"}' }]);
-        const conversation = await served.model({ stream }).converse({ ...base, settings: { answer } });
-        conversation.say("Do it.");
-        expect(await conversation.turn(requested())).toMatchObject({ type: "turn", text: '{"city":"Bishkek"}' });
+        expect(await firstTurn(served.model({ stream }), { ...base, settings: { answer } })).toMatchObject({
+          type: "turn",
+          text: '{"city":"Bishkek"}',
+        });
         expect(served.refusals).toEqual([]);
       }
   });
 
   const askOnce = async (settings: ModelSettings, request: Partial<TurnRequest>, calls: readonly object[]) => {
     await using served = await serve(wire, [{ calls }]);
-    const conversation = await served.model({ stream }).converse({ ...OPENING, settings });
-    conversation.say("Do it.");
-    return turnOf(await conversation.turn(requested(request))).calls.map(({ forbidden }) => forbidden);
+    return turnOf(await firstTurn(served.model({ stream }), { ...OPENING, settings }, request)).calls.map(
+      ({ forbidden }) => forbidden,
+    );
   };
 
   test("S4: calls that come in spite of toolChoice none are marked: they are not to be made", async () => {
@@ -255,7 +252,6 @@ describe.each(
         undefined,
         expect.stringContaining("one call"),
       ]);
-      expect(name).not.toBe("");
     },
   );
 });
@@ -263,9 +259,7 @@ describe.each(
 test("S3: a hosted program can be forced at OpenAI, and not at Anthropic", async () => {
   const settings: ModelSettings = { toolChoice: { tool: "run_program" } };
   await using served = await serve(responsesWire, [{ text: "4" }]);
-  const conversation = await served.model({}).converse({ ...HOSTED, settings });
-  conversation.say("Do it.");
-  expect(await conversation.turn(requested())).toMatchObject({ text: "4" });
+  expect(await firstTurn(served.model({}), { ...HOSTED, settings })).toMatchObject({ text: "4" });
   expect(served.asked[0]?.body.tool_choice).toEqual({ type: "programmatic_tool_calling" });
   const model = anthropicWire.model({ apiKey: anthropicWire.key, baseUrl: "http://127.0.0.1:9" });
   await expect(model.converse({ ...HOSTED, settings })).rejects.toThrow("it forces no hosted program");

@@ -1,14 +1,15 @@
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { createRuntime, defineTool } from "../../src/index.ts";
+import { createRuntime } from "../../src/index.ts";
 import type { AgentEvent } from "../../src/conversations/event.ts";
 import type { Opening } from "../../src/models/model.ts";
-import { createMemoryJournal } from "../../src/journal/index.ts";
 import { createMemorySandbox, scriptedModel } from "../../src/runtime/testing.ts";
 import { anthropicWire } from "./anthropic/wire.ts";
 import { declared } from "./converse.ts";
+import { leftAndAnswered } from "./restored.ts";
 import { serve } from "./wire.ts";
 import { geminiWire } from "./gemini/wire.ts";
+import { makeTool } from "../support/tools.ts";
 import { WIRES } from "./wires.ts";
 
 const LOOSE = { ...declared("loose"), inputSchema: { type: "object", additionalProperties: { type: "string" } } };
@@ -16,15 +17,7 @@ const LATER = { ...LOOSE, name: "later" };
 const BARE: Opening = { instructions: "Work.", tools: [declared("f")], hosted: false };
 const SEARCH = { ...LOOSE, name: "search_tools" };
 
-const tool = (name: string, input: z.ZodType) =>
-  defineTool({
-    name,
-    description: name,
-    inputSchema: input,
-    allowedCallers: ["direct"],
-    effect: "read",
-    execute: () => 1,
-  });
+const tool = (name: string, inputSchema: z.ZodType) => makeTool({ name, inputSchema, allowedCallers: ["direct"] });
 const strictTool = tool("f", z.object({ k: z.number() }));
 const looseTool = tool("loose", z.record(z.string(), z.string()));
 
@@ -63,22 +56,13 @@ describe.each(WIRES)("with %s", (_, wire) => {
 
   test("an event names them when a conversation begins, and again in a process that takes it up", async () => {
     await using served = await serve(wire, [{ calls: [{ tool: "f", input: { k: 1 } }] }, { text: "4" }]);
-    const journal = createMemoryJournal();
     const events: AgentEvent[] = [];
     const options = {
       model: served.model({ strict: true }),
       onEvent: (event: AgentEvent) => event.type === "tools_not_strict" && events.push(event),
     };
-    const tools = [strictTool, looseTool];
-    {
-      await using runtime = await createRuntime({ tools, journal, sandbox: createMemorySandbox() });
-      const talk = await runtime.conversation({ ...options, programs: "none", id: "one" });
-      await talk.step("Do it.");
-      await talk.leave();
-    }
-    await using runtime = await createRuntime({ tools, journal, sandbox: createMemorySandbox() });
-    await using talk = await runtime.conversation({ ...options, id: "one" });
-    expect((await talk.send()).answer).toBe("4");
+    const { answer } = await leftAndAnswered([strictTool, looseTool], { ...options, programs: "none" }, options);
+    expect(answer).toBe("4");
     const { name } = options.model;
     const told = { type: "tools_not_strict", execution: "one", model: name, tools: ["loose"] };
     expect(events.map(({ type, ...about }) => ({ type, ...about }))).toEqual(

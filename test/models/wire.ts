@@ -1,5 +1,5 @@
 import type { Model } from "../../src/models/index.ts";
-import { type Asked, type Given, type ServerEvent, startLoopback } from "./loopback.ts";
+import { type Asked, eventText, type Given, type ServerEvent, startLoopback } from "./loopback.ts";
 
 /** One call as a server is to make it; `tool` is the name on the wire. */
 export interface WireCall {
@@ -165,17 +165,31 @@ function faulty(wire: Wire, { fault, status = 500, headers }: WireFault, asked: 
   }
 }
 
+/** How a reply comes: as a stream of events, or as one document. */
+export const MODES = [
+  ["streamed", true],
+  ["in one piece", false],
+] as const;
+
+export const sse = (events: readonly ServerEvent[]) => events.map(eventText).join("");
+
+/** The body of a reply. */
+export const written = (wire: Wire, turn: WireTurn, stream: boolean, number = 1): string =>
+  stream ? sse(wire.events(turn, number)) : JSON.stringify(wire.json(turn, number));
+
 /** A model behind replies that are sent as they are, the last one again and again. */
 export function modelOfBodies(
   wire: Wire,
   stream: boolean,
   bodies: readonly (string | Response)[],
   onAsked: (body: Fields) => void = () => {},
+  options: WireModelOptions = {},
 ): Model {
   let at = 0;
   return wire.model({
     stream,
     retries: 0,
+    ...options,
     baseUrl: "http://127.0.0.1:9",
     apiKey: wire.key,
     fetch: async (input, init) => {

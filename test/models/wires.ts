@@ -13,6 +13,12 @@ export const WIRES: readonly (readonly [name: string, wire: Wire])[] = [
   ["Gemini", geminiWire],
 ];
 
+/** Each of them, streamed and in one piece. */
+export const EACH_WAY = WIRES.flatMap(([name, wire]) => [
+  [`${name}, streamed`, wire, true] as const,
+  [`${name}, in one piece`, wire, false] as const,
+]);
+
 /** The rows of the table of docs/models.md that begins with this word. */
 export function rowsOf(word: string): readonly string[][] {
   const document = readFileSync(new URL("../../docs/models.md", import.meta.url), "utf8");

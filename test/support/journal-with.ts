@@ -28,3 +28,41 @@ export async function copyOf(
     await journalWith(kept(await Array.fromAsync(journal.read(execution)), execution), copy);
   return copy;
 }
+
+/** A journal that notes each record in the order in which all its executions append. */
+export function recorded(): {
+  readonly journal: Journal;
+  readonly appended: (readonly [execution: string, record: JournalRecord])[];
+} {
+  const appended: (readonly [string, JournalRecord])[] = [];
+  const journal = createMemoryJournal();
+  return {
+    appended,
+    journal: {
+      ...journal,
+      create: async (header, lease) => {
+        const head = await journal.create(header, lease);
+        appended.push([header.execution, header]);
+        return head;
+      },
+      append: async (execution, expected, records, options) => {
+        const head = await journal.append(execution, expected, records, options);
+        for (const record of records) appended.push([execution, record]);
+        return head;
+      },
+    },
+  };
+}
+
+/** What was recorded as it was after `count` records of all executions, an hour ago: nobody holds any. */
+export async function cutAfter(appended: ReturnType<typeof recorded>["appended"], count: number): Promise<Journal> {
+  const copy = createMemoryJournal();
+  const heads = new Map<string, number>();
+  for (const [execution, given] of appended.slice(0, count)) {
+    const record = "at" in given ? { ...given, at: given.at - 3_600_000 } : given;
+    const head = heads.get(execution);
+    if (record.type === "header") heads.set(execution, await copy.create(record));
+    else if (head !== undefined) heads.set(execution, await copy.append(execution, head, [record]));
+  }
+  return copy;
+}

@@ -53,6 +53,7 @@ class Arrivals<Waiter> {
   }
 }
 
+/** The waiters of one tenant. */
 interface OwnLine<Waiter> {
   readonly begun: Arrivals<Waiter>;
   readonly fresh: Arrivals<Waiter>;
@@ -91,6 +92,7 @@ export class WaitingLine<Waiter extends InLine> {
     this.#shared = shared;
   }
 
+  /** Whether a tenant may have another engine or place. */
   mayHave(tenant: string, held: ReadonlyMap<string, number>): boolean {
     const has = held.get(tenant) ?? 0;
     if (has === 0 || this.#shared === Number.POSITIVE_INFINITY) return has < this.#perTenant;
@@ -173,6 +175,7 @@ export class WaitingLine<Waiter extends InLine> {
     return count;
   }
 
+  /** Removes and returns the first of a tenant's waiters. */
   take(tenant: string): Waiter | undefined {
     const waiter = this.first(tenant);
     if (!waiter) return undefined;

@@ -3,9 +3,10 @@ import { agentAsTool, createRuntime } from "../../../src/index.ts";
 import { createMemoryJournal } from "../../../src/journal/index.ts";
 import { createMemorySandbox, scriptedModel } from "../../../src/runtime/testing.ts";
 import { makeTool } from "../../gate/open-session.ts";
-import { resultsBefore, talk } from "../talk.ts";
+import { FIRST, resultsBefore, talk } from "../talk.ts";
 
 const describe = { name: "clerk", description: "Looks things up", allowedCallers: ["direct", "programmatic"] as const };
+const ASK = { calls: [{ tool: "clerk", input: { task: "x" } }] };
 const usage = { inputTokens: 30, outputTokens: 20 };
 
 test("a program calls an agent with tools of its own many times at once", async () => {
@@ -103,7 +104,7 @@ test("an agent's calls count against its caller's limit", async () => {
     ({ results }) => ({ text: results.map(({ isError }) => isError).join() }),
   ]);
   const clerk = agentAsTool({ ...describe, model, tools: [tool] });
-  const talked = await talk([{ calls: [{ tool: "clerk", input: { task: "x" } }] }, { text: "Done." }], {
+  const talked = await talk([ASK, { text: "Done." }], {
     tools: [clerk],
     programs: "none",
     limits: { calls: 2 },
@@ -129,7 +130,7 @@ test("an agent's effect is write if one of its tools changes something, and four
 test("an agent's turns have their own limit, and its programs run in the caller's sandbox", async () => {
   const model = scriptedModel([{ programs: ["return await tools.t({})"] }, { calls: [{ tool: "t" }] }]);
   const clerk = agentAsTool({ ...describe, model, tools: [makeTool()], loop: { maxTurns: 2 } });
-  const talked = await talk([{ calls: [{ tool: "clerk", input: { task: "x" } }] }, { text: "No." }], {
+  const talked = await talk([ASK, { text: "No." }], {
     tools: [clerk],
   });
   expect(model.conversations[0]?.[1]?.results).toMatchObject([{ text: '"ok"', isError: false }]);
@@ -139,7 +140,7 @@ test("an agent's turns have their own limit, and its programs run in the caller'
 test("the words of an agent's provider about a failure stay on the host", async () => {
   const failure = { code: "key_refused", message: "The key sk-123 is wrong." } as const;
   const clerk = agentAsTool({ ...describe, model: scriptedModel([{ failure }]), tools: [] });
-  const talked = await talk([{ calls: [{ tool: "clerk", input: { task: "x" } }] }, { text: "No." }], {
+  const talked = await talk([ASK, { text: "No." }], {
     tools: [clerk],
   });
   expect(resultsBefore(talked, 1)).toMatchObject([
@@ -149,13 +150,10 @@ test("the words of an agent's provider about a failure stay on the host", async 
 
 test("an agent's calls are decided by its caller's approve, and not by the runtime's", async () => {
   const paid = makeTool({ name: "paid", allowedCallers: ["direct"], approval: "always" });
-  const model = scriptedModel([{ calls: [{ tool: "paid" }] }, ({ results }) => ({ text: results[0]?.text ?? "" })]);
+  const model = scriptedModel([{ calls: [{ tool: "paid" }] }, FIRST]);
   const clerk = agentAsTool({ ...describe, model, tools: [paid] });
   await using runtime = await createRuntime({ tools: [clerk], sandbox: createMemorySandbox(), approve: () => true });
-  const asking = scriptedModel([
-    { calls: [{ tool: "clerk", input: { task: "x" } }] },
-    ({ results }) => ({ text: results[0]?.text ?? "" }),
-  ]);
+  const asking = scriptedModel([ASK, FIRST]);
   const { answer } = await runtime.agent({ model: asking, task: "Pay.", approve: () => false });
   expect(answer).toContain("approval was denied");
 });
@@ -171,7 +169,7 @@ test("cancelling its caller cancels an agent", async () => {
   let ran = 0;
   const tool = makeTool({ allowedCallers: ["direct"], execute: () => (ran += 1) });
   const clerk = agentAsTool({ ...describe, model, tools: [tool] });
-  const { ending } = await talk([{ calls: [{ tool: "clerk", input: { task: "x" } }] }], {
+  const { ending } = await talk([ASK], {
     tools: [clerk],
     signal: controller.signal,
   });

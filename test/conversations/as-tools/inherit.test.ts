@@ -1,10 +1,11 @@
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { agentAsTool, createRuntime, type Tool } from "../../../src/index.ts";
-import { createMemoryJournal, type Journal, type JournalRecord } from "../../../src/journal/index.ts";
+import { createMemoryJournal, type Journal } from "../../../src/journal/index.ts";
 import { createMemorySandbox, scriptedModel, type ScriptedStep } from "../../../src/runtime/testing.ts";
 import { makeTool } from "../../gate/open-session.ts";
-import { resultsBefore, talk } from "../talk.ts";
+import { cutAfter, recorded } from "../../support/journal-with.ts";
+import { resultsBefore, talk, TEXTS } from "../talk.ts";
 import { testOfAll } from "../../support/all-tests.ts";
 
 const CALLERS = ["direct", "programmatic"] as const;
@@ -31,8 +32,6 @@ const both = (...steps: readonly ScriptedStep[]): readonly ScriptedStep[] =>
             : step
           : { text: moment.said[0]?.toUpperCase() ?? "", usage },
   );
-
-const TEXTS: ScriptedStep = ({ results }) => ({ text: results.map(({ text }) => text).join("|") });
 
 test("an agent that inherits works with the model that calls it, directly and from a program, within its budget", async () => {
   const calls = [{ tool: "clerk", input: { task: "a" } }];
@@ -143,37 +142,6 @@ test.each([
   expect(() => inheriting(options)).toThrow(message);
 });
 
-/** What was done to a journal, in its order, so that it can be brought to where it was at any moment. */
-function logged(): {
-  readonly journal: Journal;
-  readonly upTo: (count: number) => Promise<Journal>;
-  readonly count: () => number;
-} {
-  const journal = createMemoryJournal();
-  const done: ((to: Journal) => Promise<unknown>)[] = [];
-  const past = <Record extends JournalRecord>(record: Record): Record =>
-    "at" in record ? { ...record, at: record.at - 3_600_000 } : record;
-  return {
-    journal: {
-      ...journal,
-      create: (header) => {
-        done.push((to) => to.create(past(header)));
-        return journal.create(header);
-      },
-      append: (execution, position, records, ...rest) => {
-        done.push((to) => to.append(execution, position, records.map(past)));
-        return journal.append(execution, position, records, ...rest);
-      },
-    },
-    count: () => done.length,
-    async upTo(count) {
-      const copy = createMemoryJournal();
-      for (const one of done.slice(0, count)) await one(copy);
-      return copy;
-    },
-  };
-}
-
 /** The same script, which tells how often it was asked for a turn. */
 function counted(script: readonly ScriptedStep[]) {
   const asked = { turns: 0 };
@@ -190,7 +158,7 @@ testOfAll(
     const program = "return Promise.all(Array.from({ length: 20 }, (_, n) => tools.clerk({ task: `task ${n}` })));";
     const script = both({ programs: [program], usage }, TEXTS);
     const tools: readonly Tool[] = [inheriting({ concurrency: 20 })];
-    const { journal, count, upTo } = logged();
+    const { journal, appended } = recorded();
     const first = counted(script);
     await using runtime = await createRuntime({ tools, sandbox, journal });
     const options = { task: "Do it.", id: "one", loop: { maxTokens: 2000 } } as const;
@@ -199,8 +167,8 @@ testOfAll(
     expect(whole.usage).toMatchObject({ inputTokens: 630, outputTokens: 420 });
     expect(first.asked.turns).toBe(22);
     const left = new Set<number>();
-    for (let prefix = 1; prefix <= count(); prefix += 1) {
-      const copy = await upTo(prefix);
+    for (let prefix = 1; prefix <= appended.length; prefix += 1) {
+      const copy = await cutAfter(appended, prefix);
       const recorded = await turnsIn(copy);
       const again = counted(script);
       await using other = await createRuntime({ tools, sandbox, journal: copy, leaseMs: 100 });

@@ -4,8 +4,8 @@ import { jsonSchema } from "../../../src/index.ts";
 import { flatSchema } from "../../../src/models/gemini/flat-schema.ts";
 import { makeTool } from "../../gate/open-session.ts";
 import { geminiWire } from "./wire.ts";
-import { ask, type Asking, behavesAsModel, counted } from "../provider.suite.ts";
-import { serve, type Served, type WireStep } from "../wire.ts";
+import { ask, type Asking, askOn, behavesAsModel, counted } from "../provider.suite.ts";
+import { MODES, serve, type Served, type WireStep } from "../wire.ts";
 import { timeless } from "../../support/timeless.ts";
 
 behavesAsModel("Gemini", geminiWire);
@@ -16,15 +16,8 @@ const call = (name: string, args: object, id?: string) => ({
 const partsOf = ({ asked }: Served, request: number, place: number) =>
   (asked[request]?.body.contents as { parts: Record<string, unknown>[] }[] | undefined)?.at(place)?.parts;
 
-describe.each([
-  ["streamed", true],
-  ["in one piece", false],
-])("Gemini, %s", (_, stream) => {
-  const run = async (script: readonly WireStep[], asking: Asking = {}) => {
-    await using served = await serve(geminiWire, script);
-    const report = await ask(served, { stream, ...asking });
-    return { ...report, served };
-  };
+describe.each(MODES)("Gemini, %s", (_, stream) => {
+  const run = (script: readonly WireStep[], asking: Asking = {}) => askOn(geminiWire, script, { stream, ...asking });
 
   test("G1: of two calls at once the first is signed, and the signature stays where it was", async () => {
     const parts = [{ ...call("f", { k: 1 }, "fc-1"), thoughtSignature: "c2lnMQ==" }, call("f", { k: 2 }, "fc-2")];
@@ -106,24 +99,6 @@ describe.each([
     );
     expect([answer, served.refusals, f.inputs]).toEqual(["4", [], []]);
     expect(transcript.turns[0]?.results).toMatchObject([{ isError: true }]);
-  });
-
-  test("G8: a signature on a part without text is kept", async () => {
-    const parts = [{ text: "Hm." }, { text: "", thoughtSignature: "c2ln" }, call("f", { k: 1 }, "fc-1")];
-    const { answer, served } = await run([{ raw: { parts } }, { text: "4" }], { tools: [counted("f").tool] });
-    expect([answer, served.refusals]).toEqual(["4", []]);
-    expect(partsOf(served, 1, 1)).toContainEqual({ text: "", thoughtSignature: "c2ln" });
-  });
-
-  test("unknown parts and fields are sent back unchanged, signed or not", async () => {
-    const parts = [
-      { text: "Hm.", oddField: { deep: [1, null] } },
-      { oddPart: { a: null }, thoughtSignature: "c2lnMQ==" },
-      { functionCall: { id: "fc-1", name: "f", args: { k: 1 }, oddField: 1 }, thoughtSignature: "c2lnMg==" },
-    ];
-    const { answer, served } = await run([{ raw: { parts } }, { text: "4" }], { tools: [counted("f").tool] });
-    expect([answer, served.refusals]).toEqual(["4", []]);
-    expect(partsOf(served, 1, 1)).toEqual(parts);
   });
 
   test("thoughts are not part of the answer", async () => {

@@ -41,45 +41,40 @@ test("a refused request is not sent again, unless the provider asks for it", () 
   expect(waitFor(400, { "x-should-retry": "true", "retry-after": "1" })).toBe(1000);
 });
 
+/** Requests whose `fetch` is this one, which counts. */
+function requestsWith(retries: number, fetched: () => Promise<Response>) {
+  const sent = { count: 0 };
+  const fetch = () => ((sent.count += 1), fetched());
+  return {
+    sent,
+    requests: new ProviderRequests({ timeoutMs: 10_000, stream: false, retries, retryMs: 60_000, fetch }, "sdk"),
+  };
+}
+
 test("a successful reply is used, whatever its headers say about retries", async () => {
-  let sent = 0;
-  const requests = new ProviderRequests(
-    {
-      timeoutMs: 10_000,
-      stream: false,
-      retries: 3,
-      retryMs: 60_000,
-      fetch: async () => {
-        sent += 1;
-        return new Response("{}", { headers: { "x-should-retry": "true", "retry-after": "0" } });
-      },
-    },
-    "sdk",
-  );
+  const headers = { "x-should-retry": "true", "retry-after": "0" };
+  const { requests, sent } = requestsWith(3, async () => new Response("{}", { headers }));
   expect(await (await requests.fetch("http://x")).text()).toBe("{}");
-  expect([sent, requests.attempts]).toEqual([1, 1]);
+  expect([sent.count, requests.attempts]).toEqual([1, 1]);
 });
 
-test("a request that does not arrive is sent again, and one that times out is not", async () => {
-  let sent = 0;
-  const failing = (error: Error) =>
-    new ProviderRequests(
-      {
-        timeoutMs: 10_000,
-        stream: false,
-        retries: 1,
-        retryMs: 60_000,
-        fetch: () => {
-          sent += 1;
-          return Promise.reject(error);
-        },
-      },
-      "sdk",
-    );
-  await expect(failing(new TypeError("fetch failed")).fetch("http://x")).rejects.toThrow("fetch failed");
-  expect(sent).toBe(2);
-  await expect(failing(new DOMException("Late.", "TimeoutError")).fetch("http://x")).rejects.toThrow("Late.");
-  expect(sent).toBe(3);
+test.each([
+  [new TypeError("fetch failed"), 2],
+  [new DOMException("Late.", "TimeoutError"), 1],
+])("a request that does not arrive is sent again, and one that times out is not: %s", async (error, times) => {
+  const { requests, sent } = requestsWith(1, () => Promise.reject(error));
+  await expect(requests.fetch("http://x")).rejects.toThrow(error.message);
+  expect(sent.count).toBe(times);
+});
+
+test("the attempts and the time of each turn are counted anew", async () => {
+  const busy = { status: 500, headers: { "retry-after": "0" } };
+  const { requests, sent } = requestsWith(1, async () => new Response("{}", busy));
+  for (const total of [2, 4]) {
+    requests.begin();
+    expect((await requests.fetch("http://x")).status).toBe(500);
+    expect([requests.attempts, sent.count]).toEqual([2, total]);
+  }
 });
 
 testOfAll("an event of a stream has its limit however many lines it has", async () => {

@@ -1,6 +1,5 @@
 import { describe, expect, test, vi } from "vitest";
 import type { RequestRetry, TurnReply, TurnRequest } from "../../../src/models/model.ts";
-import { ProviderRequests } from "../../../src/models/provider/provider-requests.ts";
 import { someOf } from "../../support/all-tests.ts";
 import { manualClock } from "../../support/clock.ts";
 import { OPENING, requested } from "../converse.ts";
@@ -164,26 +163,4 @@ test("what attempts that broke off have used is counted, and no tokens are spent
   expect(asked.reply).toMatchObject({ type: "turn", usage: { inputTokens: 50 + 50 + 110 } });
   const spent = await ask({ ...failing, refuse: () => void (sent += 1) }, script, {}, { maxTokens: 60 });
   expect([spent.reply.type, spent.retries.length, sent]).toEqual(["failed", 1, 5]);
-});
-
-test("the attempts and the time of each turn are counted anew", async () => {
-  let sent = 0;
-  const requests = new ProviderRequests(
-    {
-      timeoutMs: 10_000,
-      stream: false,
-      retries: 1,
-      retryMs: 60_000,
-      fetch: async () => {
-        sent += 1;
-        return new Response("{}", { status: 500, headers: { "retry-after": "0" } });
-      },
-    },
-    "sdk",
-  );
-  for (const total of [2, 4]) {
-    requests.begin();
-    expect((await requests.fetch("http://x")).status).toBe(500);
-    expect([requests.attempts, sent]).toEqual([2, total]);
-  }
 });

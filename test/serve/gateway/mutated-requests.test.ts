@@ -115,5 +115,6 @@ test.each([
       { numRuns: ALL_TESTS ? 1000 : 15 },
     );
     process.stdout.write(`taken ${taken}, refused ${refused}\n`);
+    expect(gateway.errors).toEqual([]);
   },
 );

@@ -1,6 +1,7 @@
 import { PortcullisError } from "../../../base/index.ts";
 import { readLines } from "../../../journal/reading/index.ts";
-import { UsageFailure } from "../../failure.ts";
+import { EXIT } from "../../exit-code.ts";
+import { Failure } from "../../failure.ts";
 import { standardStreams, writeStderr } from "../../terminal/standard-streams.ts";
 import { type AnswerLines, TerminalLines } from "../../terminal/terminal-lines.ts";
 
@@ -60,7 +61,8 @@ class PipedMessages implements ChatInput {
       return undefined;
     } catch (error) {
       if (!PortcullisError.is(error)) throw error;
-      throw new UsageFailure(
+      throw new Failure(
+        EXIT.usage,
         `A message on standard input is longer than ${MESSAGE_BYTES} bytes, or is not UTF-8. Each line is a message.`,
         { cause: error },
       );

@@ -4,7 +4,7 @@ import { ChatStream } from "../../../../src/models/openai/chat/reply.ts";
 import { chatWire } from "./wire.ts";
 import { UNSHOWN } from "../../converse.ts";
 import { type Asking, behavesAsModel, counted, askOn } from "../../provider.suite.ts";
-import type { Served, Wire, WireStep } from "../../wire.ts";
+import { MODES, type Served, type Wire, type WireStep } from "../../wire.ts";
 import { runs, testOfAll } from "../../../support/all-tests.ts";
 
 behavesAsModel("OpenAI Chat Completions", chatWire);
@@ -15,6 +15,13 @@ const sloppyWire: Wire = { ...chatWire, refuse: () => undefined };
 const run = (script: readonly WireStep[], asking?: Asking, wire: Wire = chatWire) => askOn(wire, script, asking);
 const messagesOf = ({ asked }: Served, request: number) =>
   (asked[request]?.body.messages ?? []) as Record<string, unknown>[];
+/** A message of the model with a call of `f`, changed so. */
+const calling = (changes: object = {}, id: object = { id: "call_a" }) => ({
+  role: "assistant",
+  content: null,
+  tool_calls: [{ ...id, type: "function", function: { name: "f", arguments: '{"k":1}' } }],
+  ...changes,
+});
 const fragment = (changes: object, text: string, name?: string) => ({
   tool_calls: [
     { type: "function", ...changes, function: { ...(name === undefined ? {} : { name }), arguments: text } },
@@ -39,23 +46,9 @@ test("C1, C2: alternating fragments of two calls are two calls, by the ids of th
   ).toEqual(["call_a", "call_b"]);
 });
 
-describe.each([
-  ["streamed", true],
-  ["in one piece", false],
-])("OpenAI Chat Completions, %s", (_, stream) => {
+describe.each(MODES)("OpenAI Chat Completions, %s", (_, stream) => {
   const here = (script: readonly WireStep[], asking: Asking = {}, wire?: Wire) =>
     run(script, { stream, ...asking }, wire);
-
-  test("C3: calls are made even if the finish reason is stop", async () => {
-    const f = counted("f");
-    const message = {
-      role: "assistant",
-      content: null,
-      tool_calls: [{ id: "call_a", type: "function", function: { name: "f", arguments: '{"k":1}' } }],
-    };
-    const { answer } = await here([{ raw: { message, finish_reason: "stop" } }, { text: "4" }], { tools: [f.tool] });
-    expect([answer, f.inputs]).toEqual(["4", [{ k: 1 }]]);
-  });
 
   test("C4: of two calls with one id each is made once, and answered by that id", async () => {
     const f = counted("f");
@@ -70,35 +63,12 @@ describe.each([
     ).toEqual(["call_a", "call_a"]);
   });
 
-  test("C6: a vendor's own fields of a call or a message are sent back unchanged", async () => {
-    const message = {
-      role: "assistant",
-      content: null,
-      reasoning_content: "Hm.",
-      tool_calls: [
-        {
-          id: "call_a",
-          type: "function",
-          function: { name: "f", arguments: '{"k":1}' },
-          extra_content: { google: { thought_signature: "c2ln" } },
-        },
-      ],
-    };
-    const { answer, served } = await here([{ raw: { message } }, { text: "4" }], { tools: [counted("f").tool] });
-    expect([answer, served.refusals]).toEqual(["4", []]);
-    expect(messagesOf(served, 1)[2]).toEqual(message);
-  });
-
   test("text in parts is text, and is sent back in parts", async () => {
     const content = [
       { type: "thinking", thinking: [{ type: "text", text: "Hm." }] },
       { type: "text", text: "Four." },
     ];
-    const message = {
-      role: "assistant",
-      content,
-      tool_calls: [{ id: "call_a", type: "function", function: { name: "f", arguments: '{"k":1}' } }],
-    };
+    const message = calling({ content });
     const { answer, transcript, served } = await run(
       [{ raw: { message } }, { text: "4" }],
       { tools: [counted("f").tool], stream: false },
@@ -109,11 +79,7 @@ describe.each([
   });
 
   test("a call without an id gets one, and its answer the same", async () => {
-    const message = {
-      role: "assistant",
-      content: null,
-      tool_calls: [{ type: "function", function: { name: "f", arguments: '{"k":1}' } }],
-    };
+    const message = calling({}, {});
     const { answer, served } = await here(
       [{ raw: { message } }, { text: "4" }],
       { tools: [counted("f").tool] },
@@ -157,7 +123,7 @@ test("C5: fragments without an index are one call for each id", async () => {
 /** An input in pieces, the first of them empty. */
 const PIECES = ["", '{"k":', "1}"];
 
-const namedFragment = (index: number | undefined, id: string | undefined, name: string | undefined, text: string) => ({
+const part = (index: number | undefined, id: string | undefined, name: string | undefined, text: string) => ({
   ...(index === undefined ? {} : { index }),
   ...(id === undefined ? {} : { id }),
   function: { ...(name === undefined ? {} : { name }), arguments: text },
@@ -178,7 +144,7 @@ function callsFrom(fragments: readonly object[]): readonly [unknown, unknown][] 
 }
 
 test("calls that all have index 0 are told apart by their ids", () => {
-  const whole = [namedFragment(0, "a", "read", '{"k":1}'), namedFragment(0, "b", "remove_all", '{"all":true}')];
+  const whole = [part(0, "a", "read", '{"k":1}'), part(0, "b", "remove_all", '{"all":true}')];
   expect(callsFrom(whole)).toEqual([
     ["read", '{"k":1}'],
     ["remove_all", '{"all":true}'],
@@ -188,8 +154,8 @@ test("calls that all have index 0 are told apart by their ids", () => {
 testOfAll("tens of thousands of calls at one index are read in linear time", () => {
   const count = 80_000;
   const fragments = Array.from({ length: count }, (_, place) => [
-    namedFragment(0, `id-${place}`, "read", ""),
-    namedFragment(0, `id-${place}`, undefined, "{}"),
+    part(0, `id-${place}`, "read", ""),
+    part(0, `id-${place}`, undefined, "{}"),
   ]).flat();
   expect(callsFrom(fragments)).toHaveLength(count);
 });
@@ -197,38 +163,24 @@ testOfAll("tens of thousands of calls at one index are read in linear time", () 
 test.each<[string, readonly object[]]>([
   [
     "a part without an id, after two calls at its index",
-    [
-      namedFragment(0, "a", "read", ""),
-      namedFragment(0, "b", "remove_all", ""),
-      namedFragment(0, undefined, undefined, "{}"),
-    ],
+    [part(0, "a", "read", ""), part(0, "b", "remove_all", ""), part(0, undefined, undefined, "{}")],
   ],
-  [
-    "another id without a name, at a known index",
-    [namedFragment(0, "a", "read", ""), namedFragment(0, "b", undefined, "{}")],
-  ],
+  ["another id without a name, at a known index", [part(0, "a", "read", ""), part(0, "b", undefined, "{}")]],
   [
     "a second name without an id, at a known index, after a part of the input",
-    [namedFragment(0, "a", "read", "{"), namedFragment(0, "", "remove_all", "{}")],
+    [part(0, "a", "read", "{"), part(0, "", "remove_all", "{}")],
   ],
   [
     "a second name under the same id, after a part of the input",
-    [namedFragment(0, "a", "read", "{}"), namedFragment(0, "a", "remove_all", "{}")],
+    [part(0, "a", "read", "{}"), part(0, "a", "remove_all", "{}")],
   ],
   [
     "a part without index and id, after two calls",
-    [
-      namedFragment(0, "a", "read", ""),
-      namedFragment(1, "b", "remove_all", ""),
-      namedFragment(undefined, undefined, undefined, "{}"),
-    ],
+    [part(0, "a", "read", ""), part(1, "b", "remove_all", ""), part(undefined, undefined, undefined, "{}")],
   ],
-  [
-    "calls with an index and without",
-    [namedFragment(undefined, "a", "read", ""), namedFragment(0, "b", "remove_all", "{}")],
-  ],
-  ["a call without a name", [namedFragment(0, "a", undefined, "{}")]],
-  ["an index that is no place", [{ ...namedFragment(undefined, "a", "read", "{}"), index: "first" }]],
+  ["calls with an index and without", [part(undefined, "a", "read", ""), part(0, "b", "remove_all", "{}")]],
+  ["a call without a name", [part(0, "a", undefined, "{}")]],
+  ["an index that is no place", [{ ...part(undefined, "a", "read", "{}"), index: "first" }]],
 ])("what is ambiguous in a stream is no reply: %s", (_, fragments) => {
   expect(callsFrom(fragments)).toBeUndefined();
 });
@@ -245,24 +197,17 @@ function isJson(text: string): boolean {
 test.each<[string, readonly object[]]>([
   [
     "whole in each",
-    ["get_weather", "get_weather", "get_weather"].map((name, n) => namedFragment(0, "a", name, PIECES[n] ?? "")),
+    ["get_weather", "get_weather", "get_weather"].map((name, n) => part(0, "a", name, PIECES[n] ?? "")),
   ],
   [
     "whole in each, without an id",
-    ["get_weather", "get_weather", ""].map((name, n) => namedFragment(0, "", name, PIECES[n] ?? "")),
+    ["get_weather", "get_weather", ""].map((name, n) => part(0, "", name, PIECES[n] ?? "")),
   ],
   [
     "whole in each, by the id alone",
-    ["get_weather", "get_weather", ""].map((name, n) => namedFragment(undefined, "a", name, PIECES[n] ?? "")),
+    ["get_weather", "get_weather", ""].map((name, n) => part(undefined, "a", name, PIECES[n] ?? "")),
   ],
-  [
-    "in pieces",
-    [
-      namedFragment(0, "a", "get_", ""),
-      namedFragment(0, undefined, "wea", ""),
-      namedFragment(0, "a", "ther", '{"k":1}'),
-    ],
-  ],
+  ["in pieces", [part(0, "a", "get_", ""), part(0, undefined, "wea", ""), part(0, "a", "ther", '{"k":1}')]],
 ])("a name that fragments have %s is the name of one call", (_, fragments) => {
   expect(callsFrom(fragments)).toEqual([["get_weather", '{"k":1}']]);
 });
@@ -352,9 +297,9 @@ test("whatever of indexes and ids a server leaves out or repeats, no call is rea
           const later = laterId === "own" ? ownId : laterId === "empty" ? "" : undefined;
           const pieces = text.match(/[^]{1,9}/g) ?? [];
           return [
-            namedFragment(at, ownId, name, ""),
+            part(at, ownId, name, ""),
             ...pieces.map((piece) =>
-              namedFragment(index === "first" ? undefined : at, later, repeatsName ? name : undefined, piece),
+              part(index === "first" ? undefined : at, later, repeatsName ? name : undefined, piece),
             ),
           ];
         });

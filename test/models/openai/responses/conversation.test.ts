@@ -8,7 +8,7 @@ import { createMemorySandbox } from "../../../../src/runtime/testing.ts";
 import { responsesWire } from "./wire.ts";
 import { UNSHOWN } from "../../converse.ts";
 import { type Asking, behavesAsModel, counted, askOn, depot, depots } from "../../provider.suite.ts";
-import type { Served, Wire, WireStep } from "../../wire.ts";
+import { MODES, type Served, type Wire, type WireStep } from "../../wire.ts";
 
 behavesAsModel("OpenAI Responses", responsesWire);
 describeOfAll("stored by the provider", () =>
@@ -50,10 +50,7 @@ const output = (...items: object[]) => ({ raw: { output: items } });
 const run = (script: readonly WireStep[], asking?: Asking, wire: Wire = responsesWire) => askOn(wire, script, asking);
 const inputOf = ({ asked }: Served, request: number) => (asked[request]?.body.input ?? []) as Record<string, unknown>[];
 
-describe.each([
-  ["streamed", true],
-  ["in one piece", false],
-])("OpenAI Responses, %s", (_, stream) => {
+describe.each(MODES)("OpenAI Responses, %s", (_, stream) => {
   const here = (script: readonly WireStep[], asking: Asking = {}, wire?: Wire) =>
     run(script, { stream, ...asking }, wire);
   const hosted = (script: readonly WireStep[], asking: Asking = {}, wire?: Wire) =>
@@ -238,14 +235,6 @@ describe.each([
     expect(inputOf(served, 1).at(-1)).toMatchObject({ type: "custom_tool_call_output", call_id: "c_1" });
   });
 
-  test("R13: an item of an unknown type is sent back unchanged", async () => {
-    const odd = { type: "odd_item", id: "odd_1", deep: [1, null] };
-    const { served, answer } = await here([output(odd, call("c_1", "f", { k: 1 })), { text: "4" }], {
-      tools: [counted("f").tool],
-    });
-    expect([answer, served.refusals]).toEqual(["4", []]);
-  });
-
   test("R15: a strict function requires its optional fields or null, and its handler gets them as they were", async () => {
     const f = counted("f", {
       inputSchema: z.object({
@@ -334,14 +323,6 @@ test("a reply with an item that is added and never done is incomplete", () => {
   stream.take({ type: "response.output_item.added", output_index: 0, item: call("c_1", "f", { k: 1 }) });
   stream.take({ type: "response.completed", response: { status: "completed", output: [] } });
   expect(stream.reply).toBeUndefined();
-});
-
-test("R14: sealed content is taken from the item that is done", async () => {
-  const reasoning = { type: "reasoning", id: "rs_1", summary: [], encrypted_content: "final" };
-  const { served } = await run([output(reasoning, call("c_1", "f", { k: 1 })), { text: "4" }], {
-    tools: [counted("f").tool],
-  });
-  expect(inputOf(served, 1)[1]).toMatchObject({ encrypted_content: "final" });
 });
 
 test("without a key model_unavailable is thrown, and the message names what is missing", async () => {
