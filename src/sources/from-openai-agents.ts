@@ -15,9 +15,7 @@ export interface OpenAiAgentsTool {
   readonly outputGuardrails?: readonly unknown[];
 }
 
-type Invoke = (runContext: unknown, input: string, details: object) => Promise<unknown>;
-type NeedsApproval = (runContext: unknown, input: unknown) => Promise<boolean>;
-type IsEnabled = (runContext: unknown) => Promise<boolean>;
+type Run<Result = boolean> = (runContext: unknown, ...more: readonly unknown[]) => Promise<Result>;
 
 /**
  * Adopts function tools of OpenAI Agents. They are called outside a run, so tools that read their run context need
@@ -47,13 +45,11 @@ export function fromOpenAIAgents(
           description,
           inputSchema: foreignSchema("fromOpenAIAgents", name, parameters),
           needsApproval:
-            typeof needsApproval === "function"
-              ? (input) => (needsApproval as NeedsApproval)(runContext, input)
-              : undefined,
+            typeof needsApproval === "function" ? (input) => (needsApproval as Run)(runContext, input) : undefined,
           execute: async (input, { signal }) => {
-            if (typeof isEnabled === "function" && !(await (isEnabled as IsEnabled)(runContext)))
+            if (typeof isEnabled === "function" && !(await (isEnabled as Run)(runContext)))
               throw new PortcullisError("tool_failed", `${name} is not enabled.`);
-            return await (invoke as Invoke)(runContext, JSON.stringify(input), { signal });
+            return await (invoke as Run<unknown>)(runContext, JSON.stringify(input), { signal });
           },
         },
         policies,

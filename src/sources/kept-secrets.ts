@@ -9,11 +9,6 @@ const SHORTEST_PART = 3;
 /** Names of headers and arguments that say that their values are secret. */
 export const SECRET_NAME = /token|key|secret|password|auth|cookie|session/i;
 
-interface Cut {
-  readonly start?: boolean;
-  readonly end?: boolean;
-}
-
 /** The secrets of a source, in the forms in which servers repeat what they were given. Takes them out of texts. */
 export class KeptSecrets {
   readonly #forms: readonly string[];
@@ -28,7 +23,7 @@ export class KeptSecrets {
   }
 
   /** The text without secrets, and without a part of a secret at an edge at which the text was cut. */
-  takenFrom(text: string, { start = false, end = false }: Cut = {}): string {
+  takenFrom(text: string, { start = false, end = false }: Partial<Record<"start" | "end", boolean>> = {}): string {
     const first = start ? Math.max(0, ...this.#forms.map((form) => sharedBySuffix(form, text))) : 0;
     const last = end ? Math.max(0, ...this.#forms.map((form) => sharedBySuffix(text, form))) : 0;
     const whole = text.slice(first, Math.max(first, text.length - last));

@@ -41,11 +41,7 @@ export function nameClashes<One extends { readonly name: string }>(named: readon
     const [first, second] = byName.get(one.name) ?? [];
     const same = first === one ? second : first;
     // A tool whose name is a namespace of this tool.
-    const other =
-      same ??
-      namespacesOf(one.name)
-        .flatMap((outer) => byName.get(outer) ?? [])
-        .at(0);
+    const other = same ?? namespacesOf(one.name).flatMap((outer) => byName.get(outer) ?? [])[0];
     if (!other) continue;
     found.set(one, other);
     if (!same && !found.has(other)) found.set(other, one);

@@ -55,9 +55,8 @@ export function readListed(entry: unknown): ListedTool | string {
     return "it is for the server's own pages, not for models (_meta.ui.visibility)";
   // PHP writes an empty list for an empty object.
   const inputSchema = Array.isArray(given) && given.length === 0 ? {} : given;
-  if (!isFields(inputSchema)) return `its inputSchema is ${describe(inputSchema)}, not a JSON Schema`;
-  const fault = sizeFault(inputSchema, SCHEMA_BOUNDS);
-  if (fault !== undefined) return `its inputSchema ${fault}`;
+  const fault = faultOf(inputSchema);
+  if (!isFields(inputSchema) || fault !== undefined) return `its inputSchema ${fault}`;
   const outputFault = outputSchema === undefined ? undefined : faultOf(outputSchema);
   const told = {
     original: name,

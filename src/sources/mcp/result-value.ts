@@ -153,15 +153,11 @@ function withoutBytes(block: Block, isPart: (part: PartInput) => boolean): Shown
   const { [resource ? "blob" : "data"]: data, ...others } = resource ?? (block as object as Message);
   const { mimeType = resource && "application/octet-stream" } = others;
   const isImage = resource ? String(mimeType).startsWith("image/") : block.type === "image";
-  const part = partOf(isImage ? "image" : "file", data, mimeType);
-  if (!part || !isPart(part)) return { block, isPart: false };
-  const shown = { ...others, bytes: sizeOf(part) };
+  const type = isImage ? "image" : "file";
+  if (typeof data !== "string" || typeof mimeType !== "string" || !isPart({ type, mediaType: mimeType, data }))
+    return { block, isPart: false };
+  const shown = { ...others, bytes: Buffer.byteLength(data, "base64") };
   return { block: resource ? { ...block, resource: shown } : (shown as object as Block), isPart: true };
-}
-
-/** A part that a server sent, by its shape; undefined for anything else. */
-function partOf(type: "image" | "file", data: unknown, mediaType: unknown): PartInput | undefined {
-  return typeof data === "string" && typeof mediaType === "string" ? { type, mediaType, data } : undefined;
 }
 
 function isKept(part: PartInput): boolean {
@@ -171,10 +167,6 @@ function isKept(part: PartInput): boolean {
     if (!PortcullisError.is(error)) throw error;
     return false;
   }
-}
-
-function sizeOf(part: PartInput): number {
-  return "data" in part ? Buffer.byteLength(String(part.data), "base64") : 0;
 }
 
 export function withoutNotes(block: object): Message {

@@ -241,8 +241,7 @@ function defineOperation(
   checkPath(sender.baseUrl, template.path);
   const given = givenParameters(parts.parameters, (parameter) => isHosts(sender, parameter));
   const input = toolInput(schemas.input, given, parts.body, layout);
-  const answers = { responses: parts.responses, method };
-  const { schema: output, accept, asPart } = toolOutput(schemas.output, answers, checkResults);
+  const { schema: output, accept, asPart } = toolOutput(schemas.output, parts.responses, method, checkResults);
   const contentType = parts.body?.form === "multipart" ? undefined : parts.body?.mediaType;
   const call = { method, accept, contentType, asPart };
   const run = givingText((fields, context) =>

@@ -78,12 +78,6 @@ export interface FoundOperation extends Operation {
   readonly servers: readonly string[];
 }
 
-interface FoundOperations {
-  readonly operations: readonly FoundOperation[];
-  /** Paths whose operations are not known, each with the reason. */
-  readonly unread: readonly { readonly path: string; readonly fault: PartFault }[];
-}
-
 export interface OperationParts {
   readonly address: Address;
   readonly parameters: readonly Parameter[];
@@ -98,10 +92,11 @@ interface Address {
 }
 
 /** All operations of a document, at most `MAX_OPERATIONS` and another. */
-export async function findOperations(document: OpenApiDocument, source: string): Promise<FoundOperations> {
+export async function findOperations(document: OpenApiDocument, source: string) {
   const pace = new Pace();
   const operations: Omit<FoundOperation, "name">[] = [];
-  const unread: FoundOperations["unread"][number][] = [];
+  /** Paths whose operations are not known, each with the reason. */
+  const unread: { readonly path: string; readonly fault: PartFault }[] = [];
   const paths = fieldOf(document.root, "paths");
   for (const [path, item] of Object.entries(isFields(paths) ? paths : {})) {
     await pace.rest();

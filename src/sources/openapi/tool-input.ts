@@ -141,14 +141,7 @@ function fieldsOf(parameters: readonly Parameter[], hasBody: boolean): readonly 
   return fields;
 }
 
-interface BodyInput {
-  readonly fields: readonly (readonly [string, JsonSchema | boolean])[];
-  readonly required: readonly string[];
-  readonly parts: readonly Converted[];
-  readonly place: BodyFields;
-}
-
-function bodyInput(schemas: Schemas, body: Body, layout: Layout, taken: ReadonlySet<string>): BodyInput {
+function bodyInput(schemas: Schemas, body: Body, layout: Layout, taken: ReadonlySet<string>) {
   const { document } = schemas;
   const files = body.form === "multipart" ? filesOf(document, body) : new Set<string>();
   const apart = (

@@ -15,27 +15,20 @@ const BYTES_SCHEMA: JsonSchema = Object.freeze({
 const NULL: JsonSchema = Object.freeze({ type: "null" });
 const TEXT: JsonSchema = Object.freeze({ type: "string" });
 
-interface Answers {
-  readonly responses: Fields;
-  readonly method: string;
-}
-
-function isMediaType(text: string): boolean {
-  return /^[\w!#$&^.+*-]+\/[\w!#$&^.+*-]+$/.test(text);
-}
-
 /**
  * The schema of an operation's result, by its answers of success, and the header `accept`. Without `checks` the schema is
  * shown and any value fits. It is undefined if the document does not describe the result.
  */
-export function toolOutput(schemas: Schemas, { responses, method }: Answers, checks: boolean) {
+export function toolOutput(schemas: Schemas, responses: Fields, method: string, checks: boolean) {
   const { document } = schemas;
   const successes = document.once(responses, successesOf).map(({ status, response }) => ({
     isEmpty: status === "204" || status === "205",
     content: fieldOf(schemas.followed(response), "content"),
   }));
   const mediaTypes = [...new Set(successes.flatMap(({ content }) => document.once(content, bestOf)))];
-  const essences = mediaTypes.map((type) => type.split(";", 1)[0]!.trim()).filter(isMediaType);
+  const essences = mediaTypes
+    .map((type) => type.split(";", 1)[0]!.trim())
+    .filter((type) => /^[\w!#$&^.+*-]+\/[\w!#$&^.+*-]+$/.test(type));
   const accept = essences.join(", ") || "*/*";
   if (method === "HEAD") return { schema: lazySchema(() => NULL, { checks }), accept, asPart: true };
   const parts: Converted[] = [];

@@ -12,14 +12,8 @@ export function isText(bytes: Buffer): boolean {
   return !bytes.subarray(0, LOOKED_AT).includes(0) && isUtf8(bytes);
 }
 
-/** A line of a file. `bytes` are without what ends the line. */
-export interface Line {
-  readonly number: number;
-  readonly bytes: Buffer;
-}
-
-/** The lines of a text, and `undefined` where the caller may let others have the thread. */
-export function* linesOf(bytes: Buffer): Generator<Line | undefined, undefined> {
+/** The lines of a text, without what ends them, and `undefined` where the caller may let others have the thread. */
+export function* linesOf(bytes: Buffer): Generator<{ number: number; bytes: Buffer } | undefined, undefined> {
   let read = 0;
   let number = 0;
   for (let from = 0; from < bytes.length;) {

@@ -1,21 +1,15 @@
 import { fieldOf, parsedJson, textOf } from "../../../base/index.ts";
 
-export interface NoAccessParts {
-  /** What the server, or its authorization server, answered: text of others. */
-  readonly said?: string | undefined;
-  /** For the developer alone: it may name hosts and what happened on this machine. */
-  readonly detail?: string | undefined;
-  readonly cause?: unknown;
-}
-
 /** There is no access to a server, for a reason that is not the connection's. */
 export class NoAccess extends Error {
   /** The MCP package passes an error of this name on as it is. */
   override readonly name = "UnauthorizedError";
+  /** What the server, or its authorization server, answered: text of others. */
   readonly said: string | undefined;
+  /** For the developer alone: it may name hosts and what happened on this machine. */
   readonly detail: string | undefined;
 
-  constructor(why: string, { said, detail, cause }: NoAccessParts = {}) {
+  constructor(why: string, { said, detail, cause }: Partial<Pick<NoAccess, "said" | "detail" | "cause">> = {}) {
     super(why, { cause });
     this.said = said;
     this.detail = detail;

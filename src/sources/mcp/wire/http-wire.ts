@@ -276,11 +276,6 @@ export class HttpWire implements Wire {
     return bounded;
   }
 
-  #refusal(status: number, about?: Refusal): SessionEnded | HttpRefusal {
-    if (status === 404 && this.hasSession) return new SessionEnded("The server has ended the session.");
-    return new HttpRefusal(status, about);
-  }
-
   explain(error: unknown): unknown {
     // Of the refusal of its own request the package may have made another error.
     return this.#explained(
@@ -295,8 +290,9 @@ export class HttpWire implements Wire {
     if (error instanceof InsufficientScopeError) return new HttpRefusal(403, about);
     if (error instanceof SdkHttpError) {
       const { status, text } = error.data;
+      if (status === 404 && this.hasSession) return new SessionEnded("The server has ended the session.");
       const { said = typeof text === "string" ? wordsIn(text) : undefined } = about;
-      return this.#refusal(status, { ...about, said });
+      return new HttpRefusal(status, { ...about, said });
     }
     if (isUnreadable(error)) return unreadable(error);
     if (error instanceof SdkError) {

@@ -7,7 +7,6 @@ import {
   readerFor,
   readMessage,
   untrusted,
-  type UntrustedText,
   exactText,
   LONG_NUMBER,
 } from "../../../base/index.ts";
@@ -54,16 +53,14 @@ export class LargeMessages {
     };
     const read = await readMessage(untrusted(text), form, readerFor(this.#tenant));
     if (typeof read === "object") {
-      const { rest, cut } = read;
-      if (cut) this.#keep(number, { part: this.#partOf(cut.part), units: text.length });
-      return rest;
+      const part = read.cut?.part;
+      const kept: Part | undefined =
+        part && !(part instanceof JsonText) ? (most) => entriesOf(part, most, this.#tenant) : part;
+      if (kept) this.#keep(number, { part: kept, units: text.length });
+      return read.rest;
     }
     if (read === "values") throw new MessageTooLarge(values, "values");
     throw new MalformedMessage(`A message of the server cannot be read: ${WHY[read]}.`);
-  }
-
-  #partOf(cut: JsonText | UntrustedText): Part {
-    return cut instanceof JsonText ? cut : (most) => entriesOf(cut, most, this.#tenant);
   }
 
   #keep(number: number, kept: { readonly part: Part; readonly units: number }): void {
@@ -112,8 +109,8 @@ export async function asPackageReads(
   if (isLarge && isEvent && hasManyLines(bytes))
     throw new MalformedMessage("An event of the server has too many lines.");
   const { data, others } = isEvent ? partsOf(whole) : { data: whole };
-  const text = isLarge ? await large.read(data, allowed()) : exactText(data);
-  return Buffer.from(written(withoutNullFields(text), others));
+  const text = withoutNullFields(isLarge ? await large.read(data, allowed()) : exactText(data));
+  return Buffer.from(others ? [`data: ${text.replaceAll("\n", "\ndata: ")}`, ...others].join("\n") : text);
 }
 
 const LINE_FEED = 10;
@@ -146,8 +143,4 @@ function partsOf(event: string): { readonly data: string; readonly others: reado
   const lines = event.split(/\r\n|\r|\n/);
   const data = lines.filter(isData).map((line) => line.slice(line.startsWith("data: ") ? 6 : 5));
   return { data: data.join("\n"), others: lines.filter((line) => !isData(line)) };
-}
-
-function written(text: string, others: readonly string[] | undefined): string {
-  return others ? [`data: ${text.replaceAll("\n", "\ndata: ")}`, ...others].join("\n") : text;
 }
