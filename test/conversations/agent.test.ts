@@ -184,22 +184,18 @@ test("with local programs a tool for programs is in the stubs, and a direct call
   expect(ran).toBe(0);
 });
 
-test("with no programs, a tool for programs does not exist", async () => {
-  const talked = await talk([{ calls: [call("hidden"), call("absent")] }, { text: "No." }], {
-    tools: [makeTool({ name: "hidden" })],
-    programs: "none",
-  });
-  expect(resultsBefore(talked, 1).map(({ text }) => text)).toEqual([
-    'There is no tool "hidden".',
-    'There is no tool "absent".',
-  ]);
-});
-
-test("a call as programmatic is refused where the provider runs no programs", async () => {
-  const talked = await talk([{ calls: [{ tool: "t", caller: "programmatic" }] }, { text: "No." }], {
-    tools: [makeTool()],
-  });
-  expect(resultsBefore(talked, 1)).toMatchObject([{ isError: true, text: 'There is no tool "t".' }]);
+test.each<[string, object[], object, string[]]>([
+  ["with no programs, a tool for programs", [call("t"), call("absent")], { programs: "none" }, ["t", "absent"]],
+  [
+    "where the provider runs no programs, a tool that is called as by one",
+    [{ tool: "t", caller: "programmatic" }],
+    {},
+    ["t"],
+  ],
+])("%s does not exist", async (_, calls, options, names) => {
+  const talked = await talk([{ calls } as ScriptedTurn, { text: "No." }], { tools: [makeTool()], ...options });
+  const told = names.map((name) => ({ isError: true, text: `There is no tool "${name}".` }));
+  expect(resultsBefore(talked, 1)).toMatchObject(told);
 });
 
 test("with hosted programs the provider gets each tool's allowed callers, and the gate enforces them", async () => {

@@ -1,15 +1,13 @@
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { createRuntime, type ConversationOptions } from "../../src/index.ts";
+import type { ConversationOptions } from "../../src/index.ts";
 import { createMemoryJournal, type Header, type Journal, type JournalRecord } from "../../src/journal/index.ts";
 import type { ModelConversation, Model, ModelTurn } from "../../src/models/index.ts";
 import type { Transcript } from "../../src/runtime/reports.ts";
-import { createMemorySandbox, scriptedModel, type ScriptedStep, type ScriptedTurn } from "../../src/runtime/testing.ts";
+import { scriptedModel, type ScriptedStep, type ScriptedTurn } from "../../src/runtime/testing.ts";
 import { cutsOf, journalWith } from "../support/journal-with.ts";
 import { makeTool } from "../support/tools.ts";
-import { changed } from "./talk.ts";
-
-const sandbox = createMemorySandbox();
+import { changed, runtimeOf as openRuntime } from "./talk.ts";
 
 const look = makeTool({
   name: "look",
@@ -21,11 +19,7 @@ const look = makeTool({
 const usage = { inputTokens: 900 };
 const looks = (at: number, changes = {}): ScriptedStep => ({ calls: [{ tool: "look", input: { at } }], ...changes });
 
-async function runtimeOf(journal: Journal) {
-  const runtime = await createRuntime({ tools: [look], journal, sandbox, leaseMs: 100 });
-  onTestFinished(() => runtime[Symbol.asyncDispose]());
-  return runtime;
-}
+const runtimeOf = (journal: Journal) => openRuntime(journal, [look]);
 
 const bareTurn = ({ text, calls }: ModelTurn) => ({ turn: [text, ...calls.map(({ id }) => id)] });
 

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from "node:util";
-import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { z } from "zod";
 import {
   type AgentEvent,
@@ -19,11 +19,9 @@ import {
 } from "../../src/runtime/testing.ts";
 import { inATurn } from "../support/in-a-turn.ts";
 import { journalWith } from "../support/journal-with.ts";
-import { changed, checkTranscript } from "./talk.ts";
+import { changed, checkTranscript, runtimeOf as openRuntime } from "./talk.ts";
 import { makeTool } from "../support/tools.ts";
 
-const sandbox = createMemorySandbox();
-const LEASE_MS = 100;
 const CALLERS = ["direct", "programmatic"] as const;
 
 function toolOf(
@@ -41,9 +39,7 @@ const ECHO: ScriptedStep = ({ said, results }) => ({
 });
 
 async function runtimeOf(tools: readonly Tool[], journal: Journal = createMemoryJournal()) {
-  const runtime = await createRuntime({ tools, journal, sandbox, leaseMs: LEASE_MS, approve: () => "later" });
-  onTestFinished(() => runtime[Symbol.asyncDispose]());
-  return { runtime, journal };
+  return { runtime: await openRuntime(journal, tools), journal };
 }
 
 async function talkWith(

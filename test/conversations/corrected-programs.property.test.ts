@@ -75,11 +75,39 @@ async function talk(turns: readonly Turn[]): Promise<readonly number[]> {
   return paid;
 }
 
+/** A turn of programs that pay these, and fail if the last of them is `fails`. */
+const paying = (...programs: readonly (readonly (number | "fails")[])[]): Turn => ({
+  programs: programs.map((one) => ({
+    pays: one.filter((pay) => pay !== "fails"),
+    fails: one.includes("fails"),
+  })),
+  moves: false,
+});
+const moved = (one: Turn): Turn => ({ ...one, moves: true });
+
+/** Two programs that failed in one turn, with what comes after them. */
+const BOTH = paying([1, "fails"], [2, "fails"]);
+/** A program that failed, of which the next one uses a part, with whether others follow in another process. */
+const HALF = [paying([1, 2, "fails"]), paying([1]), paying([1, 2])];
+const EXAMPLES: [Turn[]][] = [
+  [BOTH, paying([1], [2])],
+  [BOTH, paying([2], [1])],
+  [BOTH, paying([1]), paying([2])],
+  [BOTH, paying([1, "fails"], [2]), paying([1])],
+  [BOTH, paying(["fails"], ["fails"]), paying([1], [2])],
+  [BOTH, paying([1, 2])],
+  HALF,
+  [...HALF, paying([1, 2])],
+  [...HALF.slice(0, 1), ...HALF.slice(1).map(moved)],
+  [...HALF.slice(0, 2), moved(paying([1, 2])), paying([1, 2])],
+  [moved(paying([2, "fails"])), paying([2])],
+].map((turns) => [turns]);
+
 test("of what programs that failed have paid, nothing is paid again, and nothing stands for two payments", async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(turn, { maxLength: 5 }), async (turns) => {
       expect(await talk(turns)).toEqual(paidBy(turns));
     }),
-    { numRuns: ALL_TESTS ? 300 : 20 },
+    { numRuns: ALL_TESTS ? 300 : 20, examples: EXAMPLES },
   );
 });

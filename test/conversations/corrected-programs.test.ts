@@ -121,25 +121,6 @@ test("a program that could not be read does not stand between", async () => {
   expect(own.asked).toEqual(["pay 2"]);
 });
 
-describe("two programs that failed in one turn are each given their own calls:", () => {
-  const pay = (n: number, end: string) => `await tools.pay({ n: ${n} }); ${end}`;
-  const failed = { programs: [pay(1, FAILS), pay(2, FAILS)] };
-  const [one, two] = [pay(1, "return 1;"), pay(2, "return 2;")];
-  const next: Record<string, readonly ScriptedTurn[]> = {
-    "in one turn": [{ programs: [one, two] }],
-    "in one turn, the other way round": [{ programs: [two, one] }],
-    "one after the other": [program(one), program(two)],
-    "with one that fails again": [{ programs: [pay(1, FAILS), two] }, program(one)],
-    "with two that fail before they come to them": [{ programs: [FAILS, FAILS] }, { programs: [one, two] }],
-    "by one program": [program(pay(1, ""), two)],
-  };
-  test.each(Object.keys(next))("%s", async (how) => {
-    const own = shop();
-    const report = await talk([failed, ...(next[how] ?? []), DONE], own);
-    expect([report.ending.type, own.asked]).toEqual(["answered", ["pay 1", "pay 2"]]);
-  });
-});
-
 /** Runs the programs, the last one in another process if `where` says so. */
 async function inTwo(
   where: "at once" | "later",
@@ -168,20 +149,6 @@ describe.each(["at once", "later"] as const)("what a program has not used of a f
     const look = program("return tools.stock({ n: 9 });");
     await inTwo(where, [program(STOCK, both, FAILS), look, look, program(STOCK, both, "return left;")], own);
     expect(own.asked).toEqual(["stock 1", "pay 1", "pay 2", "stock 9", "stock 9", "stock 1"]);
-  });
-
-  test("each change stands for one call of all programs after it", async () => {
-    const script = [
-      program(both, FAILS),
-      program("await tools.pay({ n: 1 }); return 1;"),
-      program(both, "return 2;"),
-      program(both, "return 3;"),
-    ];
-    const [first, all] = [shop(), shop()];
-    await inTwo(where, script.slice(0, 3), first);
-    await inTwo(where, script, all);
-    expect(first.asked).toEqual(["pay 1", "pay 2", "pay 1"]);
-    expect(all.asked).toEqual([...first.asked, "pay 1", "pay 2"]);
   });
 });
 
@@ -278,17 +245,5 @@ test("a corrected program that waits goes on in another process with what it was
   expect(report.ending).toMatchObject({ type: "answered" });
   expect(own.asked).toEqual(["pay 2", "pay 3", "pay 4"]);
   expect(asks).toBe(3);
-  expect(report.usage.reused).toBe(1);
-});
-
-test("a conversation that was left after a program failed goes on from it in another process", async () => {
-  const journal = createMemoryJournal();
-  const own = shop();
-  const runtime = await createRuntime({ tools: own.tools, sandbox, journal });
-  const model = scriptedModel([program(PAY, FAILS), { text: "It failed." }, program(PAY, "return 1;"), DONE]);
-  await runtime.execution("talk").send("Pay", { model });
-  await using other = await createRuntime({ tools: own.tools, sandbox, journal });
-  const report = await other.execution("talk").send("Then mend it", { model });
-  expect(own.asked).toEqual(["pay 2"]);
   expect(report.usage.reused).toBe(1);
 });

@@ -1,4 +1,4 @@
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { childExecution } from "../../src/conversations/calls/child-execution.ts";
 import { readPastConversation } from "../../src/conversations/from-journal/past-conversation.ts";
@@ -12,10 +12,9 @@ import { scriptedGuest } from "../gate/scripted-guest.ts";
 import { changedClock } from "../support/clock.ts";
 import { copyOf } from "../support/journal-with.ts";
 import { makeTool, payTool } from "../support/tools.ts";
-import { TEXTS } from "./talk.ts";
+import { runtimeOf, TEXTS } from "./talk.ts";
 
 const sandbox = createMemorySandbox();
-const later = () => "later" as const;
 const LEASE_MS = 100;
 
 const CALLERS = ["direct", "programmatic"] as const;
@@ -36,12 +35,6 @@ function toolOf(
 
 const agentOf = (name: string, model: Model) =>
   agentAsTool({ name, description: "d", model, tools: [], allowedCallers: CALLERS });
-
-async function runtimeOf(journal: Journal, tools: readonly Tool[]) {
-  const runtime = await createRuntime({ tools, journal, sandbox, approve: later, leaseMs: LEASE_MS });
-  onTestFinished(() => runtime[Symbol.asyncDispose]());
-  return runtime;
-}
 
 /** The same executions, as if all had happened that much earlier. */
 const earlier = (journal: Journal, byMs: number) =>
@@ -281,7 +274,12 @@ test("a program that was taken up calls no tool that it did not begin with, what
   const heard: string[] = [];
   const guest = () => scriptedGuest([call("pay", '{"euros":1}'), call("secret", "{}"), []], heard);
   const scripted = createMemorySandbox({ guest });
-  await using runtime = await createRuntime({ tools: [pay, secret], journal, sandbox: scripted, approve: later });
+  await using runtime = await createRuntime({
+    tools: [pay, secret],
+    journal,
+    sandbox: scripted,
+    approve: () => "later",
+  });
   await runtime.execute("return 1", { id: "one", tools: ["pay"] });
   await runtime.execution("one").resume({ decisions: { "1": { allow: true } } });
   expect(heard.at(-1)).toContain("tool_unknown");

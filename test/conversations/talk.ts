@@ -1,13 +1,15 @@
+import { onTestFinished } from "vitest";
 import {
   type AgentEvent,
   type AgentOptions,
   type AgentReport,
   createRuntime,
   type RuntimeOptions,
+  type Tool,
 } from "../../src/index.ts";
 import type { Transcript } from "../../src/runtime/reports.ts";
 import { readTranscript } from "../../src/conversations/from-journal/read-transcript.ts";
-import { createMemoryJournal, type JournalRecord } from "../../src/journal/index.ts";
+import { createMemoryJournal, type Journal, type JournalRecord } from "../../src/journal/index.ts";
 import type { Model, ModelConversation } from "../../src/models/index.ts";
 import {
   createMemorySandbox,
@@ -44,6 +46,13 @@ export async function talk(
   const events: AgentEvent[] = [];
   const report = await runtime.agent({ model, task: "Do it.", onEvent: (event) => events.push(event), ...options });
   return { ...report, model, events, records: await Array.fromAsync(journal.read(report.execution)) };
+}
+
+/** A runtime that is closed after the test, and leaves all decisions to others. */
+export async function runtimeOf(journal: Journal, tools: readonly Tool[]) {
+  const runtime = await createRuntime({ tools, journal, sandbox, approve: () => "later", leaseMs: 100 });
+  onTestFinished(() => runtime[Symbol.asyncDispose]());
+  return runtime;
 }
 
 /** A model whose conversations are changed before they are used. */

@@ -3,6 +3,7 @@ import { z } from "zod";
 import { compactAtOf } from "../../src/conversations/prompt/compact.ts";
 import { createRuntime, openai } from "../../src/index.ts";
 import { createMemoryJournal } from "../../src/journal/index.ts";
+import type { Model } from "../../src/models/index.ts";
 import { createMemorySandbox, scriptedModel } from "../../src/runtime/testing.ts";
 import { anthropicWire } from "./anthropic/wire.ts";
 import { driveAndRestore, OPENING } from "./converse.ts";
@@ -64,6 +65,11 @@ const f = makeTool({
   allowedCallers: ["direct"],
   execute: ({ k }) => k,
 });
+/** What comes of a conversation that leaves its history to the provider. */
+async function compacted(model: Model, more: object = {}) {
+  await using runtime = await createRuntime({ tools: [f], sandbox: createMemorySandbox() });
+  return await runtime.agent({ model, task: "Do it.", programs: "none", loop: { compact: "provider" }, ...more });
+}
 const first: WireStep = { calls: [{ tool: "f", input: { k: 1 } }] };
 
 describe.each(
@@ -125,9 +131,7 @@ describe("with Anthropic, what made the history shorter", () => {
   });
   const answer = async (script: readonly WireStep[], stream: boolean) => {
     await using served = await serve(anthropicWire, script);
-    await using runtime = await createRuntime({ tools: [f], sandbox: createMemorySandbox() });
-    const options = { task: "Do it.", programs: "none", loop: { compact: "provider", maxTurns: 4 } } as const;
-    const report = await runtime.agent({ model: served.model({ stream }), ...options });
+    const report = await compacted(served.model({ stream }), { loop: { compact: "provider", maxTurns: 4 } });
     return { ...report, refusals: served.refusals, asked: served.asked };
   };
 
@@ -169,9 +173,7 @@ test.each([5, null, undefined, {}])(
       { type: "message", role: "assistant", content: [] },
     ];
     await using served = await serve(responsesWire, [{ raw: { output } }, { text: "4" }]);
-    await using runtime = await createRuntime({ tools: [f], sandbox: createMemorySandbox() });
-    const options = { task: "Do it.", programs: "none", loop: { compact: "provider" } } as const;
-    const { ending } = await runtime.agent({ model: served.model(), ...options });
+    const { ending } = await compacted(served.model());
     expect(ending).toMatchObject({ type: "provider_failed", failure: { code: "reply_invalid" } });
     expect(served.asked).toHaveLength(1);
   },
@@ -186,9 +188,7 @@ test("a full context asks for no last turn, because the provider makes room", as
   };
   const content = [{ type: "tool_use", id: "toolu_1", name: "f", input: { k: 1 }, caller: { type: "direct" } }];
   await using served = await serve(anthropicWire, [{ raw: { content, usage } }, { text: "4" }]);
-  await using runtime = await createRuntime({ tools: [f], sandbox: createMemorySandbox() });
-  const options = { task: "Do it.", programs: "none", loop: { compact: "provider" } } as const;
-  const { ending } = await runtime.agent({ model: served.model({ stream: false }), ...options });
+  const { ending } = await compacted(served.model({ stream: false }));
   expect(ending).toEqual({ type: "answered", answer: "4" });
 });
 
@@ -200,15 +200,12 @@ describe("is refused by name", () => {
     ["gemini", model(geminiWire)],
     ["a script", scriptedModel([])],
   ])("for %s, as a model and as a fallback, before any request", async (_, other) => {
-    await using runtime = await createRuntime({ tools: [f], sandbox: createMemorySandbox() });
-    const options = { task: "Do it.", programs: "none", loop: { compact: "provider" } } as const;
     const refusal = {
       code: "option_invalid",
       message: `agent({ loop: { compact: "provider" } }): ${other.name} does not make a history shorter by itself. Leave it out, or give a function.`,
     };
-    await expect(runtime.agent({ model: other, ...options })).rejects.toMatchObject(refusal);
-    const main = model(anthropicWire);
-    await expect(runtime.agent({ model: main, fallbacks: [other], ...options })).rejects.toMatchObject(refusal);
+    await expect(compacted(other)).rejects.toMatchObject(refusal);
+    await expect(compacted(model(anthropicWire), { fallbacks: [other] })).rejects.toMatchObject(refusal);
   });
 
   test("where the context is smaller than what the provider begins at", () => {
@@ -219,9 +216,7 @@ describe("is refused by name", () => {
   });
 
   test.each(["anthropic", true, {}])("and %j is no way to make a history shorter", async (compact) => {
-    await using runtime = await createRuntime({ tools: [f], sandbox: createMemorySandbox() });
-    const given = { model: scriptedModel([]), task: "Do it.", loop: { compact: compact as never } };
-    await expect(runtime.agent(given)).rejects.toThrow(
+    await expect(compacted(scriptedModel([]), { loop: { compact } })).rejects.toThrow(
       'agent({ loop: { compact } }): expected a function, or "provider"',
     );
   });

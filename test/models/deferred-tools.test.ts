@@ -80,7 +80,7 @@ test.each([
   await using served = await serve(wire, [SEARCH, { text: "done" }]);
   await using runtime = await createRuntime({ tools: TOOLS, sandbox: createMemorySandbox() });
   await runtime.agent({ model: served.model({}), task: "x" });
-  const { messages, input } = served.asked[1]?.body as Record<string, { content: { content: unknown[] }[] }[]>;
+  const { messages, input } = (served.asked[1]?.body ?? {}) as Record<string, { content: { content: unknown[] }[] }[]>;
   if (wire === anthropicWire)
     expect(messages?.at(-1)?.content[0]?.content.slice(1)).toEqual([
       { type: "tool_reference", tool_name: "billing_refund" },

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { anthropic } from "../../../src/index.ts";
 import type { AnthropicOptions } from "../../../src/models/index.ts";
-import { declared, driveAndRestore, HOSTED, OPENING, requested } from "../converse.ts";
+import { declared, drive, driveAndRestore, HOSTED, OPENING } from "../converse.ts";
 import { serve, type Wire } from "../wire.ts";
 import { anthropicWire, pausedTurn, unmarked } from "./wire.ts";
 
@@ -67,14 +67,8 @@ describe("what Anthropic is asked to keep", () => {
 
   test("are results alone while a hosted program waits", async () => {
     await using served = await serve(anthropicWire, [pausedTurn("a_b", { k: 1 }), { text: "4" }]);
-    const conversation = await served.model().converse(HOSTED);
-    conversation.say("Do it.");
-    const turn = await conversation.turn(requested());
-    conversation.answer([
-      { callId: "toolu_1", text: "1", isJson: true, isError: false, provenance: { tool: "a.b", bytes: 1 } },
-    ]);
-    await conversation.turn(requested());
-    expect([turn.type, served.refusals]).toEqual(["turn", []]);
+    await drive(served.model(), HOSTED, [{ say: "Do it." }, {}]);
+    expect(served.refusals).toEqual([]);
     expect(served.asked[1] && marksIn(served.asked[1].body as Body).at(-1)).toBe("user 2, block 0 of 1");
   });
 

@@ -44,7 +44,10 @@ test("a refused request is not sent again, unless the provider asks for it", () 
 /** Requests whose `fetch` is this one, which counts. */
 function requestsWith(retries: number, fetched: () => Promise<Response>) {
   const sent = { count: 0 };
-  const fetch = () => ((sent.count += 1), fetched());
+  const fetch = async () => {
+    sent.count += 1;
+    return fetched();
+  };
   return {
     sent,
     requests: new ProviderRequests({ timeoutMs: 10_000, stream: false, retries, retryMs: 60_000, fetch }, "sdk"),
@@ -61,9 +64,9 @@ test("a successful reply is used, whatever its headers say about retries", async
 test.each([
   [new TypeError("fetch failed"), 2],
   [new DOMException("Late.", "TimeoutError"), 1],
-])("a request that does not arrive is sent again, and one that times out is not: %s", async (error, times) => {
-  const { requests, sent } = requestsWith(1, () => Promise.reject(error));
-  await expect(requests.fetch("http://x")).rejects.toThrow(error.message);
+])("a request that does not arrive is sent again, and one that times out is not: %s", async (thrown, times) => {
+  const { requests, sent } = requestsWith(1, () => Promise.reject(thrown));
+  await expect(requests.fetch("http://x")).rejects.toThrow(thrown.message);
   expect(sent.count).toBe(times);
 });
 
