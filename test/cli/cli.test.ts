@@ -85,7 +85,7 @@ test.each([
     "a call that the gate refuses",
     "tools.strict({ n: 'one' })",
     3,
-    "ToolError at line 1, column 16: The input of strict does not fit: n: Invalid input: expected number, received string. It takes { n: number }.\n  1 | tools.strict({ n: 'one' })",
+    "ToolError at line 1, column 1: The input of strict does not fit: n: Invalid input: expected number, received string. It takes { n: number }.\n  1 | tools.strict({ n: 'one' })",
   ],
   [
     "an error with the code of a refusal that never was",
@@ -390,7 +390,7 @@ test("tools prints the tools that a program would find by words, as text and as 
   const text = await portcullis(["tools", "echo", "for", "tests", ...TOOLS]);
   expect(text).toMatchObject({ code: 0, stderr: "" });
   expect(text.stdout).toMatch(
-    /^echo\n {2}tools\.echo as \(input: Record<string, unknown>\) => Promise<unknown>\n {2}echo, for tests\n/,
+    /^echo\n {2}tools\.echo\(input: Record<string, unknown>\): Promise<unknown>\n {2}echo, for tests\n/,
   );
   const json = await portcullis(["tools", "echo", "--json", ...TOOLS]);
   expect((JSON.parse(json.stdout) as readonly unknown[])[0]).toMatchObject({ name: "echo" });
