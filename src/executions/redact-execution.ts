@@ -3,7 +3,7 @@ import type { About, Redaction, Redactor } from "../journal/redaction/redactor.t
 import { type ShownLogs, shownLogs } from "./drive/log-collector.ts";
 import type { Execution } from "./execution.ts";
 import type { Limits } from "./limits.ts";
-import type { Completed, Ending, Outcome, Waiting } from "./outcome.ts";
+import type { Completed, Ending, Fault, Outcome, Waiting } from "./outcome.ts";
 import type { Scope } from "./scope.ts";
 
 const TO_MODEL: About = { to: "model" };
@@ -72,17 +72,13 @@ async function redactFailed(
   const { text } = redaction;
   switch (ending.type) {
     case "failed": {
-      const { name, message, excerpt, tool, code, unawaited, ...rest } = ending.fault;
-      const words = {
-        name: await text(name),
-        message: await text(message),
-        excerpt: excerpt && (await text(excerpt)),
-        tool: tool && (await text(tool)),
-        // A program gives its errors any code.
-        code: code && (await text(code)),
-        unawaited: unawaited && (await text(unawaited)),
-      };
-      return { type: "failed", fault: { ...rest, ...words } };
+      // A program gives its errors any code, too.
+      const { line: _line, column: _column, ...texts } = ending.fault;
+      const words = await Array.fromAsync(Object.entries(texts), async ([name, word]) => [
+        name,
+        word && (await text(word)),
+      ]);
+      return { type: "failed", fault: { ...ending.fault, ...(Object.fromEntries(words) as Partial<Fault>) } };
     }
     case "crashed":
       return { ...ending, detail: await text(ending.detail) };

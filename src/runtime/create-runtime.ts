@@ -1,4 +1,4 @@
-import { optionsIn, PortcullisError, readOptions } from "../base/index.ts";
+import { optionsIn, pick, PortcullisError, readOptions } from "../base/index.ts";
 import { placesOf } from "./execution-places.ts";
 import { createMemoryJournal } from "../journal/memory-journal.ts";
 import { preparingThread } from "../executions/prepare/preparing-thread.ts";
@@ -45,27 +45,21 @@ export async function createRuntime<Context = unknown>(options: RuntimeOptions<C
     // A thread that cannot be started rejects like a sandbox that cannot: if both fail, the sandbox says what is wrong.
     const reading = async () => preparingThread.start();
     const [, , { Runtime, openGate }] = await Promise.all([warming, reading(), import("./runtime.ts")]);
-    const { approve, policy, approvePrograms, checkPrograms, leaseMs, onEvent, logger, redact } = read;
+    const { policy, logger } = read;
     if (logger && sandbox.remark !== undefined)
       (logger.warn ?? logger.error)({ tool: "", execution: "", callId: "", code: "sandbox_weak" }, sandbox.remark);
     const gate = openGate(tools, heldBytes, { ...search, stubTokens }, fleet);
     return new Runtime<Context>({
+      ...pick(read, "approve", "approvePrograms", "checkPrograms", "leaseMs", "onEvent", "logger", "redact"),
       sandbox,
       ownsSandbox,
       tools,
       gate,
       journal,
-      leaseMs,
       limits,
       tenant,
-      approve,
       policies: policy === undefined ? undefined : [policy],
-      approvePrograms,
-      checkPrograms,
-      onEvent,
-      logger,
       places,
-      redact,
       captures,
       fleet,
       observeResults: read.observeResults ?? journal.isDurable === true,

@@ -53,10 +53,10 @@ function isSaid(err: unknown, message: string): boolean {
 }
 
 export interface ObserverParts {
-  readonly onEvent: RuntimeOptions["onEvent"] | undefined;
+  readonly onEvent?: RuntimeOptions["onEvent"];
   /** Told of handlers that fail; undefined for the console. */
-  readonly logger: Logger | undefined;
-  readonly redact: Redact | undefined;
+  readonly logger?: Logger | undefined;
+  readonly redact?: Redact | undefined;
   /** What spans have of contents; undefined if no SDK is told anything. */
   readonly captures: ReadonlySet<Capture> | undefined;
 }

@@ -57,18 +57,16 @@ export interface CallFacts {
 
 export type RecordOfCall = CallRecord | DecisionRecord | ResultRecord | RetryRecord | AnsweredRecord;
 
+const OF_CALLS: ReadonlySet<string> = new Set<RecordOfCall["type"]>([
+  "call",
+  "decision",
+  "result",
+  "retry",
+  "answered",
+]);
+
 export function isOfCall(record: JournalRecord): record is RecordOfCall & { readonly call: string } {
-  switch (record.type) {
-    case "call":
-    case "decision":
-    case "result":
-    case "answered":
-      return true;
-    case "retry":
-      return record.call !== undefined;
-    default:
-      return false;
-  }
+  return OF_CALLS.has(record.type) && (record as RecordOfCall).call !== undefined;
 }
 
 /** Does nothing without a call: its answer was already delivered. */
@@ -153,15 +151,7 @@ function endOf({ decided, decision, answered, givenUp, at, streamed }: KnownCall
     const outcome: CallOutcome = ok
       ? { type: "value", shape: shape ?? "" }
       : { type: "failed", code: (code ?? "") as FailureCode };
-    return {
-      outcome,
-      ms,
-      bytes,
-      items,
-      display,
-      partsLeftOut,
-      named,
-    };
+    return { outcome, ms, bytes, items, display, partsLeftOut, named };
   }
   const last = givenUp ?? decided;
   if (last?.decision !== "refused" && last?.decision !== "dropped") return undefined;

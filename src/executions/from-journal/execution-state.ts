@@ -196,7 +196,8 @@ export function applyRecord(state: ExecutionState, record: JournalRecord, turn?:
     case "decision":
     case "result":
     case "answered":
-      applyToOpen(state, record.call, record);
+    case "retry":
+      if (record.call !== undefined) applyToOpen(state, record.call, record);
       break;
     case "egress":
       state.unreplayable ??= "network";
@@ -219,9 +220,6 @@ export function applyRecord(state: ExecutionState, record: JournalRecord, turn?:
     case "artifact":
     case "message":
     case "violation":
-      break;
-    case "retry":
-      if (record.call !== undefined) applyToOpen(state, record.call, record);
       break;
   }
   state.records += 1;

@@ -1,16 +1,4 @@
-export {
-  applyToCall,
-  type CallEnd,
-  CallHistory,
-  holdOf,
-  isExpired,
-  isOfCall,
-  isWaiting,
-  type KnownCall,
-  lineOf,
-  streamedOf,
-  type ToldAnswer,
-} from "./call-history.ts";
+export * from "./call-history.ts";
 export { changedTools } from "./changed-since.ts";
 export { endingHead } from "./ending-head.ts";
 export {
