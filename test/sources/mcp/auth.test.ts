@@ -7,9 +7,9 @@ import { get, type IncomingMessage, type ServerResponse } from "node:http";
 import { syncBuiltinESMExports } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, describe, expect, test, vi } from "vitest";
+import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { fromMcp, type McpServer } from "../../../src/index.ts";
-import { readOAuth } from "../../../src/sources/mcp/auth/auth-option.ts";
+import { type OAuth, readOAuth } from "../../../src/sources/mcp/auth/auth-option.ts";
 import { authFetch } from "../../../src/sources/mcp/auth/auth-fetch.ts";
 import { OAuthClient } from "../../../src/sources/mcp/auth/oauth-client.ts";
 import { TokenStore } from "../../../src/sources/mcp/auth/token-store.ts";
@@ -137,7 +137,7 @@ interface Authorizing {
   readonly scope?: string;
 }
 
-/** An authorization server, whose refresh tokens are good for one use, and the MCP server that it guards. */
+/** An authorization server, whose refresh tokens are good for one use, the MCP server that it guards, and a person who allows all. */
 async function authorized({
   back: brought = { code: "code-1" },
   hostile = {},
@@ -211,37 +211,22 @@ async function authorized({
     const resource = `${origin}/.well-known/oauth-protected-resource/mcp`;
     return response.writeHead(401, { "www-authenticate": `Bearer resource_metadata="${resource}"` }).end();
   });
-  return {
-    server,
-    registered,
-    grants,
-    expire: () => {
-      given += 1;
-    },
-    end: () => {
-      given += 1;
-      isEnded = true;
-    },
-  };
-}
-
-/** A person who opens each address at once, and follows it back. */
-function person() {
+  onTestFinished(() => server[Symbol.asyncDispose]());
+  // A person who opens each address at once, and follows it back.
   const opened: string[] = [];
-  return {
-    opened,
-    onAddress: (address: string) => void (opened.push(address), fetch(address).then((response) => response.text())),
-  };
+  const onAddress = (address: string) =>
+    void (opened.push(address), fetch(address).then((response) => response.text()));
+  const signIn = (more: Partial<OAuth> = {}) => sourceOf(server, { store: newStore(), onAddress, ...more });
+  const end = () => ([isEnded, given] = [true, given + 1]);
+  return { server, registered, grants, expire: () => (given += 1), end, opened, onAddress, signIn };
 }
 
 describe("OAuth", () => {
   test("a person allows it once: registration, PKCE and tokens are kept for the owner alone, and used by the next process", async () => {
-    const { server, registered, grants } = await authorized();
-    await using _ = server;
+    const { server, registered, grants, opened, signIn } = await authorized();
     const store = newStore();
-    const { opened, onAddress } = person();
     {
-      await using source = await sourceOf(server, { store, onAddress });
+      await using source = await signIn({ store });
       expect(JSON.stringify(await call(source.tools, "web.echo({})"))).toContain("given [secret]");
     }
     expect([opened.length, registered.length, grants.map((grant) => grant.get("grant_type"))]).toEqual([
@@ -253,35 +238,32 @@ describe("OAuth", () => {
     expect(JSON.parse(readFileSync(store, "utf8"))).toMatchObject({
       servers: { [server.url]: { tokens: { access_token: "access-1-secret" } } },
     });
-    await using source = await sourceOf(server, { store, onAddress });
+    await using source = await signIn({ store });
     expect([source.tools.length, opened.length, registered.length]).toEqual([1, 1, 1]);
   });
 
   test("a client's secret is for the authorization server that it names, and for no other that the MCP server names", async () => {
-    const { server, grants } = await authorized({
+    const { server, grants, signIn } = await authorized({
       metadata: { registration_endpoint: null, token_endpoint_auth_methods_supported: ["client_secret_post"] },
     });
-    await using _ = server;
-    const auth = { clientId: "known", clientSecret: "secret-of-client", onAddress: person().onAddress };
+    const auth = { clientId: "known", clientSecret: "secret-of-client" };
     const issuer = new URL(server.url).origin;
-    await using source = await sourceOf(server, { ...auth, store: newStore(), issuer });
+    await using source = await signIn({ ...auth, issuer });
     expect(source.tools).toHaveLength(1);
     expect(grants.map((grant) => grant.get("client_secret"))).toEqual(["secret-of-client"]);
-    const other = { ...auth, store: newStore(), issuer: "https://login.example.com" };
-    await expect(sourceOf(server, other)).rejects.toThrow(
+    const other = { ...auth, issuer: "https://login.example.com" };
+    await expect(signIn(other)).rejects.toThrow(
       `its authorization server is "${issuer}", and not the \`issuer\` in \`auth\``,
     );
     expect(grants).toHaveLength(1);
-    await expect(sourceOf(server, { ...auth, store: newStore() })).rejects.toThrow(
+    await expect(signIn(auth)).rejects.toThrow(
       "fromMcp({ auth: { issuer } }): expected the authorization server that `clientSecret` is for",
     );
   });
 
   test("tokens that are no longer taken are refreshed without a person", async () => {
-    const { server, grants, expire } = await authorized();
-    await using _ = server;
-    const { opened, onAddress } = person();
-    await using source = await sourceOf(server, { store: newStore(), onAddress });
+    const { grants, expire, opened, signIn } = await authorized();
+    await using source = await signIn();
     expire();
     await call(source.tools, "web.echo({})");
     expect([opened.length, grants.map((grant) => grant.get("grant_type"))]).toEqual([
@@ -291,12 +273,10 @@ describe("OAuth", () => {
   });
 
   test("calls of two sources at the expiry of one store refresh once, and all are made", async () => {
-    const { server, grants, expire } = await authorized();
-    await using _ = server;
-    const { opened, onAddress } = person();
+    const { grants, expire, opened, signIn } = await authorized();
     const store = newStore();
-    await using one = await sourceOf(server, { store, onAddress });
-    await using other = await sourceOf(server, { store, onAddress });
+    await using one = await signIn({ store });
+    await using other = await signIn({ store });
     const ask = async ({ tools }: typeof one) =>
       (
         await run(
@@ -316,10 +296,8 @@ describe("OAuth", () => {
     ["with a refresh token", {}],
     ["without a refresh token", { token: { refresh_token: undefined } }],
   ])("a grant %s that has ended is asked for again, once for calls at once", async (_what, how) => {
-    const { server, end } = await authorized(how);
-    await using _ = server;
-    const { opened, onAddress } = person();
-    await using source = await sourceOf(server, { store: newStore(), onAddress });
+    const { end, opened, signIn } = await authorized(how);
+    await using source = await signIn();
     end();
     const { outcome } = await run(
       source.tools,
@@ -337,14 +315,12 @@ describe("OAuth", () => {
     [400, ""],
   ])("a refresh that is refused with %d %j is the end of the grant, and a person is asked", async (status, error) => {
     const hostile: Record<string, (to: ServerResponse) => unknown> = {};
-    const { server, expire } = await authorized({ hostile });
-    await using _ = server;
-    const { opened, onAddress } = person();
+    const { expire, opened, onAddress, signIn } = await authorized({ hostile });
     const open = (address: string) => {
       delete hostile["/token"];
       onAddress(address);
     };
-    await using source = await sourceOf(server, { store: newStore(), onAddress: open });
+    await using source = await signIn({ onAddress: open });
     expire();
     hostile["/token"] = (to) => json(to, status, { error });
     expect(await call(source.tools, "web.echo({})")).toMatchObject({ code: "handler_failed" });
@@ -362,10 +338,8 @@ describe("OAuth", () => {
     "a token endpoint that %s for a moment asks no person, loses no token, and writes nothing to this process's output",
     async (_what, fail, told) => {
       const hostile: NonNullable<Authorizing["hostile"]> & { "/token"?: (to: ServerResponse) => unknown } = {};
-      const { server, expire } = await authorized({ hostile });
-      await using _ = server;
-      const { opened, onAddress } = person();
-      await using source = await sourceOf(server, { store: newStore(), onAddress });
+      const { expire, opened, signIn } = await authorized({ hostile });
+      await using source = await signIn();
       using warned = vi.spyOn(console, "warn").mockReturnValue(undefined);
       expire();
       hostile["/token"] = fail;
@@ -386,9 +360,8 @@ describe("OAuth", () => {
     ["a token without its type", { token: { token_type: undefined, expires_in: "60" } }],
     ["a registration that gives the id alone", { client: { redirect_uris: undefined } }],
   ])("null, empty texts and what is left out in %s cost nothing but the field", async (_what, how) => {
-    const { server } = await authorized(how);
-    await using _ = server;
-    await using source = await sourceOf(server, { store: newStore(), onAddress: person().onAddress });
+    const { signIn } = await authorized(how);
+    await using source = await signIn();
     expect(await call(source.tools, "web.echo({})")).toMatchObject({ code: "handler_failed" });
   });
 
@@ -421,9 +394,8 @@ describe("OAuth", () => {
     ],
     ["has another issuer", { metadata: { issuer: "https://other.example" } }, /gives no access: .*other\.example/],
   ])("an authorization server that %s is told in its own words, within bounds", async (_what, how, told) => {
-    const { server } = await authorized(how);
-    await using _ = server;
-    const failed = sourceOf(server, { store: newStore(), onAddress: person().onAddress });
+    const { signIn } = await authorized(how);
+    const failed = signIn();
     const { code, message } = (await failed.catch((error: unknown) => error)) as { code: string; message: string };
     expect([code, message]).toEqual(["source_unavailable", expect.stringMatching(told)]);
     expect(message).not.toContain("cannot be reached");
@@ -431,10 +403,8 @@ describe("OAuth", () => {
   });
 
   test("a call that needs a wider scope asks the person for it once, and then says what its server wants", async () => {
-    const { server } = await authorized({ scope: "write:x" });
-    await using _ = server;
-    const { opened, onAddress } = person();
-    await using source = await sourceOf(server, { store: newStore(), onAddress });
+    const { opened, signIn } = await authorized({ scope: "write:x" });
+    await using source = await signIn();
     const said = 'is not enough, and says: "insufficient_scope: Writes need more: write:x".';
     for (let times = 0; times < 2; times += 1)
       expect(await call(source.tools, "web.echo({})")).toMatchObject({
@@ -444,13 +414,10 @@ describe("OAuth", () => {
   });
 
   test("a process that does nothing else stays alive while a person signs in, and no longer", async () => {
-    const { server } = await authorized();
-    await using _ = server;
+    const { onAddress, signIn } = await authorized();
     const listening = () => process.getActiveResourcesInfo().filter((one) => one === "TCPServerWrap").length;
     let meanwhile = 0;
-    const { onAddress } = person();
-    await using source = await sourceOf(server, {
-      store: newStore(),
+    await using source = await signIn({
       onAddress: (address) => {
         meanwhile = listening();
         onAddress(address);
@@ -460,9 +427,8 @@ describe("OAuth", () => {
   });
 
   test("a person who never comes is told in one sentence", async () => {
-    const { server } = await authorized();
-    await using _ = server;
-    await expect(sourceOf(server, { store: newStore(), onAddress: () => {}, waitMs: 1000 })).rejects.toMatchObject({
+    const { signIn } = await authorized();
+    await expect(signIn({ onAddress: () => {}, waitMs: 1000 })).rejects.toMatchObject({
       code: "source_unavailable",
       message: expect.stringContaining("was not allowed within 1000 ms") as string,
     });
@@ -479,12 +445,8 @@ describe("OAuth", () => {
           await new Promise((resolve) => void response.write(piece, resolve));
         response.end();
       };
-      const { server } = await authorized({ hostile: { [path]: large } });
-      await using _ = server;
-      await expect(sourceOf(server, { store: newStore(), onAddress: person().onAddress })).rejects.toHaveProperty(
-        "code",
-        "source_unavailable",
-      );
+      const { signIn } = await authorized({ hostile: { [path]: large } });
+      await expect(signIn()).rejects.toHaveProperty("code", "source_unavailable");
       expect(sent).toBeGreaterThan(0);
       expect(sent).toBeLessThan(WHOLE);
     },
@@ -496,13 +458,9 @@ describe("OAuth", () => {
   ])(
     "%s that would fill the file of credentials is not kept: other servers have theirs there",
     async (_what, hostile) => {
-      const { server } = await authorized(hostile);
-      await using _ = server;
+      const { signIn } = await authorized(hostile);
       const store = newStore();
-      await expect(sourceOf(server, { store, onAddress: person().onAddress })).rejects.toHaveProperty(
-        "code",
-        "source_unavailable",
-      );
+      await expect(signIn({ store })).rejects.toHaveProperty("code", "source_unavailable");
       const other = new TokenStore(store, "https://other.example/mcp");
       other.write({ tokens: { access_token: "o".repeat(20_000) } });
       expect(other.read()).toHaveProperty("tokens");
@@ -514,14 +472,10 @@ describe("OAuth", () => {
     "a redirect of %s to another origin is not followed",
     async (path) => {
       await using other = await serve((_, __, response) => json(response, 200, {}));
-      const { server } = await authorized({
+      const { signIn } = await authorized({
         hostile: { [path]: (response) => response.writeHead(307, { location: other.url }).end() },
       });
-      await using _ = server;
-      await expect(sourceOf(server, { store: newStore(), onAddress: person().onAddress })).rejects.toHaveProperty(
-        "code",
-        "source_unavailable",
-      );
+      await expect(signIn()).rejects.toHaveProperty("code", "source_unavailable");
       expect(other.headers).toEqual([]);
     },
   );
@@ -551,8 +505,7 @@ describe("OAuth", () => {
   });
 
   test("requests that do not know the state are no answer, and do no harm", async () => {
-    const { server } = await authorized();
-    await using _ = server;
+    const { signIn } = await authorized();
     const paths = ["/callback?code=stolen&state=guessed", "//", "//[", "/%", "http://[", "*", `/${"x".repeat(10_000)}`];
     const statuses: unknown[] = [];
     const onAddress = async (address: string) => {
@@ -563,9 +516,9 @@ describe("OAuth", () => {
         statuses.push(response.resume().statusCode);
       }
     };
-    await expect(
-      sourceOf(server, { store: newStore(), onAddress: (address) => void onAddress(address), waitMs: 1000 }),
-    ).rejects.toMatchObject({ code: "source_unavailable" });
+    await expect(signIn({ onAddress: (address) => void onAddress(address), waitMs: 1000 })).rejects.toMatchObject({
+      code: "source_unavailable",
+    });
     expect(statuses).toEqual(paths.map(() => 404));
   });
 });
