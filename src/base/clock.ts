@@ -61,7 +61,6 @@ export const monotonic = (): number => clock.monotonic();
 /** Calls `run` once, after 24 days at the latest. The process does not end before, unless the timer is unreferenced. */
 export const after = (ms: number, run: () => void): Timer => clock.after(ms, run);
 
-/** Calls `run` again and again. */
 export const every = (ms: number, run: () => void): Timer => clock.every(ms, run);
 
 /** A signal that is aborted with a `TimeoutError`. It does not keep the process, and costs nothing once it is unreachable. */

@@ -19,6 +19,13 @@ export class Failure extends Error {
   }
 }
 
+/** Ends a command that was not given what it needs. */
+export class UsageFailure extends Failure {
+  constructor(message: string, options?: ConstructorParameters<typeof Failure>[2]) {
+    super(EXIT.usage, message, options);
+  }
+}
+
 /** Codes of errors about this machine, the tools or the journal, not about the command's options. */
 const ENVIRONMENT: ReadonlySet<string> = new Set<ErrorCode>([
   "sandbox_unavailable",

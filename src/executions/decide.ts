@@ -70,13 +70,11 @@ export type ClientResult = { readonly value: unknown } | { readonly error: strin
 /** A result with the number by which what the client wrote is known again. */
 export type MarkedResult = ClientResult & { readonly mark?: number };
 
-/** Decisions and results for the waiting calls of an execution, by call id. */
 export interface Said {
   readonly decisions?: Readonly<Record<string, Decision>> | undefined;
   readonly results?: Readonly<Record<string, ClientResult>> | undefined;
 }
 
-/** Whose executions the outside may decide about, and until when. */
 export interface DecideScope extends Pick<Scope, "journal" | "tenant"> {
   /** Nothing is noted once it is aborted. */
   readonly signal?: AbortSignal | undefined;
@@ -128,7 +126,6 @@ interface Decidable {
   readonly grants: number;
 }
 
-/** A program, as it was read from its journal. */
 export function decidableOf({ state, remembered }: Pick<Past, "state" | "remembered">, header: Decidable["header"]) {
   return { header, find: openCallsOf(state), grants: grantsIn(remembered) };
 }

@@ -2,7 +2,6 @@ import { type ExecutionId, now, PortcullisError } from "../base/index.ts";
 import { storeOf } from "../journal/redaction/redacting-journal.ts";
 import type { ExecutionSummary, Head, Journal, Lease, WorkerNeeds } from "../journal/journal.ts";
 
-/** An execution or a conversation that this process drives. */
 export interface DrivenHere<Ended> {
   readonly log: DrivenLog;
   readonly ended: Promise<Ended>;
@@ -23,7 +22,6 @@ export function drivenHere<Ended>(journal: Journal, execution: ExecutionId): Dri
   return driven.get(storeOf(journal))?.get(execution) as DrivenHere<Ended> | undefined;
 }
 
-/** Whether a driver has the execution, in this process or in another one. */
 export function isDriven(journal: Journal, { execution, ended, lease }: ExecutionSummary): boolean {
   if (ended) return false;
   return leasedUntil(lease) !== undefined || drivenHere(journal, execution) !== undefined;

@@ -17,11 +17,8 @@ import { programVersions } from "./from-journal/changed-since.ts";
 export interface ProgramToRun {
   /** A new id by default. */
   readonly execution?: ExecutionId | undefined;
-  /** What the program has to return. */
   readonly result?: ResultSchema | undefined;
-  /** The execution that it corrects. */
   readonly corrects?: Correction | undefined;
-  /** Prepares the source. */
   readonly read?: typeof prepare;
 }
 
@@ -75,15 +72,12 @@ export function refuseReservedName({ approvePrograms = false, gate }: Scope): vo
 export interface NewProgram {
   readonly execution: ExecutionId;
   readonly source: string;
-  /** What the guest runs, as it was prepared. */
   readonly program: string;
   readonly result: ResultSchema | undefined;
-  /** The execution that it corrects. */
   readonly corrects: Correction | undefined;
   readonly trace: string | undefined;
 }
 
-/** The first record of a program's execution. */
 export function programHeader(
   scope: Scope,
   { execution, source, program, result, corrects, trace }: NewProgram,

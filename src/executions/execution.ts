@@ -7,7 +7,6 @@ import type { Limits } from "./limits.ts";
 import type { ConnectionTotals, Ending, Logs, NotEvictedCause, Unreplayable } from "./outcome.ts";
 import { NO_CONNECTIONS, type Usage } from "./from-journal/execution-state.ts";
 
-/** The result of one execution of one program. */
 export interface Execution extends Driven {
   readonly execution: ExecutionId;
   /** The limits that the execution began with. The runtime that reports it may have other limits. */
@@ -23,7 +22,6 @@ export interface Execution extends Driven {
   readonly kept?: Kept;
 }
 
-/** The values that a program has kept outside of its result. */
 export interface Kept extends KeptLarger {
   /** Its own artifacts, and those of its conversation. */
   readonly place: ArtifactPlace;

@@ -42,7 +42,6 @@ async function redactLogs(
   return { logs: { ...logs, text, bytes: Buffer.byteLength(text) }, printed };
 }
 
-/** An execution that was read from its journal, as it may be shown. */
 export async function shownExecution(
   execution: Execution,
   { redactor, gate, limits, tenant }: Pick<Scope, "redactor" | "gate" | "limits" | "tenant">,
@@ -59,7 +58,6 @@ export async function shownExecution(
   }
 }
 
-/** An outcome, as an event tells it. */
 export async function redactEnding(outcome: Outcome, redactor: Redactor, about: About): Promise<Outcome> {
   if (outcome.type === "completed") return { ...outcome, value: await redactor.value(outcome.value, about) };
   return redactFailed(outcome, redactor.for(about));

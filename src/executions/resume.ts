@@ -131,7 +131,6 @@ export function executeOnce(
   });
 }
 
-/** What tells whether an execution under an id is this program. */
 export function sameProgram(
   { language }: Pick<Scope, "language">,
   source: string,

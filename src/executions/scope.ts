@@ -45,11 +45,9 @@ export interface Scope extends WorkScope {
 
 /** What the client of a server may do. What is not said is not limited. */
 export interface Rights {
-  /** As which callers it may call tools. */
   readonly callers?: readonly Caller[];
   /** Names of the tools that it may use, like `crm.*`. */
   readonly tools?: readonly string[];
-  /** Changes to the limits of its programs. */
   readonly limits?: Partial<Limits>;
 }
 
@@ -58,7 +56,6 @@ export function isNamedBy({ tools }: Rights, name: string): boolean {
   return tools === undefined || tools.some((pattern) => isMeantBy(pattern, name));
 }
 
-/** What the owner of an execution may do now. */
 export interface OwnerNow extends Rights {
   /** Aborted with `key_revoked` once its key holds no more: all that it has under way ends. */
   readonly signal: AbortSignal;

@@ -15,8 +15,6 @@ export interface DriverOptions {
   readonly trace?: string;
 }
 
-const SETTLED = Promise.resolve();
-
 /**
  * Appends to one execution's journal as its driver, and renews its lease. Records are written in the order they were
  * given. Records given in one turn of the event loop, or during an append, are written together. Records that others may
@@ -126,7 +124,7 @@ export class ExecutionLog {
       };
       // Records that follow from one event in the same turn of the event loop are written together: a tick that a microtask
       // sets runs only when no microtask is left.
-      this.#current.then(() => nextTick(() => void SETTLED.then(write)), reject);
+      this.#current.then(() => nextTick(() => queueMicrotask(write)), reject);
     });
     // Set at once: `catchUp` has to wait for this write, or it would take the records for another driver's.
     this.#current = next;

@@ -25,9 +25,7 @@ export interface ExecutionStatus extends Omit<ExecutionFacts, "ended"> {
   readonly report?: Report;
 }
 
-/** The runtime, as a handle needs it. */
 export interface HandleParts {
-  /** The scope of the handle's tenant. */
   readonly base: AgentScope;
   readonly run: <Value>(
     subject: string,

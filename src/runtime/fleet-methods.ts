@@ -20,7 +20,6 @@ import { tooLargeText } from "../executions/prepare/refuse-text.ts";
 import { sameProgram } from "../executions/resume.ts";
 import { refuseOther } from "../executions/run-under-id.ts";
 
-/** The runtime, as its fleet's methods need it. */
 export interface MemberParts {
   readonly fleet: Fleet;
   readonly leaseMs: number;
@@ -40,7 +39,6 @@ export function memberOf<Context>(parts: MemberParts): FleetMember<Context> {
   };
 }
 
-/** As `Fleet.submit`. */
 async function submit(member: MemberParts, program: unknown, options: SubmitOptions): Promise<ExecutionId> {
   const read = readOptions("submit", options, SUBMIT_RULES);
   const result = resultSchemaOf(read.result, "submit({ result })");
@@ -52,7 +50,6 @@ async function submit(member: MemberParts, program: unknown, options: SubmitOpti
   return execution;
 }
 
-/** As `Fleet.work`. */
 async function work(member: MemberParts, options: object): Promise<Worker> {
   const read = readOptions("work", options, WORK_RULES);
   const { concurrency, reconcileMs, perTenant, only, onError } = read;

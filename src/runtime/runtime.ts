@@ -79,11 +79,8 @@ export interface RuntimeParts extends ScopeParts, ObserverParts {
   readonly fleet: Fleet | undefined;
   /** Bounds what runs at once; undefined if nothing is bounded. */
   readonly places: ExecutionPlaces | undefined;
-  /** Whether it is learned from results what they are like. */
   readonly observeResults: boolean;
-  /** What is learned, if the runtime is derived from another one. */
   readonly observed?: ObservedResults | undefined;
-  /** The work of the runtime that this runtime is derived from. */
   readonly parent: WorkUnderWay | undefined;
 }
 
@@ -220,7 +217,6 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
     for await (const one of recovering) yield "error" in one || "transcript" in one ? one : reportOf(one, gate.tools);
   }
 
-  /** How executions are taken up, by the options of a method. */
   #takingUp(subject: string, options: Resolved<typeof RECOVER_RULES>): TakeUpWork {
     const { context, model, fallbacks, result, signal, onEvent } = options;
     return {

@@ -121,7 +121,6 @@ export class RuntimeScopes {
     }
   }
 
-  /** The tool as the runtime's own tenant is shown it. */
   shown(tool: Tool): Tool {
     return this.#observed?.of(this.base.tenant).shown(tool) ?? tool;
   }

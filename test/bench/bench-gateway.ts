@@ -11,7 +11,7 @@ import { Agent, type IncomingMessage, request } from "node:http";
 import { availableParallelism, loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
 import { ASK_PROGRAM, FIRST_MS, FIRST_WORD, PIECE_MS, PIECES, TOKEN } from "./gateway/task.ts";
-import { treeProcessor } from "./measure.js";
+import { timed, treeProcessor } from "./measure.js";
 import { figure, markdown } from "./table.js";
 
 const ROUNDS = Number(process.env["ROUNDS"] || 2);
@@ -85,12 +85,6 @@ interface Pair {
   readonly gateway: () => Promise<number>;
 }
 
-async function timed(run: () => Promise<unknown>): Promise<number> {
-  const since = performance.now();
-  await run();
-  return performance.now() - since;
-}
-
 /** A program that pauses at two calls, which the client answers. */
 async function answerProgram(): Promise<void> {
   const question = user(`Add ${ASK_PROGRAM}.`);
@@ -159,29 +153,15 @@ try {
         const [upstreamMs, servedMs] = [percentile(of.alone, part), percentile(of.served, part)];
         return [figure(upstreamMs), figure(servedMs), figure(servedMs - upstreamMs)];
       });
-      rows.push([
-        `${what}, ${clients} clients`,
-        ...cells,
-        figure(of.processorMs / of.served.length),
-        String(of.served.length),
-      ]);
+      const answers = of.served.length;
+      rows.push([`${what}, ${clients} clients`, ...cells, figure(of.processorMs / answers), String(answers)]);
     }
 } finally {
   for (const child of children) child.disconnect();
   agent.destroy();
   rmSync(folder, { recursive: true });
 }
-const head = [
-  "ms",
-  "alone, p50",
-  "gateway, p50",
-  "added",
-  "alone, p99",
-  "gateway, p99",
-  "added",
-  "processor",
-  "answers",
-];
+const head = "ms;alone, p50;gateway, p50;added;alone, p99;gateway, p99;added;processor;answers".split(";");
 process.stdout.write(`${markdown(head, rows)}\n
 ${new Date().toISOString().slice(0, 10)}, ${availableParallelism()} cores, load ${Math.min(...loads).toFixed(1)} to ${Math.max(...loads).toFixed(1)}.
 The upstream gives its first word after ${FIRST_MS} ms, and ${PIECES - 1} more, each after ${PIECE_MS} ms.\n`);

@@ -67,89 +67,43 @@ for (let round = 0; round < 20; round += 1) {
   await run(runtime, "atOnce");
 }
 
-row(
-  "start to end of `return 1 + 1`, an engine ready",
-  await medianOf(() => run(runtime, "start"), { count: 200, warmUp: 50, before: ready }),
-  "ms",
-  await medianOf(() => floor("start"), { count: 200, warmUp: 50 }),
-  "≤ 1 ms",
-);
-row(
-  "the same, one after the other",
-  await medianOf(() => run(runtime, "start"), { count: 200, warmUp: 50 }),
-  "ms",
-  undefined,
-  "",
-);
-row(
-  "one of 1,000 awaited calls",
-  ((await medianOf(() => run(runtime, "awaited"), { count: 15, warmUp: 3 })) * 1000) / CALLS,
-  "µs",
-  ((await medianOf(() => floor("awaited"), { count: 15, warmUp: 3 })) * 1000) / CALLS,
-  "≤ 70 µs",
-);
-row(
-  "1,000 calls in `Promise.all`",
-  await medianOf(() => run(runtime, "atOnce"), { count: 15, warmUp: 3 }),
-  "ms",
-  await medianOf(() => floor("atOnce"), { count: 15, warmUp: 3 }),
-  "≤ 10 ms",
-);
-row(
-  "50 calls of a 20 ms tool in `Promise.all`",
-  await medianOf(() => run(runtime, "slowAtOnce"), { count: 7, warmUp: 1 }),
-  "ms",
-  await medianOf(() => floor("slowAtOnce"), { count: 7, warmUp: 1 }),
-  "≤ 30 ms",
-);
+/** A program in the runtime, beside the same without isolation. `calls`: the figures are microseconds of one of them. */
+async function beside(what: string, name: Name, count: number, warmUp: number, aim: string, calls?: number) {
+  const before = name === "start" ? ready : undefined;
+  const times = [
+    await medianOf(() => run(runtime, name), { count, warmUp, before }),
+    await medianOf(() => floor(name), { count, warmUp }),
+  ];
+  const [own = NaN, bare] = times.map((ms) => (calls === undefined ? ms : (ms * 1000) / calls));
+  row(what, own, calls === undefined ? "ms" : "µs", bare, aim);
+}
+
+await beside("start to end of `return 1 + 1`, an engine ready", "start", 200, 50, "≤ 1 ms");
+const unready = await medianOf(() => run(runtime, "start"), { count: 200, warmUp: 50 });
+row("the same, one after the other", unready, "ms", undefined, "");
+await beside("one of 1,000 awaited calls", "awaited", 15, 3, "≤ 70 µs", CALLS);
+await beside("1,000 calls in `Promise.all`", "atOnce", 15, 3, "≤ 10 ms");
+await beside("50 calls of a 20 ms tool in `Promise.all`", "slowAtOnce", 7, 1, "≤ 30 ms");
 
 await serveRows(row, runtime, ready);
 
 handlers.orders();
 handlers.customers();
-row(
-  "join of two results of 10 MB",
-  await medianOf(() => run(runtime, "join"), { count: 7, warmUp: 1 }),
-  "ms",
-  await medianOf(() => floor("join"), { count: 7, warmUp: 1 }),
-  "≤ 250 ms",
-);
-row(
-  "3 million steps of arithmetic",
-  await medianOf(() => run(runtime, "compute"), { count: 7, warmUp: 1 }),
-  "ms",
-  await medianOf(() => floor("compute"), { count: 7, warmUp: 1 }),
-  "",
-);
+await beside("join of two results of 10 MB", "join", 7, 1, "≤ 250 ms");
+await beside("3 million steps of arithmetic", "compute", 7, 1, "");
 
-const recorded = await runtime.execute(programs.awaited(named));
-row(
-  "replay of a journal of 1,000 calls",
-  await medianOf(() => runtime.execution(recorded.execution).replay(), { count: 11, warmUp: 2, before: ready }),
-  "ms",
-  undefined,
-  "≤ 25 ms",
-);
+const { execution } = await runtime.execute(programs.awaited(named));
+const replay = () => runtime.execution(execution).replay();
+const replayMs = await medianOf(replay, { count: 11, warmUp: 2, before: ready });
+row("replay of a journal of 1,000 calls", replayMs, "ms", undefined, "≤ 25 ms");
 
-row(
-  "programs of one call a second, 8 wide, engines used again",
-  await perSecond(() => run(runtime, "oneCall"), { wide: 8, seconds: 5 }),
-  "/s",
-  undefined,
-  "≥ 900 /s",
-);
+const rateOf = (of: Runtime) => perSecond(() => run(of, "oneCall"), { wide: 8, seconds: 5 });
+const rate = await rateOf(runtime);
+row("programs of one call a second, 8 wide, engines used again", rate, "/s", undefined, "≥ 900 /s");
 {
-  await using single = await createRuntime({
-    tools,
-    sandbox: createIsolateSandbox({ reuseEngines: "never", warm: 8 }),
-  });
-  row(
-    "the same, a process for each program",
-    await perSecond(() => run(single, "oneCall"), { wide: 8, seconds: 5 }),
-    "/s",
-    undefined,
-    "",
-  );
+  const fresh = createIsolateSandbox({ reuseEngines: "never", warm: 8 });
+  await using single = await createRuntime({ tools, sandbox: fresh });
+  row("the same, a process for each program", await rateOf(single), "/s", undefined, "");
 }
 
 row("100 calls while another program burns a core, against alone", await fairness(), "×", undefined, "≤ 2 ×");

@@ -32,13 +32,8 @@ export async function searchRows(row: Row): Promise<void> {
 
   globalThis.gc?.();
   const before = process.memoryUsage().heapUsed;
-  row(
-    "index of 4,009 tools and its first search",
-    await timed(() => runtime.searchTools("x")),
-    "ms",
-    undefined,
-    "≤ 1000 ms",
-  );
+  const firstMs = await timed(() => runtime.searchTools("x"));
+  row("index of 4,009 tools and its first search", firstMs, "ms", undefined, "≤ 1000 ms");
   globalThis.gc?.();
   row("memory of that index", (process.memoryUsage().heapUsed - before) / 1e6, "MB", undefined, "≤ 20 MB");
 
@@ -49,11 +44,13 @@ export async function searchRows(row: Row): Promise<void> {
   plain.addAll(catalogue);
   const measured = async (queries: readonly Query[]): Promise<Recall> => {
     const found = new Map<string, readonly string[]>();
-    for (const { words } of queries)
+    for (const { words } of queries) {
+      const tools = await runtime.searchTools(words, 10);
       found.set(
         words,
-        (await runtime.searchTools(words, 10)).map(({ name }) => name),
+        tools.map(({ name }) => name),
       );
+    }
     return recallOf(queries, (words) => found.get(words) ?? []);
   };
   const sets = [

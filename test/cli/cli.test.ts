@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { someOf, testOfAll } from "../support/all-tests.ts";
 import { enginesOf } from "../support/engines.ts";
 import { newFolder } from "../support/new-folder.ts";
-import { fixtures, ownProcess, portcullis, root, start } from "./command.ts";
+import { fixtures, ownProcess, portcullis, root, SIGNALS, signalled } from "./command.ts";
 
 const folder = newFolder();
 
@@ -245,23 +245,10 @@ test("control and invisible characters are escaped in JSON, with the same value"
   expect(JSON.parse(stdout)).toMatchObject({ outcome: { fault: { message: said } }, logs: { text: `${said}\n` } });
 });
 
-const SIGNALS = [
-  ["SIGINT", 130],
-  ["SIGTERM", 143],
-  ["SIGHUP", 129],
-] as const;
 test.each(someOf(SIGNALS, 1))(
   "%s cancels the program, exits with %d, and leaves no engine",
   async (signal, exitCode) => {
-    const { child, finished } = start(["run", "-", ...TOOLS]);
-    const ended = finished();
-    const called = new Promise<void>((resolve) =>
-      child.stderr.on("data", (chunk: Buffer) => chunk.includes("called") && resolve()),
-    );
-    child.stdin.end("await tools.deaf();");
-    await called;
-    child.kill(signal);
-    const { code, stdout, pid } = await ended;
+    const { code, stdout, pid } = await signalled(["run", "-", ...TOOLS], "await tools.deaf();", signal);
     expect(stdout).toBe("The execution was cancelled.\n");
     expect(code).toBe(exitCode);
     expect(enginesOf(pid)).toEqual([]);

@@ -47,6 +47,32 @@ export function start(
   return { child, finished };
 }
 
+/** Runs a program that says `called`, sends its process a signal then, and resolves with how it has ended. */
+export async function signalled(
+  args: readonly string[],
+  program: string,
+  signal: NodeJS.Signals,
+  meanwhile?: (pid?: number) => Promise<void>,
+) {
+  const { child, finished } = start(args);
+  const ended = finished();
+  const called = new Promise<void>((resolve) =>
+    child.stderr.on("data", (chunk: Buffer) => chunk.includes("called") && resolve()),
+  );
+  child.stdin.end(program);
+  await called;
+  await meanwhile?.(child.pid);
+  child.kill(signal);
+  return ended;
+}
+
+/** Signals that end a command, with the exit code of each. */
+export const SIGNALS = [
+  ["SIGINT", 130],
+  ["SIGTERM", 143],
+  ["SIGHUP", 129],
+] as const;
+
 /** Runs the command line to its end in a process of its own, with this text on standard input. */
 export function ownProcess(args: readonly string[], input: string | Buffer = "", options?: StartOptions) {
   const { child, finished } = start(args, options);

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, test, vi } from "vitest";
 import { containersOf } from "../docker-support/containers.ts";
 import { needDockerEngine } from "../docker-support/docker-engine.ts";
 import { someOf, testOfAll } from "../support/all-tests.ts";
-import { fixtures, portcullis, start } from "./command.ts";
+import { fixtures, portcullis, SIGNALS, signalled } from "./command.ts";
 
 const TOOLS = ["--tools", `${fixtures}tools.ts`];
 const IN_DOCKER = ["run", "-", ...TOOLS, "--sandbox", "docker"];
@@ -38,24 +38,13 @@ describe.skipIf(skipped)("with a daemon", () => {
     expect(await containersOf(pid)).toEqual([]);
   });
 
-  const SIGNALS = [
-    ["SIGINT", 130],
-    ["SIGTERM", 143],
-    ["SIGHUP", 129],
-  ] as const;
   test.each(someOf(SIGNALS, 1))(
     "%s during a program cancels it, exits with %d, and leaves no container",
     async (signal, exitCode) => {
-      const { child, finished } = start(IN_DOCKER);
-      const ended = finished();
-      const called = new Promise<void>((resolve) =>
-        child.stderr.on("data", (chunk: Buffer) => chunk.includes("called") && resolve()),
+      const program = "void tools.announce();\nawait tools.echo({});\nfor (;;) {}";
+      const { code, stdout, pid } = await signalled(IN_DOCKER, program, signal, async (engine) =>
+        expect(await containersOf(engine)).toHaveLength(1),
       );
-      child.stdin.end("void tools.announce();\nawait tools.echo({});\nfor (;;) {}");
-      await called;
-      expect(await containersOf(child.pid)).toHaveLength(1);
-      child.kill(signal);
-      const { code, stdout, pid } = await ended;
       expect(stdout).toBe("The execution was cancelled.\n");
       expect(code).toBe(exitCode);
       expect(await containersOf(pid)).toEqual([]);

@@ -1,22 +1,18 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type HttpServer, serveByHand } from "../sources/mcp/http-servers.ts";
 import { isRunning, rawServer } from "../sources/mcp/servers.ts";
+import { newFolder } from "../support/new-folder.ts";
 import { fixtures, portcullis } from "./command.ts";
 
-let folder = "";
+const folder = newFolder();
 /** A server over HTTP with the tools `echo` and `other`: none of its commands starts a process. */
 let server: HttpServer;
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), "portcullis-mcp-"));
   server = await serveByHand(({ input, send }) => send({ content: [{ type: "text", text: input.text }] }));
 });
-afterAll(async () => {
-  await server[Symbol.asyncDispose]();
-  rmSync(folder, { recursive: true });
-});
+afterAll(() => server[Symbol.asyncDispose]());
 
 let files = 0;
 function file(content: unknown, extension = "json"): string {
@@ -53,16 +49,8 @@ describe("portcullis run --mcp", () => {
   test("--allow says who may call, and a module's tools stand beside those of servers", async () => {
     const program = file('return [await tools.raw.echo({ text: "hi" }), typeof tools.raw.other]', "js");
     const tools = `${fixtures}tools.ts`;
-    const { code, stdout } = await portcullis([
-      "run",
-      program,
-      "--mcp",
-      reached(),
-      "--allow",
-      "raw.echo=read",
-      "--tools",
-      tools,
-    ]);
+    const allowed = ["--mcp", reached(), "--allow", "raw.echo=read"];
+    const { code, stdout } = await portcullis(["run", program, ...allowed, "--tools", tools]);
     expect([code, stdout]).toEqual([0, '["hi","undefined"]\n']);
   });
 });

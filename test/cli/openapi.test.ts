@@ -1,22 +1,18 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { sendJson, specOf, startServer } from "../sources/openapi/api-server.ts";
+import { newFolder } from "../support/new-folder.ts";
 import { portcullis as command } from "./command.ts";
 
 const environment = { SHOP_KEY: "key-from-the-environment" };
 const portcullis = (args: readonly string[]) => command(args, "", { environment });
 
-let folder = "";
+const folder = newFolder();
 beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), "portcullis-openapi-"));
   writeFileSync(join(folder, "api.yaml"), JSON.stringify(SPEC));
   writeFileSync(join(folder, "program.js"), "return await tools.shop.orders.get({ id: 7 })");
   writeFileSync(join(folder, "prose.txt"), "not a document");
-});
-afterAll(() => {
-  rmSync(folder, { recursive: true });
 });
 
 const SPEC = specOf({
@@ -87,11 +83,8 @@ describe("portcullis run --openapi", () => {
   });
 
   test("--allow gives no caller what the file leaves to none", async () => {
-    const { code, stderr } = await run(
-      file({ ...API, portcullis: { tools: { "orders.get": false } } }),
-      "--allow",
-      "shop.*=write",
-    );
+    const path = file({ ...API, portcullis: { tools: { "orders.get": false } } });
+    const { code, stderr } = await run(path, "--allow", "shop.*=write");
     expect([code, stderr]).toEqual([1, expect.stringContaining("failed: 0 calls")]);
   });
 

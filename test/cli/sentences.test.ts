@@ -1,11 +1,11 @@
-import { mkdtempSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "vitest";
 import { holdSentences } from "../support/sentences.ts";
+import { newFolder } from "../support/new-folder.ts";
 import { fixtures, portcullis } from "./command.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "portcullis-"));
+const folder = newFolder();
 const TOOLS = ["--tools", join(fixtures, "tools.ts")];
 const JOURNAL = ["--journal", join(folder, "j.db")];
 

@@ -1,23 +1,19 @@
-import { mkdirSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { mkdirSync, readdirSync } from "node:fs";
 import { join } from "node:path";
-import { expect, test, vi } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { EXIT } from "../../src/cli/exit-code.ts";
+import { newFolder } from "../support/new-folder.ts";
 import { writeArtifacts } from "../../src/cli/write-artifacts.ts";
 
 test("a name that would leave the folder, of a journal from elsewhere, is written nowhere", async () => {
-  const folder = mkdtempSync(join(tmpdir(), "portcullis-written-"));
+  const folder = newFolder(onTestFinished);
   const said = vi.spyOn(process.stderr, "write").mockReturnValue(true);
-  try {
-    const inner = join(folder, "inner");
-    mkdirSync(inner);
-    const named = (name: string) => ({ name, bytes: 3, shape: "string", read: async () => "x" });
-    const names = ["../out.txt", "..", "a/../../out.txt", "/out.txt", "..\\out.txt", "nul\0", ".hidden", "fine.txt"];
-    expect(await writeArtifacts(inner, names.map(named))).toBe(EXIT.environment);
-    expect(readdirSync(folder)).toEqual(["inner"]);
-    expect(readdirSync(inner)).toEqual(["fine.txt"]);
-  } finally {
-    said.mockRestore();
-    rmSync(folder, { recursive: true });
-  }
+  onTestFinished(() => said.mockRestore());
+  const inner = join(folder, "inner");
+  mkdirSync(inner);
+  const named = (name: string) => ({ name, bytes: 3, shape: "string", read: async () => "x" });
+  const names = ["../out.txt", "..", "a/../../out.txt", "/out.txt", "..\\out.txt", "nul\0", ".hidden", "fine.txt"];
+  expect(await writeArtifacts(inner, names.map(named))).toBe(EXIT.environment);
+  expect(readdirSync(folder)).toEqual(["inner"]);
+  expect(readdirSync(inner)).toEqual(["fine.txt"]);
 });

@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import { z } from "zod";
 import type { ApprovalRequest } from "../../src/gate/approve/approval.ts";
 import { holdCalls, idle, makeTool, openSession, stepsOf } from "./open-session.ts";
+import { failing } from "../support/failing.ts";
 
 const never = (): never => {
   throw new Error("read");
@@ -146,7 +147,7 @@ test("without an approver a call that needs approval is refused at once, and one
     type: "call_ended",
     outcome: { type: "refused", code: "approval_unavailable" },
     started: false,
-    error: { code: "option_invalid", message: expect.stringContaining("pass one to createRuntime") as string },
+    error: failing("option_invalid", "pass one to createRuntime"),
   });
 });
 

@@ -76,7 +76,7 @@ test("a journal that is gone is a 503 with a sentence that names no file, and no
     expect([answer.status, answer.json.error.code], at).toEqual([503, "journal_gone"]);
     expect(answer.text).not.toContain(folder);
   }
-  expect(door.errors.length).toBeGreaterThan(0);
+  expect(door.errors.splice(0)).not.toEqual([]);
   journal[Symbol.dispose]();
   expect((await door.ask("GET", "/v1/executions")).status).toBe(503);
 });

@@ -44,5 +44,4 @@ test("a log that fails changes no answer", async () => {
   };
   await using door = await openServer({ keys: KEYS, onRequest });
   expect((await door.ask("GET", "/readyz")).status).toBe(200);
-  expect(door.errors).toEqual([]);
 });

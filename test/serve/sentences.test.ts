@@ -29,7 +29,9 @@ const REFUSED: readonly (readonly [method: string, path: string, asked: AskOptio
 async function toldFor(failure: Error) {
   const find = () => Promise.reject(failure);
   await using door = await openServer(undefined, { journal: { ...createMemoryJournal(), find } });
-  return (await door.ask("GET", "/v1/executions/x")).json.error;
+  const { json } = await door.ask("GET", "/v1/executions/x");
+  door.errors.length = 0;
+  return json.error;
 }
 
 test("each error of the runtime and each refusal of the server has a code and one sentence", async () => {

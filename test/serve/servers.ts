@@ -2,6 +2,7 @@ import { createRuntime, type Runtime, type RuntimeOptions } from "portcullis";
 import type { ServerOptions, PortcullisServer } from "portcullis/serve";
 import { createServer } from "portcullis/serve";
 import { createMemorySandbox } from "portcullis/testing";
+import { expect } from "vitest";
 import { z } from "zod";
 import { makeTool } from "../support/tools.ts";
 
@@ -48,7 +49,7 @@ export interface Answer {
   readonly json: any;
 }
 
-/** A server on a sandbox of this process, asked without a network. */
+/** A server on a sandbox of this process, asked without a network, that tells no error that its test does not take. */
 export async function openServer(
   options: ServerOptions = { keys: KEYS },
   of: Partial<RuntimeOptions> = {},
@@ -93,6 +94,7 @@ export async function openServer(
       released.resolve();
       await server.close({ drainMs: 0 });
       await runtime[Symbol.asyncDispose]();
+      expect(errors).toEqual([]);
     },
   };
 }

@@ -3,7 +3,6 @@ import { Counts } from "./counts.ts";
 import { type InLine, WaitingLine } from "./waiting-line.ts";
 
 export interface PlacesOptions {
-  /** Places of all tenants. */
   readonly atOnce: number;
   /** Further places, each for a tenant that has none; none by default. */
   readonly first?: number;
@@ -15,7 +14,6 @@ export interface PlacesOptions {
   readonly full?: () => Error;
 }
 
-/** Gives a place back. */
 export type Release = () => void;
 
 interface Waiter extends InLine {

@@ -53,7 +53,6 @@ class Arrivals<Waiter> {
   }
 }
 
-/** The waiters of one tenant. */
 interface OwnLine<Waiter> {
   readonly begun: Arrivals<Waiter>;
   readonly fresh: Arrivals<Waiter>;
@@ -92,7 +91,6 @@ export class WaitingLine<Waiter extends InLine> {
     this.#shared = shared;
   }
 
-  /** Whether a tenant may have another engine or place. */
   mayHave(tenant: string, held: ReadonlyMap<string, number>): boolean {
     const has = held.get(tenant) ?? 0;
     if (has === 0 || this.#shared === Number.POSITIVE_INFINITY) return has < this.#perTenant;
@@ -175,7 +173,6 @@ export class WaitingLine<Waiter extends InLine> {
     return count;
   }
 
-  /** Removes and returns the first of a tenant's waiters. */
   take(tenant: string): Waiter | undefined {
     const waiter = this.first(tenant);
     if (!waiter) return undefined;

@@ -17,7 +17,6 @@ export interface JobThreadOptions<Request> {
   readonly purpose: string;
 }
 
-/** What a thread answers to each job. */
 export interface Answer<Read> {
   readonly read: Read;
   /** Whether the thread must not be used again. */

@@ -17,7 +17,6 @@ import { wholly } from "../values/slice-scheduler.ts";
 
 /** What parsing costs beside the length of the text. */
 export interface JsonBounds {
-  /** Levels of nesting. */
   readonly depth: number;
   /** Values in all, the text itself included. */
   readonly values: number;
@@ -60,7 +59,6 @@ const TYPES: ReadonlyMap<number, string> = new Map(
   ]),
 );
 
-/** Values in each of two texts that are compared. */
 const COMPARED: JsonBounds = { depth: PLAIN_DEPTH, values: 65_536 };
 
 /** Whether the texts of each pair are JSON of the same value. */

@@ -92,7 +92,6 @@ export class EventCutter {
     return events;
   }
 
-  /** Returns what followed the last event. */
   end(): Uint8Array {
     return this.#cut(new Uint8Array());
   }
@@ -121,7 +120,6 @@ export class OutputTail {
     if (this.#bytes > 2 * this.#maxBytes || this.#chunks.length > this.#maxBytes) this.#join();
   }
 
-  /** Whether there was more than is kept. */
   get isCut(): boolean {
     return this.#all > this.#maxBytes;
   }

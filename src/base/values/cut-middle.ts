@@ -1,4 +1,3 @@
-/** The first and the last part of a text. */
 export interface Ends {
   readonly first: string;
   /** UTF-16 units that are left out between them. */

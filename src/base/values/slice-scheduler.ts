@@ -30,7 +30,6 @@ const NODE_CLOCK: LoopClock = {
 /** Work that can release the thread at each yield. */
 export type SlicedWork<Value> = Generator<undefined, Value>;
 
-/** Does such work at once, where there is nothing else to do. */
 export function wholly<Value>(work: SlicedWork<Value>): Value {
   for (;;) {
     const { done, value } = work.next();

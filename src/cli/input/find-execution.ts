@@ -4,8 +4,7 @@ import type { Journal } from "../../journal/journal.ts";
 import type { Header } from "../../journal/record.ts";
 import { findOwn } from "../../executions/from-journal/index.ts";
 import { chosenId } from "../../serve/tenant-ids.ts";
-import { EXIT } from "../exit-code.ts";
-import { Failure } from "../failure.ts";
+import { UsageFailure } from "../failure.ts";
 import { oneLine } from "../terminal/one-line.ts";
 
 /** Number of tenants that an error names. */
@@ -23,7 +22,7 @@ export async function findExecution(journal: Journal, id: string, tenant?: strin
   const only = tenants.length === 1 ? tenants[0] : undefined;
   const meant = tenant === undefined ? only : tenants.find((one) => one === tenant);
   if (meant !== undefined) return chosenId(meant, id);
-  if (tenants.length > 0) throw new Failure(EXIT.usage, othersText(id, tenants, tenant));
+  if (tenants.length > 0) throw new UsageFailure(othersText(id, tenants, tenant));
   return (await (tenant === undefined ? journal.find(id) : findOwn({ journal, tenant }, id))).execution;
 }
 

@@ -3,7 +3,7 @@ import { describe, nearest, optionError, PortcullisError } from "../../base/inde
 import type { Model } from "../../models/model.ts";
 import type { ProviderOptions } from "../../models/provider/provider-options.ts";
 import { EXIT } from "../exit-code.ts";
-import { Failure } from "../failure.ts";
+import { Failure, UsageFailure } from "../failure.ts";
 import { loadModule } from "./load-module.ts";
 import { makeModel, PROVIDERS } from "../../models/provider/providers.ts";
 import { oneLine } from "../terminal/one-line.ts";
@@ -17,7 +17,7 @@ export async function loadModel(text: string, options: ModelOptions, flag = "--m
   if (!/^[^:]*[/\\]|\.[cm]?[jt]s$/.test(text)) return parseModel(text, options, flag);
   const exported = await loadModule(flag, text, "a model, like those of portcullis/models");
   if (isModel(exported)) return exported;
-  throw new Failure(EXIT.usage, `${flag}: the default export of ${text} must be a model, got ${describe(exported)}.`);
+  throw new UsageFailure(`${flag}: the default export of ${text} must be a model, got ${describe(exported)}.`);
 }
 
 /** The models that `--fallback` names, in their order. */
@@ -57,8 +57,7 @@ export function recordedModel(name: string, options: ModelOptions): Model {
     return parseModel(name, options);
   } catch (error) {
     if (!PortcullisError.is(error) || error.code !== "option_invalid") throw error;
-    throw new Failure(
-      EXIT.usage,
+    throw new UsageFailure(
       `The conversation began with the model ${oneLine(name)}, which is none of a provider. Give the module that exports it with --model.`,
     );
   }

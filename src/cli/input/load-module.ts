@@ -4,8 +4,7 @@ import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { describe, nextTurn } from "../../base/index.ts";
 import { keepStdout } from "../terminal/standard-streams.ts";
-import { EXIT } from "../exit-code.ts";
-import { causeOf, Failure, reasonOf } from "../failure.ts";
+import { causeOf, reasonOf, UsageFailure } from "../failure.ts";
 import { guarded } from "../guarded.ts";
 import { thrownText } from "../../executions/output/index.ts";
 import { noFile } from "./option-files.ts";
@@ -19,11 +18,11 @@ import type { Tool } from "../../tools/tool.ts";
 export async function loadModule(option: string, path: string, wanted: string): Promise<unknown> {
   const file = resolve(path);
   const found = lookUp(option, path);
-  if (!found) throw new Failure(EXIT.usage, `${option}: ${noFile(path)}`);
-  if (found.isDirectory()) throw new Failure(EXIT.usage, `${option}: ${path} is a folder. Name the file of a module.`);
+  if (!found) throw new UsageFailure(`${option}: ${noFile(path)}`);
+  if (found.isDirectory()) throw new UsageFailure(`${option}: ${path} is a folder. Name the file of a module.`);
   keepStdout();
   const notLoaded = (reason: string, cause?: unknown) =>
-    new Failure(EXIT.usage, `${option}: ${path} cannot be loaded: ${reason}`, { cause, details: whereOf(cause, file) });
+    new UsageFailure(`${option}: ${path} cannot be loaded: ${reason}`, { cause, details: whereOf(cause, file) });
   const exported = await guarded(async () => {
     try {
       const loaded: unknown = await import(pathToFileURL(file).href);
@@ -34,8 +33,7 @@ export async function loadModule(option: string, path: string, wanted: string): 
       throw notLoaded(reasonOf(cause), cause);
     }
   }, notLoaded);
-  if (exported === undefined)
-    throw new Failure(EXIT.usage, `${option}: ${path} has no default export. It must be ${wanted}.`);
+  if (exported === undefined) throw new UsageFailure(`${option}: ${path} has no default export. It must be ${wanted}.`);
   return exported;
 }
 
@@ -43,7 +41,7 @@ function lookUp(option: string, path: string) {
   try {
     return statSync(path, { throwIfNoEntry: false });
   } catch (error) {
-    throw new Failure(EXIT.usage, `${option}: ${path} cannot be looked up: ${causeOf(error)}.`);
+    throw new UsageFailure(`${option}: ${path} cannot be looked up: ${causeOf(error)}.`);
   }
 }
 
@@ -83,8 +81,7 @@ function positionIn(file: string): string {
 export async function loadTools(path: string): Promise<readonly Tool[]> {
   const exported = await loadModule("--tools", path, "an array of tools: export default [toolA, toolB]");
   if (!Array.isArray(exported))
-    throw new Failure(
-      EXIT.usage,
+    throw new UsageFailure(
       `--tools: the default export of ${path} must be an array of tools, got ${describe(exported)}.`,
     );
   return exported as readonly Tool[];

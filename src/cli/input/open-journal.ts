@@ -3,8 +3,7 @@ import { POSTGRES_URL } from "../../fleet/postgres/connection/address.ts";
 import { createPostgresJournal, type PostgresJournal } from "../../fleet/postgres/postgres-journal.ts";
 import { createSqliteJournal, type SqliteJournal } from "../../journal/sqlite/sqlite-journal.ts";
 import { optionError } from "../../base/index.ts";
-import { EXIT } from "../exit-code.ts";
-import { Failure } from "../failure.ts";
+import { UsageFailure } from "../failure.ts";
 
 /** Where the journal is if the option `--journal` is not given. */
 const VARIABLE = "PORTCULLIS_JOURNAL";
@@ -41,8 +40,7 @@ export function databaseJournal(named?: string): PostgresJournal | undefined {
 export function fleetJournalOf(named: string | undefined, what: string): string {
   const url = journalPathOf(named);
   if (url !== undefined && POSTGRES_URL.test(url)) return url;
-  throw new Failure(
-    EXIT.usage,
+  throw new UsageFailure(
     `${what} needs the journal of its fleet, in PostgreSQL: --journal postgres://user@host/database, or ${VARIABLE}.`,
   );
 }
@@ -50,15 +48,14 @@ export function fleetJournalOf(named: string | undefined, what: string): string 
 /** Refuses an option that names an execution without a journal, which alone knows it by its id. */
 export function needsJournal(option: string, id: string | undefined, journal: string | undefined): void {
   if (id !== undefined && journalPathOf(journal) === undefined)
-    throw new Failure(EXIT.usage, `${option} needs the journal that knows its id: add --journal FILE.`);
+    throw new UsageFailure(`${option} needs the journal that knows its id: add --journal FILE.`);
 }
 
 /** The journal that a command writes; its file is created if it does not exist. Throws if none is named. */
 export function namedJournal(path?: string, unavailableMs?: number): OpenJournal {
   const journal = optionalJournal(path, unavailableMs);
   if (journal) return journal;
-  throw new Failure(
-    EXIT.usage,
+  throw new UsageFailure(
     `No journal is named. Give its file, or the URL of its database, with --journal, or in ${VARIABLE}.`,
   );
 }
@@ -67,6 +64,6 @@ export function namedJournal(path?: string, unavailableMs?: number): OpenJournal
 export function existingJournal(named?: string): OpenJournal {
   const path = journalPathOf(named);
   if (path !== undefined && !POSTGRES_URL.test(path) && !existsSync(path))
-    throw new Failure(EXIT.usage, `There is no journal ${path}. A run with --journal ${path} creates it.`);
+    throw new UsageFailure(`There is no journal ${path}. A run with --journal ${path} creates it.`);
   return namedJournal(path, READING_MS);
 }

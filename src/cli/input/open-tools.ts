@@ -4,8 +4,7 @@ import type { UnassignedTool } from "../../sources/mcp/make-tools.ts";
 import type { ServerIdentity } from "../../sources/mcp/from-mcp.ts";
 import { EFFECTS, type Tool } from "../../tools/tool.ts";
 import type { ToolsOptions } from "../command-options.ts";
-import { EXIT } from "../exit-code.ts";
-import { Failure } from "../failure.ts";
+import { UsageFailure } from "../failure.ts";
 import { flags } from "../terminal/executions/waiting-hints.ts";
 import { keepStdout, tellWork, writeStderr } from "../terminal/standard-streams.ts";
 import { loadTools } from "./load-module.ts";
@@ -40,8 +39,7 @@ interface Opened extends Omit<McpConfig, "sources"> {
 export async function openTools(options: ToolsOptions): Promise<OpenTools> {
   const { tools: module, mcp, openapi } = options;
   if (module === undefined && mcp.length === 0 && openapi.length === 0)
-    throw new Failure(
-      EXIT.usage,
+    throw new UsageFailure(
       "expected --tools, a module with tools, or --mcp, a configuration file of MCP servers, or --openapi, a file that describes an API.",
     );
   return openAnyTools(options);
@@ -50,10 +48,7 @@ export async function openTools(options: ToolsOptions): Promise<OpenTools> {
 /** Like `openTools`, for commands that also work without tools. */
 export async function openAnyTools({ tools: module, mcp, openapi, allow }: ToolsOptions): Promise<OpenTools> {
   if (allow.length > 0 && mcp.length === 0 && openapi.length === 0)
-    throw new Failure(
-      EXIT.usage,
-      "--allow goes with --mcp and --openapi: a module says itself who may call its tools.",
-    );
+    throw new UsageFailure("--allow goes with --mcp and --openapi: a module says itself who may call its tools.");
   for (const path of mcp) requireFile("--mcp", path);
   for (const path of openapi) requireFile("--openapi", path);
   const allowed = new AllowList(allow);
@@ -69,10 +64,7 @@ export async function openAnyTools({ tools: module, mcp, openapi, allow }: Tools
       const { name } = source;
       // Tools of two sources with one name would have the same names.
       if (names.has(name))
-        throw new Failure(
-          EXIT.usage,
-          `${option}: ${file} has a source ${name}, and so has a file before it: rename one.`,
-        );
+        throw new UsageFailure(`${option}: ${file} has a source ${name}, and so has a file before it: rename one.`);
       names.add(name);
       sources.push(source);
     }
@@ -139,8 +131,7 @@ function parseAllow(text: string) {
   const [pattern = "", effect = "", ...rest] = text.split("=");
   const known = EFFECTS.find((one) => one === effect);
   if (pattern === "" || known === undefined || rest.length > 0)
-    throw new Failure(
-      EXIT.usage,
+    throw new UsageFailure(
       `--allow: expected tools and their effect, like files.*=read (${EFFECTS.join(", ")}), got ${JSON.stringify(text)}.`,
     );
   return { pattern, effect: known };
@@ -170,8 +161,8 @@ class AllowList {
     const { pattern, effect } = unused;
     const subject = `--allow ${pattern}=${effect}`;
     if (names.some((name) => isMeantBy(pattern, name)))
-      throw new Failure(EXIT.usage, `${subject}: the configuration file says already who may call these tools.`);
+      throw new UsageFailure(`${subject}: the configuration file says already who may call these tools.`);
     const candidates = [...names, ...new Set(names.map((name) => `${name.split(".")[0]}.*`))];
-    throw new Failure(EXIT.usage, `${subject}: no server has such a tool${orMeant(pattern, candidates)}`);
+    throw new UsageFailure(`${subject}: no server has such a tool${orMeant(pattern, candidates)}`);
   }
 }

@@ -4,8 +4,7 @@ import { optionError } from "../../base/index.ts";
 import type { JsonSchema } from "../../tools/json-schema/index.ts";
 import { jsonSchema, type Schema } from "../../tools/schema.ts";
 import type { WebhookOptions } from "../../serve/webhooks/webhook-options.ts";
-import { EXIT } from "../exit-code.ts";
-import { causeOf, Failure } from "../failure.ts";
+import { causeOf, UsageFailure } from "../failure.ts";
 import type { Reader } from "../option.ts";
 import { oneLine } from "../terminal/one-line.ts";
 
@@ -16,7 +15,7 @@ export function noFile(path: string): string {
 /** Refuses a file that an option names, if there is none. */
 export function requireFile(option: string, path: string): void {
   if (path.trim() === "") throw optionError(option, "the name of a file", path);
-  if (!existsSync(path)) throw new Failure(EXIT.usage, `${option}: ${noFile(path)}`);
+  if (!existsSync(path)) throw new UsageFailure(`${option}: ${noFile(path)}`);
 }
 
 /** Reads the text of a file that is not empty. */
@@ -27,9 +26,9 @@ export function readText(flag: string, path: string): string {
     if (text.trim() !== "") return text;
   } catch (error) {
     const why = error instanceof Error && "code" in error ? String(error.code) : String(error);
-    throw new Failure(EXIT.usage, `${flag}: ${path} cannot be read: ${why}.`);
+    throw new UsageFailure(`${flag}: ${path} cannot be read: ${why}.`);
   }
-  throw new Failure(EXIT.usage, `${flag}: ${path} is empty.`);
+  throw new UsageFailure(`${flag}: ${path} is empty.`);
 }
 
 /** Reads a document that a model has before it begins. */
@@ -45,12 +44,12 @@ function reading<Value>(what: string, make: (value: unknown) => Value): Reader<V
     try {
       value = JSON.parse(text);
     } catch {
-      throw new Failure(EXIT.usage, `${flag}: ${path} is no JSON. Give a file with ${what}.`);
+      throw new UsageFailure(`${flag}: ${path} is no JSON. Give a file with ${what}.`);
     }
     try {
       return make(value);
     } catch (cause) {
-      throw new Failure(EXIT.usage, `${flag}: ${path}: ${causeOf(cause)}. Give a file with ${what}.`, { cause });
+      throw new UsageFailure(`${flag}: ${path}: ${causeOf(cause)}. Give a file with ${what}.`, { cause });
     }
   };
 }

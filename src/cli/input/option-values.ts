@@ -8,8 +8,7 @@ import {
   parsedJson,
   PortcullisError,
 } from "../../base/index.ts";
-import { EXIT } from "../exit-code.ts";
-import { Failure } from "../failure.ts";
+import { UsageFailure } from "../failure.ts";
 import type { Reader } from "../option.ts";
 /** Reads a whole number, by the rule of its option. */
 export function whole(rule: OptionRule<number, OptionPresence>): Reader<number> {
@@ -54,8 +53,7 @@ export type ApproveMode = (typeof APPROVE_MODES)[number];
 /** Refuses `--approve later` unless the command keeps its execution in a journal: a decision could not come later. */
 export function refuseLater(mode: ApproveMode, canWait: boolean): void {
   if (mode === "later" && !canWait)
-    throw new Failure(
-      EXIT.usage,
+    throw new UsageFailure(
       "--approve later needs a program that `portcullis run` keeps in a journal: add --journal FILE.",
     );
 }

@@ -3,8 +3,7 @@ import { type ComparisonTask, TASK_RULES } from "../../comparison/task.ts";
 import { checkOptions, fieldsOf, object, pick, PortcullisError, required, words } from "../../base/index.ts";
 import { LIMIT_RULES, type LimitChanges } from "../../executions/limits.ts";
 import { readFileText, readJsonFile } from "../../sources/json-file.ts";
-import { EXIT } from "../exit-code.ts";
-import { Failure } from "../failure.ts";
+import { UsageFailure } from "../failure.ts";
 
 export interface LoadedTask {
   readonly task: ComparisonTask;
@@ -33,7 +32,7 @@ export async function loadTask(path: string): Promise<LoadedTask> {
       limits: checkOptions(fieldsOf("task.limits"), limits, LIMIT_RULES),
     };
   } catch (cause) {
-    if (PortcullisError.is(cause)) throw new Failure(EXIT.usage, `--task: ${path}: ${cause.message}`);
+    if (PortcullisError.is(cause)) throw new UsageFailure(`--task: ${path}: ${cause.message}`);
     throw cause;
   }
 }

@@ -82,7 +82,6 @@ const [FINDINGS_TOLD, LOOKED_AT] = [10, 256 * 1024];
 const REFUSED =
   "No tool was called, because calls of this program would be refused. Correct all of this, and send the program again:";
 
-/** What a check came to: what the event says, and the fault that ends the program. */
 interface Judged extends Pick<
   Extract<ExecutionEvent, { readonly type: "program_checked" }>,
   "verdict" | "findings" | "ms"
@@ -128,7 +127,6 @@ export class ProgramCheck {
     if (this.#warnings.length > 0) this.#warnings = this.#warnings.filter((finding) => !isThere(finding));
   }
 
-  /** What the reader of the report is told. */
   get notes(): readonly string[] {
     return toldOf(this.#warnings);
   }

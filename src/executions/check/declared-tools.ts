@@ -12,7 +12,6 @@ export interface DeclaredType {
   readonly tool: Tool | undefined;
   /** Keys from the root of the input or the result; of an element of a list 0. */
   readonly path: readonly (string | number)[];
-  /** Names of fields, or of what is in a namespace, with their paths. */
   readonly names: readonly string[];
   /** Of inputs: the kinds of values that are taken. */
   readonly kinds: readonly string[];
@@ -202,7 +201,6 @@ function readKinds({ type, enum: some, const: only, properties }: Fields): reado
   return [...new Set(known)].filter((kind) => kind !== "null");
 }
 
-/** The fields of a schema, if all their names can be declared. */
 function plainFields(properties: unknown): Fields | undefined {
   if (!isFields(properties)) return undefined;
   return Object.keys(properties).every((name) => PLAIN_NAME.test(name)) ? properties : undefined;

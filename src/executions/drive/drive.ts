@@ -51,15 +51,10 @@ export interface Work {
   readonly spans: CallSpans | undefined;
   readonly map: SourceMap;
   readonly program: string;
-  /** The tools that it may call. */
   readonly tools: readonly Tool[];
-  /** What the program has to return. */
   readonly result?: ResultSchema | undefined;
-  /** What the journal tells of an execution that is taken up again. */
   readonly past?: Past;
-  /** What the program is given of the execution that it corrects. */
   readonly earlier?: Earlier | undefined;
-  /** Of a program that a model has just written. */
   readonly check?: ProgramCheck | undefined;
 }
 

@@ -191,7 +191,6 @@ class TurnTime {
   #waitedMs = 0;
   /** Clock time at the last reading that was taken into account, and the processor time read then. */
   #measuredMs = 0;
-  /** Clock time at the last reading. */
   #readMs = 0;
   #processorMs: number | undefined;
   #isStalled = false;

@@ -69,12 +69,10 @@ export function callsOf({ scope, log, session, end, push, now }: CallsParts) {
     begin: ({ id, tool, name: artifact, body }: GuestFrame & { readonly kind: "call" }, inputBytes?: number): void =>
       make({ id, tool, inputText: body, artifact, inputBytes }),
 
-    /** Goes on with the calls that the last driver has left open. */
     continueOpen: (): void => {
       for (const call of open.values()) make(call, call);
     },
 
-    /** Tells the gate of a call that goes no further. */
     noteUnmade: ({ id, tool, started, streamed }: Omit<OpenCall, "inputText">): void => {
       const identity: UnmadeCall["identity"] = { callId: String(id), tool, caller: "programmatic" };
       session.noteUnmade({ identity, started: started === true, streamed });

@@ -32,11 +32,9 @@ import type { Caller, Effect } from "../../tools/tool.ts";
 
 export interface CallFacts {
   decided?: CallRecord;
-  /** How often it was held for a decision. */
   holds?: number;
   /** JSON text of what the tool's schema made of the input; missing if it is as the caller sent it. */
   converted?: string;
-  /** The approver's decision, if one was needed and given. */
   decision?: DecisionRecord;
   /** The client's result, for a call without a handler here. */
   result?: ResultRecord;
@@ -49,7 +47,6 @@ export interface CallFacts {
   started?: true;
   /** What the call changes at most, if that depends on its input. */
   effect?: Effect;
-  /** The equal call of an earlier execution that stands for it. */
   earlier?: ParentRef;
   /** Set if it is answered as `earlier` was. */
   reused?: true;
@@ -160,7 +157,6 @@ function endOf({ decided, decision, answered, givenUp, at, streamed }: KnownCall
   return { outcome, ms: Math.max(0, last.at - at), ...(streamed ?? { bytes: 0 }) };
 }
 
-/** Whether the call has an answer, delivered or not. */
 export function isAnswered(call: CallFacts): boolean {
   return call.answered !== undefined || call.decided?.decision === "refused";
 }
@@ -191,7 +187,6 @@ export interface ToldAnswer {
   readonly code: () => string | undefined;
 }
 
-/** How a call ended without a value, by the code that its caller was given. */
 function withoutValue(code: string | undefined): CallOutcome {
   const refusal = REFUSAL_CODES.find((one) => one === code);
   if (refusal !== undefined) return { type: "refused", code: refusal };
@@ -206,7 +201,6 @@ export class CallHistory {
   made = 0;
   inputBytes = 0;
 
-  /** Number of calls that it keeps something of. */
   get known(): number {
     return this.#calls.size;
   }
@@ -221,7 +215,6 @@ export class CallHistory {
     return this.#ended.values().reduce((sum, { end }) => sum + (end?.items === undefined ? (end?.bytes ?? 0) : 0), 0);
   }
 
-  /** Bytes of the items of all streams, open ones included. */
   get streamedBytes(): number {
     return this.#calls.values().reduce((sum, call) => sum + (streamedOf(call)?.bytes ?? 0), 0);
   }

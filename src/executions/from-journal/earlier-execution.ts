@@ -21,7 +21,6 @@ import { findOwn } from "./past-execution.ts";
 import { invalidAt, readEvent } from "./read-turns.ts";
 import type { TrackedLog } from "./tracked-log.ts";
 
-/** The execution that a program corrects, as its header has it. */
 export type Correction = NonNullable<ProgramHeader["corrects"]>;
 
 type Corrected = Pick<Scope, "journal" | "tenant" | "language" | "above">;
@@ -96,7 +95,6 @@ export class Earlier {
     if (length > 0) await log.flush(() => {});
   }
 
-  /** Keeps what was kept, as far as that was not done. */
   async handArtifactsOver(space: ArtifactSpace): Promise<void> {
     for (const [execution, artifacts] of this.#artifacts)
       for (const kept of artifacts.all) {

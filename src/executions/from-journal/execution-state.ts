@@ -13,7 +13,6 @@ import { eachSliced, type PastTurn, readTurn, readTurnSliced } from "./read-turn
 /** Id of the call by which a program itself is approved. Ids of a program's own calls are numbers. */
 export const PROGRAM_CALL = "program";
 
-/** Whether this is the call by which a program itself is approved, and none that it made. */
 export function isApprovalOfProgram({ callId, tool }: { readonly callId: string; readonly tool: string }): boolean {
   return callId === PROGRAM_CALL && tool === RUN_PROGRAM;
 }
@@ -36,14 +35,12 @@ export function shownText({ converted, inputText }: UnansweredCall): string {
   return converted ?? inputText;
 }
 
-/** A call whose answer has not been delivered to the program. */
 export interface OpenCall extends UnansweredCall {
   readonly id: number;
   /** What the program was handed of the stream that answers it. */
   streamed?: StreamPast;
 }
 
-/** The part of an event that changes the state. */
 export type EventHead =
   | { readonly kind: "start" | "stop"; readonly now: number }
   | { readonly kind: "fire"; readonly now: number; readonly id: number }
@@ -60,13 +57,11 @@ export type EventHead =
       readonly id: number;
       readonly count: number;
       readonly bytes: number;
-      /** Whether the journal holds the items. */
       readonly isKept: boolean;
     };
 
 /** What a program has used, by all its drivers: times in milliseconds, bytes, and a count, as a report's `usage` has them. */
 export interface Usage {
-  /** Time in which it waited for a guest. */
   readonly queuedMs: number;
   readonly cpuMs: number;
   /** Time since there was a guest, without `approvalMs` and without the time between two drivers. */
@@ -153,7 +148,6 @@ export class ExecutionState {
   readonly end = new End();
 }
 
-/** Applies the first record. */
 export function applyHeader(state: ExecutionState, header: Header): void {
   state.header = header;
   state.records += 1;
@@ -292,7 +286,6 @@ function applyTurn(state: ExecutionState, { event, commands }: PastTurn, usage: 
   endTurn(state, usage);
 }
 
-/** Told of what a turn holds, in its order, after it was applied. */
 export interface TurnListener {
   readonly event: (event: HostFrame) => void;
   readonly command: (command: GuestFrame) => void;
@@ -312,7 +305,6 @@ export function* applySliced(state: ExecutionState, record: JournalRecord, told?
   endTurn(state, record.usage);
 }
 
-/** The part of a frame that changes the state. */
 export function headOf(event: HostFrame): EventHead {
   if (event.kind === "items") {
     const { kind, now, id, count, bytes, body } = event;

@@ -35,13 +35,11 @@ import { ItemsDigest } from "../../gate/streams/past-items.ts";
 
 /** All that the journal tells of an execution, up to now. */
 export interface Past extends Required<PastUse> {
-  /** UTF-8 bytes of the items of all streams. */
   readonly streamedBytes: number;
   readonly state: ExecutionState;
   readonly logs: LogCollector;
   readonly outcome: OutcomeRecord | undefined;
   readonly artifacts: readonly PastArtifact[];
-  /** The calls of earlier executions that stand for its calls. */
   readonly standIns: readonly StandIn[];
 }
 

@@ -27,7 +27,6 @@ const STREAMS_PART = 0.25;
 /** How often a driver that lost an execution tries to append that it is alive, between the appends of the present driver. */
 const ALIVE_ATTEMPTS = 10;
 
-/** The log of a program, whose turns it also appends. */
 export class TrackedLog extends StateLog<ExecutionState> {
   readonly #journal: Journal;
   /** Whether the journal, if nothing more is appended to it, lets this driver seem to have died while the program had the turn. */
@@ -68,7 +67,6 @@ export class TrackedLog extends StateLog<ExecutionState> {
     return new TrackedLog(journal, log, state);
   }
 
-  /** Whether the journal keeps its records outside of this process's memory. */
   get isDurable(): boolean {
     return this.#journal.isDurable === true;
   }
@@ -135,7 +133,6 @@ export class TrackedLog extends StateLog<ExecutionState> {
     return this.#itemsLength !== Number.POSITIVE_INFINITY;
   }
 
-  /** Writes the records of `applyTurns` together with the next append. */
   deferTurns(records: readonly TurnRecord[]): void {
     this.log.defer(...records);
   }

@@ -58,7 +58,6 @@ export class GuestLink implements AsyncDisposable {
     return new GuestLink(await sandbox.open(options, signal), options);
   }
 
-  /** Events whose turns have not been read. */
   get outstanding(): number {
     return this.#reader.outstanding;
   }

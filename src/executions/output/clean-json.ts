@@ -1,6 +1,5 @@
 import { cleanText, type Lane, type SlicedWork } from "../../base/index.ts";
 
-/** Short escapes of control characters, with their replacements. */
 const WRITTEN: Readonly<Record<string, string>> = {
   "\\b": "\\\\u0008",
   "\\f": "\\\\u000c",

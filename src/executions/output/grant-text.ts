@@ -1,7 +1,6 @@
 import { cleanText, count, counted } from "../../base/texts.ts";
 import type { Effect } from "../../tools/tool.ts";
 
-/** A grant, or what is left of one. */
 export interface GrantWords {
   readonly calls?: number | undefined;
   readonly sums?: Readonly<Record<string, number>> | undefined;

@@ -32,9 +32,7 @@ export interface Stub {
 
 const SHAPE_LENGTHS = [2000, 400, 100, 20];
 
-/** A value that is too large, possibly truncated. */
 export interface LargeValue {
-  /** The value, or its beginning. */
   readonly value: unknown;
   /** UTF-8 bytes of the whole value's JSON. */
   readonly bytes: number;

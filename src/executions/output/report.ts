@@ -170,7 +170,6 @@ const KEEPING: ReadonlySet<string> = new Set([SAVE_ARTIFACT, LOAD_ARTIFACT]);
 /** Failures of calls whose handler returned, and whose result was rejected. */
 const RESULT_REJECTED: ReadonlySet<FailureCode> = new Set(["output_invalid", "result_too_large", "result_over_budget"]);
 
-/** Whether a call's handler returned, even if its result was rejected. */
 function returned({ outcome }: CallLine): boolean {
   return outcome.type === "value" || (outcome.type === "failed" && RESULT_REJECTED.has(outcome.code));
 }

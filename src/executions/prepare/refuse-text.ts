@@ -32,7 +32,6 @@ export function refuseText(source: string): Fault | undefined {
   return undefined;
 }
 
-/** The fault of a text that is larger than a program may be. */
 export function tooLargeText(source: string): Fault | undefined {
   const bytes = Buffer.byteLength(source);
   if (bytes <= PROGRAM_BYTES) return undefined;

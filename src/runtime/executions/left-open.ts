@@ -92,7 +92,6 @@ export function waitingConversation({ header, records, open, rest }: PastConvers
   return { to: "outside", records, programs, until };
 }
 
-/** For a conversation whose model the host does not have. */
 export function withoutModel({ header: { task }, records, answering: { model } }: PastConversation): Left {
   return { to: "model", records, model, task };
 }

@@ -37,7 +37,6 @@ export interface Unrecovered extends RecoveredExecution {
   readonly error: Error;
 }
 
-/** How executions are taken up, of a journal or one by one. */
 export interface TakeUpWork {
   readonly journal: Journal;
   /** Leaves programs alone whose guests spoke another protocol with their hosts: other hosts may speak it. */

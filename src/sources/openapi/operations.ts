@@ -118,7 +118,7 @@ export async function findOperations(document: OpenApiDocument, source: string) 
   return { operations: operations.map((one, index) => ({ name: names[index] ?? "", ...one })), unread };
 }
 
-/** What stands under each method. Version 3.2 has a place for all other methods. */
+/** What stands under each method, in any case. Version 3.2 has a place for all other methods. */
 function operationsIn(items: readonly unknown[]): Iterable<readonly [method: string, operation: unknown]> {
   const found = new Map<string, unknown>();
   const add = (name: string, operation: unknown) => {
@@ -126,7 +126,7 @@ function operationsIn(items: readonly unknown[]): Iterable<readonly [method: str
     found.set(method, found.get(method) ?? operation);
   };
   for (const item of items) {
-    for (const name of METHODS) add(name, fieldOf(item, name));
+    for (const name of METHODS) add(name, fieldOf(item, name) ?? fieldOf(item, name.toUpperCase()));
     const others = fieldOf(item, "additionalOperations");
     for (const [name, operation] of Object.entries(isFields(others) ? others : {}))
       if (/^[A-Za-z-]{1,40}$/.test(name)) add(name, operation);
@@ -161,7 +161,8 @@ export function readOperation(
   document.count({ parameters: lists.reduce((sum, { length }) => sum + length, 0) });
   // A parameter of the operation replaces the parameter of its path with the same name and place.
   const read = new Map(lists.flat().map((parameter) => [`${parameter.place} ${parameter.name}`, parameter]));
-  const { address, parameters } = addressOf(path, [...read.values()]);
+  const all = [...read.values()];
+  const { address, parameters } = addressOf(withBraces(path, all), all);
   const inPath = variablesOf(address);
   const described = new Set(parameters.filter(({ place }) => place === "path").map(({ name }) => name));
   const responses = fieldOf(part, "responses");
@@ -174,6 +175,14 @@ export function readOperation(
     body: bodyOf(document, fieldOf(part, "requestBody"), method),
     responses: isFields(responses) ? responses : {},
   };
+}
+
+/** A path as documents write it, and not as frameworks do: `/users/:id`. A colon before another name is a part of the path. */
+function withBraces(path: string, parameters: readonly Parameter[]): string {
+  const names = new Set(parameters.filter(({ place }) => place === "path").map(({ name }) => name));
+  for (const name of variablesOf({ path, query: "" })) names.delete(name);
+  const write = (all: string, name: string) => (names.has(name) ? `/{${name}}` : all);
+  return path.replaceAll(/\/:(\w{1,100})(?=\/|$)/g, write);
 }
 
 const UNDESCRIBED: Fields = { schema: { type: "string" } };

@@ -5,14 +5,12 @@ import { BEGUN_WAITS_MS } from "../../../src/base/places/waiting-line.ts";
 import { manualClock } from "../../support/clock.ts";
 
 const NONE: ReadonlyMap<string, number> = new Map();
+/** How many engines tenants have. */
+const has = (engines: Readonly<Record<string, number>>) => new Map(Object.entries(engines));
 
 function lineOf(most: number, tenants: string) {
   const refused: string[] = [];
-  const line = new WaitingLine<{
-    tenant: string;
-    name: string;
-    hasBegun?: boolean;
-  }>(most);
+  const line = new WaitingLine<{ tenant: string; name: string; hasBegun?: boolean }>(most);
   const add = (tenant: string, name = tenant, hasBegun = false) => {
     const removed = line.add({ tenant, name, hasBegun });
     if (removed) refused.push(removed.name);
@@ -36,23 +34,19 @@ test("tenants take turns, and programs of one tenant come in their order", () =>
 test("once tenants hold what they share only one that has none is served, and another gets no more than it takes from one that has more", () => {
   const line = new WaitingLine<{ tenant: string }>(100, undefined, 4);
   for (const tenant of ["a", "b", "c"]) line.add({ tenant });
-  const held = new Map(Object.entries({ a: 3, b: 1 }));
+  const held = has({ a: 3, b: 1 });
   expect(["a", "b", "c"].map((tenant) => line.mayHave(tenant, held))).toEqual([false, false, true]);
   expect(line.next(held)).toBe("c");
   expect([line.losable("b", "a", held), line.losable("a", "b", held)]).toEqual([3, 0]);
   line.take("c");
   expect(line.next(held)).toBeUndefined();
-  expect(line.next(new Map([["a", 3]]))).toBe("b");
+  expect(line.next(has({ a: 3 }))).toBe("b");
 });
 
 test("a tenant that has as many engines as it may have is not served, and does not count as unserved", () => {
   const line = new WaitingLine<{ tenant: string }>(100, 2);
   for (const tenant of ["a", "a", "a", "b"]) line.add({ tenant });
-  const heldBy = (a: number, b: number) =>
-    new Map([
-      ["a", a],
-      ["b", b],
-    ]);
+  const heldBy = (a: number, b: number) => has({ a, b });
   expect(line.next(heldBy(2, 2), NONE)).toBeUndefined();
   expect(line.next(heldBy(2, 1), NONE)).toBe("b");
   expect(line.next(heldBy(1, 2), NONE)).toBe("a");
@@ -63,48 +57,14 @@ test("a tenant that has as many engines as it may have is not served, and does n
 
 test("a tenant whose programs all have an engine starting is not given another", () => {
   const { line } = lineOf(100, "aab");
-  expect(
-    line.next(
-      new Map([
-        ["b", 1],
-        ["a", 3],
-      ]),
-      new Map([["b", 1]]),
-    ),
-  ).toBe("a");
-  expect(
-    line.next(
-      NONE,
-      new Map([
-        ["b", 1],
-        ["a", 2],
-      ]),
-    ),
-  ).toBeUndefined();
+  expect(line.next(has({ b: 1, a: 3 }), has({ b: 1 }))).toBe("a");
+  expect(line.next(NONE, has({ b: 1, a: 2 }))).toBeUndefined();
 });
 
 test("a returned engine stays with its tenant unless another tenant has fewer", () => {
   const { line } = lineOf(100, "ba");
-  expect(
-    line.next(
-      new Map([
-        ["a", 1],
-        ["b", 1],
-      ]),
-      NONE,
-      "a",
-    ),
-  ).toBe("a");
-  expect(
-    line.next(
-      new Map([
-        ["a", 2],
-        ["b", 1],
-      ]),
-      NONE,
-      "a",
-    ),
-  ).toBe("b");
+  expect(line.next(has({ a: 1, b: 1 }), NONE, "a")).toBe("a");
+  expect(line.next(has({ a: 2, b: 1 }), NONE, "a")).toBe("b");
   expect(line.next(NONE, NONE, "a")).toBe("b");
 });
 
@@ -137,19 +97,15 @@ test("a program that has begun is served after those of its tenant that have not
 
 test("tenants that want an engine are in the order of how many they have, without those whose engines are all starting", () => {
   const { line } = lineOf(100, "aabbc");
-  const held = new Map([
-    ["a", 3],
-    ["b", 1],
-    ["c", 2],
-  ]);
-  expect(line.wanting(held, new Map([["c", 1]]))).toEqual(["b", "a"]);
-  expect(line.wanting(held, new Map([["b", 1]]))).toEqual(["b", "c", "a"]);
+  const held = has({ a: 3, b: 1, c: 2 });
+  expect(line.wanting(held, has({ c: 1 }))).toEqual(["b", "a"]);
+  expect(line.wanting(held, has({ b: 1 }))).toEqual(["b", "c", "a"]);
 });
 
 test("a tenant may lose a place to its own programs, and to a tenant that has fewer and may have one more", () => {
   const line = new WaitingLine<{ tenant: string }>(100, 3);
   const losable = (tenant: string, a: number, b: number, c: number) => {
-    const held = new Map(Object.entries({ a, b, c }));
+    const held = has({ a, b, c });
     return ["a", "b", "c"].map((other) => line.losable(tenant, other, held));
   };
   expect(losable("a", 3, 4, 0)).toEqual([3, 0, 0]);

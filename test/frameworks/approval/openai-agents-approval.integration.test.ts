@@ -133,10 +133,10 @@ test.each<[string, object, n: number, isApproved: boolean, paid: number[], asked
   ["a guardrail that lets it pass", { inputGuardrails: [rejects] }, 1, true, [1], 0, /paid 1/],
 ])("%s means the same for a call of the model and for one of its program", (_, rule, n, yes, ...expected) =>
   expectSame(
-    (runtime, code) => run(toolsOf(runtime, rule as AsToolOptions), "run_program", { code }, () => yes),
+    (runtime, code) => run(toolsOf(runtime, rule), "run_program", { code }, () => yes),
     (call) => {
       const about = { name: "refund", description: "Refunds", parameters: z.object({ n: z.number() }) };
-      const refund = tool({ ...about, ...(rule as object), execute: (input) => call(input) });
+      const refund = tool({ ...about, ...rule, execute: (input) => call(input) });
       const only = () => [refund];
       return run(only, "refund", { n }, () => yes);
     },

@@ -7,6 +7,7 @@ import { createMemorySandbox, scriptedModel } from "../../../src/runtime/testing
 import { manualClock } from "../../support/clock.ts";
 import { inATurn } from "../../support/in-a-turn.ts";
 import { idle, makeTool, openSession } from "../open-session.ts";
+import { failing } from "../../support/failing.ts";
 
 const pay = (handler: (input: unknown) => unknown = () => "paid", approval: "always" | "never" = "always") =>
   makeTool({ name: "pay", effect: "write", approval, execute: handler });
@@ -165,10 +166,7 @@ const paying = (calls: number) =>
 const deciding = (ids: readonly number[], grant?: Grant) =>
   Object.fromEntries(ids.map((id) => [`${id}`, { allow: true, by: "ann", ...(grant && { grant }) }]));
 const range = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, n) => from + n);
-const TOO_MANY = {
-  code: "option_invalid",
-  message: expect.stringMatching(/\.grant: the execution has 10 grants, .*Decide this call without a grant/) as string,
-};
+const TOO_MANY = failing("option_invalid", /\.grant: the execution has 10 grants, .*Decide this call without a grant/);
 
 test("an execution has at most ten grants: one more is refused with what to do, nothing is noted, and it goes on without", async () => {
   await using runtime = await createRuntime({ tools: [pay()], sandbox: createMemorySandbox(), approve: () => "later" });

@@ -13,6 +13,7 @@ import { createMemorySandbox } from "../../../src/runtime/testing.ts";
 import { listed } from "../../journal/journal-suite.ts";
 import { manualClock } from "../../support/clock.ts";
 import { signal, makeTool } from "../../support/tools.ts";
+import { failing } from "../../support/failing.ts";
 
 const sandbox = createMemorySandbox();
 const logger = { error: () => {} };
@@ -315,6 +316,6 @@ test("a stream holds its place among the executions until it is read", async () 
 test("streamBytes bounds a stream", async () => {
   await using host = await open(rows({ count: 5000 }), { limits: { streamBytes: 1000 } });
   await expect(Array.fromAsync(await host.items())).rejects.toMatchObject({
-    cause: { code: "result_over_budget", message: expect.stringContaining("limit streamBytes") as string },
+    cause: failing("result_over_budget", "limit streamBytes"),
   });
 });

@@ -27,17 +27,36 @@ const drawn = <Name extends string>(weights: Readonly<Record<Name, number>>) =>
 
 /** What the handler does next, each time it is asked for an item. */
 const step = drawn({
-  ...{ item: 160, "large item": 32, "item whose check waits": 32, wait: 16, "item too large": 3 },
-  ...{ "item that is invalid": 3, "item whose check throws": 3, "item that is no JSON": 3 },
-  ...{ never: 3, throw: 3, return: 3, "return a value": 3 },
+  item: 160,
+  "large item": 32,
+  "item whose check waits": 32,
+  wait: 16,
+  "item too large": 3,
+  "item that is invalid": 3,
+  "item whose check throws": 3,
+  "item that is no JSON": 3,
+  never: 3,
+  throw: 3,
+  return: 3,
+  "return a value": 3,
 });
 
 /** What happens next around it, and how many steps of promises go by after it. */
 const moves = fc.array(
   fc.record({
     move: drawn({
-      ...{ read: 30, more: 30, release: 30, turn: 30, "batch is due": 20, call: 20, "read answer": 20 },
-      ...{ silence: 4, stop: 4, close: 4, suspend: 4, "give up": 4 },
+      read: 30,
+      more: 30,
+      release: 30,
+      turn: 30,
+      "batch is due": 20,
+      call: 20,
+      "read answer": 20,
+      silence: 4,
+      stop: 4,
+      close: 4,
+      suspend: 4,
+      "give up": 4,
     }),
     hops: fc.nat(6),
   }),

@@ -69,7 +69,6 @@ test("a pause that its client leaves ends the program and the conversation, also
   expect(await gateway.server.recover()).toBe(0);
   const late = await ask(gateway, answers(message));
   expect([late.status, late.json.error.message]).toEqual([400, expect.stringContaining("expired")]);
-  expect(gateway.errors).toEqual([]);
 });
 
 test("answers after the expiry are refused, also of a pause that the server has not looked for", async () => {
@@ -105,7 +104,6 @@ test("open executions are listed once for what clients and what other hosts have
   expect(await counts()).toEqual({ ended: 0, lists: 1, isRead: false });
   pass(1000);
   expect(await counts()).toEqual({ ended: 1, lists: 1, isRead: true });
-  expect(gateway.errors).toEqual([]);
 });
 
 test("the time counts from the last answer of the client, and an answer that was given ends too", async () => {
@@ -126,7 +124,6 @@ test("the time counts from the last answer of the client, and an answer that was
   pass(PAUSE_MS);
   expect(await server.recover()).toBe(1);
   expect(await outcomesIn(journal)).toEqual(["answered", "completed"]);
-  expect(gateway.errors).toEqual([]);
 });
 
 test.each([
@@ -154,7 +151,6 @@ test.each([
   expect(await server.recover()).toBe(1);
   expect(await outcomesIn(journal)).toEqual(["cancelled", "cancelled"]);
   await expect(late()).rejects.toMatchObject(gone);
-  expect(gateway.errors).toEqual([]);
 });
 
 test("a stored answer is kept for as long as its own server keeps it, whichever server looks for what has expired", async () => {
@@ -188,7 +184,8 @@ testOfAll("in memory the oldest conversations of the tenant with most text end f
   expect(await Promise.all(ids.map((id) => isOpen(id)))).toEqual(ids.map(() => false));
   expect(await isOpen(first.id, "bea")).toBe(true);
   expect((await outcomesIn(gateway.journal)).filter((one) => one === "open").length).toBeLessThan(12);
-  expect(gateway.errors).toMatchObject([{ code: "conversation_ended", message: expect.stringContaining("--journal") }]);
+  const told = { code: "conversation_ended", message: expect.stringContaining("--journal") as string };
+  expect(gateway.errors.splice(0)).toMatchObject([told]);
 });
 
 testOfAll(
@@ -202,7 +199,7 @@ testOfAll(
     for (let count = 0; count < 20; count += 1)
       await gateway.openai().responses.create({ model: "m", input: "go", tools, store: count % 2 === 0 });
     expect((await outcomesIn(gateway.journal)).filter((one) => one === "open").length).toBeLessThan(20);
-    expect(gateway.errors).toMatchObject([{ code: "conversation_ended" }]);
+    expect(gateway.errors.splice(0)).toMatchObject([{ code: "conversation_ended" }]);
     const first = await gateway.openai("bea").responses.create({ model: "m", input: "short" });
     const call = { type: "function_call", name: "f", arguments: "{}" } as const;
     const calls = Array.from({ length: 1001 }, (_, id) => ({ ...call, call_id: String(id) }));
@@ -213,7 +210,6 @@ testOfAll(
       await expect(gateway.openai("bea").responses.create({ model: "m", input })).rejects.toThrow("1000 calls");
     const after = { model: "m", input: "more", previous_response_id: first.id };
     expect((await gateway.openai("bea").responses.create(after)).output_text).toBe("said");
-    expect(gateway.errors).toHaveLength(1);
   },
 );
 
@@ -226,7 +222,6 @@ test("a conversation whose journal was redacted ends as the others do", async ()
   pass(PAUSE_MS);
   expect(await gateway.server.recover()).toBe(1);
   expect(await outcomesIn(gateway.journal)).toEqual(["answered"]);
-  expect(gateway.errors).toEqual([]);
 });
 
 test("calls of the model itself are answered however late: the history goes on, and no call is lost", async () => {
@@ -248,5 +243,4 @@ test("calls of the model itself are answered however late: the history goes on, 
     const done = await responses.create({ ...asked, previous_response_id: called.id, input });
     expect(done.output_text).toBe("got ten");
   }
-  expect(gateway.errors).toEqual([]);
 });

@@ -5,6 +5,7 @@ import type { Model } from "portcullis/models";
 import { createMemoryJournal, type Journal } from "portcullis/journal";
 import { createServer, type PortcullisServer, type ServerOptions } from "portcullis/serve";
 import { createMemorySandbox, scriptedModel, type ScriptedStep } from "portcullis/testing";
+import { expect } from "vitest";
 import { z } from "zod";
 import { tool } from "../../support/tools.ts";
 
@@ -126,7 +127,7 @@ export interface GatewayOptions extends Partial<ServerOptions> {
   readonly runtime?: Partial<RuntimeOptions>;
 }
 
-/** A server whose gateway is asked without a network. A script is the model `scripted:m`. */
+/** A server whose gateway is asked without a network, and that tells no error that its test does not take. A script is the model `scripted:m`. */
 export async function openGateway(
   upstream: readonly ScriptedStep[] | Model,
   { journal = createMemoryJournal(), runtime: of, ...options }: GatewayOptions = {},
@@ -153,6 +154,7 @@ export async function openGateway(
     async [Symbol.asyncDispose]() {
       await server.close({ drainMs: 0 });
       await runtime[Symbol.asyncDispose]();
+      expect(errors).toEqual([]);
     },
   };
 }
@@ -187,7 +189,7 @@ export function restartedGateway(
     const answer = await gateway.fetch(...asked);
     const { status, headers } = answer;
     const text = await answer.text();
-    errors.push(...gateway.errors);
+    errors.push(...gateway.errors.splice(0));
     return new Response(text, { status, headers });
   }) as typeof globalThis.fetch;
   return { ...clientsOf(fetch), errors, starts: () => starts };

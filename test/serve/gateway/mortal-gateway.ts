@@ -144,6 +144,7 @@ export async function mortalGateway(upstream: () => Model, deaths: readonly Deat
       const got = await Promise.race([answer, host.dead]);
       if (got) return new Response(got.text, got);
       host.bury();
+      gateway.errors.length = 0;
       await gateway[Symbol.asyncDispose]();
       ({ host, gateway } = await start());
     }

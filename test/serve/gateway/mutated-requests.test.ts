@@ -115,6 +115,5 @@ test.each([
       { numRuns: ALL_TESTS ? 1000 : 15 },
     );
     process.stdout.write(`taken ${taken}, refused ${refused}\n`);
-    expect(gateway.errors).toEqual([]);
   },
 );

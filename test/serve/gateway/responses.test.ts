@@ -99,7 +99,6 @@ for (const store of [true, false])
     ]);
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set(["completed"]));
     expect(await Array.fromAsync(gateway.journal.list())).toHaveLength(store ? 2 : 3);
-    expect(gateway.errors).toEqual([]);
   });
 
 test("the events of a stream end with the items that were announced, in numbers that count", async () => {
@@ -157,7 +156,6 @@ test.each(WAYS)("of a response that is not stored nothing is kept once nothing w
   expect(await openOnes()).not.toEqual([]);
   await ask({ input: "more", store: false, previous_response_id: plain.id }).catch(() => {});
   expect(await openOnes()).not.toEqual([]);
-  expect(gateway.errors).toEqual([]);
 });
 
 test.each(WAYS)(
@@ -179,7 +177,6 @@ test.each(WAYS)(
       input.push(...(answer.output as Item[]), ...outputsFor(answer));
     }
     expect(await Array.fromAsync(gateway.journal.list({ open: true }))).toEqual([]);
-    expect(gateway.errors).toEqual([]);
   },
 );
 
@@ -217,7 +214,6 @@ test.each(WAYS)(
       status: 400,
       message: expect.stringContaining("was redacted") as string,
     });
-    expect(gateway.errors).toEqual([]);
   },
 );
 
@@ -314,5 +310,4 @@ test("a response that was deleted is none", async () => {
   await expect(ask({ input: outputsFor(other), previous_response_id: other.id })).rejects.toMatchObject({
     status: 400,
   });
-  expect(gateway.errors).toEqual([]);
 });

@@ -36,7 +36,7 @@ test("where a body was read before, the operator is told what to change, and the
   });
   const answered = await post(url);
   expect([answered.status, await answered.json()]).toMatchObject([500, { error: { code: "server_failed" } }]);
-  expect(String(door.errors)).toContain("express.json()");
+  expect(String(door.errors.splice(0))).toContain("express.json()");
   expect((await fetch(`${url}/healthz`)).status).toBe(200);
 });
 

@@ -82,7 +82,7 @@ beforeAll(async () => {
 
 test("each scenario for servers is passed, or it is said why it cannot be", () => {
   const scenarios = printed.map((line) => / (\S+): /.exec(line)?.[1]);
-  expect(scenarios.toSorted()).toEqual(
+  expect(scenarios.map(String).toSorted()).toEqual(
     [...APPLICABLE, ...Object.values(OTHERS).flatMap((names) => names.split(/\s/))].toSorted(),
   );
 });

@@ -125,6 +125,8 @@ test("events that rest before their next attempt hold up no other event", async 
     await other.until(n + 1);
   }
   expect(other.received.map(({ json }) => json.execution)).toEqual(ids);
+  await door.server.close({ drainMs: 0 });
+  expect(door.errors.splice(0)).toHaveLength(1);
 });
 
 test("what is not answered with success is sent again later, with the same id, and a redirect is not followed", async () => {
@@ -142,7 +144,6 @@ test("what is not answered with success is sent again later, with the same id, a
   }
   expect(other.received).toHaveLength(3);
   expect(new Set(other.received.map(({ headers }) => headers["webhook-id"])).size).toBe(1);
-  expect(door.errors).toEqual([]);
   vi.restoreAllMocks();
 });
 
@@ -151,7 +152,7 @@ test("a receiver that wants no more of it is told no more, and the operator is",
   await using door = await openServer({ keys: KEYS, webhooks: [hook(other.url)] });
   await execute(door, "e");
   await expect.poll(() => door.errors.length).toBeGreaterThan(0);
-  expect(door.errors).toMatchObject([
+  expect(door.errors.splice(0)).toMatchObject([
     { code: "webhook_failed", message: expect.stringContaining("it answered 410") as string },
   ]);
   expect(other.received).toHaveLength(1);

@@ -4,7 +4,8 @@ import { createRuntime, defineTool, jsonSchema } from "../../../src/index.ts";
 import { createMemoryJournal } from "../../../src/journal/index.ts";
 import { createMemorySandbox } from "../../../src/runtime/testing.ts";
 import { declareTools } from "../../../src/tools/declarations/declarations.ts";
-import { ALL, callTool, operationOf, sendJson, sourceOf, specOf, startServer } from "./api-server.ts";
+import { ALL, callTool, operationOf, sendJson, served, sourceOf, specOf, startServer } from "./api-server.ts";
+import { failing } from "../../support/failing.ts";
 
 const answering = (content: object) => ({ responses: { 200: { content } } });
 
@@ -16,22 +17,20 @@ describe("an answer of success", () => {
     ["events", "text/event-stream", "id: 1\ndata: {}\n\n", "id: 1\ndata: {}\n\n"],
     ["nothing", "application/json", "", null],
   ])("is %s", async (_, mediaType, body, value) => {
-    await using server = await startServer((_request, response) => {
+    await using server = await served(operationOf({}), (_request, response) => {
       response.writeHead(200, { "content-type": mediaType }).end(body);
     });
-    const { tools } = await sourceOf(operationOf({}), { baseUrl: server.baseUrl });
-    expect(await callTool(tools, "api.call", {})).toEqual({ ok: true, value });
+    expect(await server.call({})).toEqual({ ok: true, value });
   });
 
   test.each([
     ["image/png", { type: "image", mediaType: "image/png" }],
     ["application/zip; name=a", { type: "file", mediaType: "application/zip" }],
   ])("that is bytes is a part of a direct call, and base64 for a program: %s", async (mediaType, part) => {
-    await using server = await startServer((_request, response) => {
+    await using server = await served(operationOf({}), (_request, response) => {
       response.writeHead(200, { "content-type": mediaType }).end(Buffer.from([0, 255]));
     });
-    const { tools } = await sourceOf(operationOf({}), { baseUrl: server.baseUrl });
-    await using runtime = await createRuntime({ tools, sandbox: createMemorySandbox() });
+    await using runtime = await createRuntime({ tools: server.tools, sandbox: createMemorySandbox() });
     const called = (caller: "direct" | "programmatic") =>
       runtime.call({ tool: "api.call", input: {}, caller, gather: true });
     expect(await called("direct")).toEqual({
@@ -78,23 +77,21 @@ describe("an answer of success", () => {
       required: ["id", "password"],
       properties: { id: { type: "integer", readOnly: true }, password: { type: "string", writeOnly: true } },
     };
-    await using server = await startServer((_, response) => sendJson(response, { id: 1, added: true }));
     const body = { content: { "application/json": { schema } } };
     const spec = operationOf({ requestBody: { ...body, required: true }, responses: { 200: body } }, "/x", "post");
-    const { tools } = await sourceOf(spec, { baseUrl: server.baseUrl });
-    expect(declareTools(tools)).toContain("call(input: { password: string }): Promise<{ id: number }>");
-    expect(await callTool(tools, "api.call", { password: "p" })).toEqual({ ok: true, value: { id: 1, added: true } });
-    expect(await callTool(tools, "api.call", { password: "p", id: 2 })).toMatchObject({ code: "input_invalid" });
+    await using server = await served(spec, (_, response) => sendJson(response, { id: 1, added: true }));
+    expect(declareTools(server.tools)).toContain("call(input: { password: string }): Promise<{ id: number }>");
+    expect(await server.call({ password: "p" })).toEqual({ ok: true, value: { id: 1, added: true } });
+    expect(await server.call({ password: "p", id: 2 })).toMatchObject({ code: "input_invalid" });
   });
 
   test("that does not have the shape of its document is output_invalid, and the operator is told the option", async () => {
-    await using server = await startServer((_, response) => sendJson(response, { id: "one" }));
     const schema = { type: "object", properties: { id: { type: "integer" } } };
-    const { tools } = await sourceOf(operationOf(answering({ "application/json": { schema } })), {
-      baseUrl: server.baseUrl,
-    });
+    await using server = await served(operationOf(answering({ "application/json": { schema } })), (_, response) =>
+      sendJson(response, { id: "one" }),
+    );
     const errors: unknown[] = [];
-    const answer = await callTool(tools, "api.call", {}, { errors });
+    const answer = await server.call({}, { errors });
     expect(answer).toMatchObject({ ok: false, code: "output_invalid" });
     expect(errors).toMatchObject([{ err: { message: expect.stringContaining("`checkResults: false`") as string } }]);
   });
@@ -109,23 +106,21 @@ describe("an answer of success", () => {
   });
 
   test("that is not described beside others is taken as it is, and the source says so", async () => {
-    await using server = await startServer((_, response) => sendJson(response, { job: 1 }, 202));
     const { responses } = answering({ "application/json": { schema: { type: "string" } } });
     const spec = operationOf({ responses: { ...responses, 202: { content: { "application/json": {} } } } });
-    const { tools, problems } = await sourceOf(spec, { baseUrl: server.baseUrl });
-    expect(declareTools(tools)).toContain("Promise<string>");
-    expect(await callTool(tools, "api.call", {})).toEqual({ ok: true, value: { job: 1 } });
-    expect(problems).toEqual([
+    await using server = await served(spec, (_, response) => sendJson(response, { job: 1 }, 202));
+    expect(declareTools(server.tools)).toContain("Promise<string>");
+    expect(await server.call({})).toEqual({ ok: true, value: { job: 1 } });
+    expect(server.problems).toEqual([
       "api.call is not checked as a whole: a part of its result may be anything, because the document does not describe one of its answers.",
     ]);
   });
 
   test("that is JSON in name only is a failure of the source", async () => {
-    await using server = await startServer((_, response) => {
+    await using server = await served(operationOf({}), (_, response) => {
       response.writeHead(200, { "content-type": "application/json" }).end("<html>");
     });
-    const { tools } = await sourceOf(operationOf({}), { baseUrl: server.baseUrl });
-    expect(await callTool(tools, "api.call", {})).toMatchObject({ code: "source_unavailable" });
+    expect(await server.call({})).toMatchObject({ code: "source_unavailable" });
   });
 
   test.each([
@@ -135,7 +130,7 @@ describe("an answer of success", () => {
     const body = Buffer.alloc(64 * 1024, 32);
     let closed = () => {};
     const closing = new Promise<void>((resolve) => (closed = resolve));
-    await using server = await startServer((_request, response) => {
+    await using server = await served(operationOf({}), (_request, response) => {
       response.on("close", () => closed());
       response.writeHead(200, { "content-type": "application/json", ...headers(Buffer.alloc(100_000_000)) });
       const more = () => {
@@ -144,8 +139,7 @@ describe("an answer of success", () => {
       };
       more();
     });
-    const { tools } = await sourceOf(operationOf({}), { baseUrl: server.baseUrl });
-    expect(await callTool(tools, "api.call", {}, { resultBytes: 1_000_000 })).toMatchObject({
+    expect(await server.call({}, { resultBytes: 1_000_000 })).toMatchObject({
       ok: false,
       code: "result_too_large",
     });
@@ -169,15 +163,18 @@ test("the limits of results are for what shape makes of an answer, and not for t
 test("large answers of one tenant that stall leave a place to another tenant's", async () => {
   const stalled = Promise.withResolvers<void>();
   let stalls = 0;
-  await using server = await startServer(({ url }, response) => {
-    response.writeHead(200, { "content-type": "application/json" });
-    // More than a connection takes unless the host reads it: by then the answer has its place.
-    if (url === "/slow") response.write(Buffer.alloc(24_000_000, 32), () => (stalls += 1) === 4 && stalled.resolve());
-    else response.end(JSON.stringify("x".repeat(2_000_000)));
-  });
   const spec = specOf({ "/slow": { get: { operationId: "slow" } }, "/export": { get: { operationId: "export" } } });
-  const { tools } = await sourceOf(spec, { baseUrl: server.baseUrl }, { ...ALL, timeoutMs: 15_000 });
-  await using runtime = await createRuntime({ tools, sandbox: createMemorySandbox() });
+  await using server = await served(
+    spec,
+    ({ url }, response) => {
+      response.writeHead(200, { "content-type": "application/json" });
+      // More than a connection takes unless the host reads it: by then the answer has its place.
+      if (url === "/slow") response.write(Buffer.alloc(24_000_000, 32), () => (stalls += 1) === 4 && stalled.resolve());
+      else response.end(JSON.stringify("x".repeat(2_000_000)));
+    },
+    { policies: { ...ALL, timeoutMs: 15_000 } },
+  );
+  await using runtime = await createRuntime({ tools: server.tools, sandbox: createMemorySandbox() });
   const stop = new AbortController();
   const called = (tenant: string, tool: string) =>
     runtime.call({ tool, tenant, input: {}, caller: "programmatic", gather: true, signal: stop.signal });
@@ -192,42 +189,40 @@ test("large answers of one tenant that stall leave a place to another tenant's",
 
 test("an answer of a few bytes that unpacks to many is given up while it is unpacked", async () => {
   const packed = gzipSync(Buffer.alloc(50_000_000, 32));
-  await using server = await startServer((_, response) => {
+  await using server = await served(operationOf({}), (_, response) => {
     response.writeHead(200, { "content-type": "application/json", "content-encoding": "gzip" }).end(packed);
   });
-  const { tools } = await sourceOf(operationOf({}), { baseUrl: server.baseUrl });
   expect(packed.length).toBeLessThan(100_000);
-  expect(await callTool(tools, "api.call", {}, { resultBytes: 1_000_000 })).toMatchObject({ code: "result_too_large" });
+  expect(await server.call({}, { resultBytes: 1_000_000 })).toMatchObject({ code: "result_too_large" });
 });
 
 describe("an answer that is no success", () => {
   test("says nothing of a secret that is cut at the edge of what is read", async () => {
     const secret = "the-secret-of-this-test";
-    await using server = await startServer((_, response) => {
-      const before = " ".repeat(64 * 1024 - 10);
-      response.writeHead(500, { "content-type": "text/plain" }).end(`broken${before}${secret}`);
-    });
-    const { tools } = await sourceOf(operationOf({}), { baseUrl: server.baseUrl, auth: { bearer: secret } });
-    const answer = await callTool(tools, "api.call", {});
+    await using server = await served(
+      operationOf({}),
+      (_, response) => {
+        const before = " ".repeat(64 * 1024 - 10);
+        response.writeHead(500, { "content-type": "text/plain" }).end(`broken${before}${secret}`);
+      },
+      { auth: { bearer: secret } },
+    );
+    const answer = await server.call({});
     expect(answer).toMatchObject({ message: expect.stringMatching(/It says: broken$/) });
   });
 
   test("is a failure with its status, and a bounded part of what it says in one line", async () => {
     const said = { message: `no such repository \u001b[31m\n${"x".repeat(100_000)}` };
-    await using server = await startServer((_, response) => sendJson(response, said, 404));
-    const { tools } = await sourceOf(operationOf({}), { baseUrl: server.baseUrl });
-    const answer = await callTool(tools, "api.call", {});
-    expect(answer).toMatchObject({
-      code: "handler_failed",
-      message: expect.stringMatching(/404 .*: \{"message":"no such repository \\u001b/),
-    });
+    await using server = await served(operationOf({}), (_, response) => sendJson(response, said, 404));
+    const answer = await server.call({});
+    expect(answer).toMatchObject(failing("handler_failed", /404 .*: \{"message":"no such repository \\u001b/));
     if (answer.ok) expect.fail();
     expect(answer.message.length).toBeLessThan(2200);
     expect(answer.message).not.toMatch(/\p{Cc}/u);
   });
 
   test("may go on without an end", async () => {
-    await using server = await startServer((_, response) => {
+    await using server = await served(operationOf({}), (_, response) => {
       response.writeHead(500, { "content-type": "text/plain" });
       const more = () => {
         while (response.write("broken ".repeat(1000)));
@@ -235,11 +230,7 @@ describe("an answer that is no success", () => {
       };
       more();
     });
-    const { tools } = await sourceOf(operationOf({}), { baseUrl: server.baseUrl });
-    expect(await callTool(tools, "api.call", {})).toMatchObject({
-      code: "handler_failed",
-      message: expect.stringMatching(/500 .*: broken broken/),
-    });
+    expect(await server.call({})).toMatchObject(failing("handler_failed", /500 .*: broken broken/));
   });
 
   test("is none at all: a failure of the source, which names no address", async () => {
@@ -254,12 +245,8 @@ describe("an answer that is no success", () => {
   });
 
   test("breaks off, and says so of a call that changes something", async () => {
-    await using server = await startServer((_, response) => response.socket?.destroy());
-    const { tools } = await sourceOf(operationOf({}, "/x", "post"), { baseUrl: server.baseUrl });
-    expect(await callTool(tools, "api.call", {})).toMatchObject({
-      code: "source_unavailable",
-      message: expect.stringContaining("may have taken effect"),
-    });
+    await using server = await served(operationOf({}, "/x", "post"), (_, response) => response.socket?.destroy());
+    expect(await server.call({})).toMatchObject(failing("source_unavailable", "may have taken effect"));
     expect(server.arrived).toHaveLength(1);
   });
 });
@@ -278,10 +265,9 @@ describe("a redirect", () => {
 
   test("is followed on the same host, with the credentials", async () => {
     const { answer } = redirecting(() => "/y?z=1", 307);
-    await using server = await startServer(answer);
     const auth = { apiKey: { in: "query", name: "key", value: "the-key" } } as const;
-    const { tools } = await sourceOf(operationOf({}, "/x", "post"), { baseUrl: server.baseUrl, auth });
-    expect(await callTool(tools, "api.call", {})).toEqual({ ok: true, value: "there" });
+    await using server = await served(operationOf({}, "/x", "post"), answer, { auth });
+    expect(await server.call({})).toEqual({ ok: true, value: "there" });
     expect(server.arrived).toMatchObject([{ method: "POST" }, { method: "POST", url: "/y?z=1&key=the-key" }]);
   });
 
@@ -289,10 +275,12 @@ describe("a redirect", () => {
     [301, ["POST", '{"a":1}']],
     [302, ["GET", ""]],
   ])("of status %i gets %j of a request with a body", async (status, second) => {
-    await using server = await startServer(redirecting(() => "/y", status).answer);
     const requestBody = { content: { "application/json": { schema: { type: "object" } } } };
-    const { tools } = await sourceOf(operationOf({ requestBody }, "/x", "post"), { baseUrl: server.baseUrl });
-    expect(await callTool(tools, "api.call", { body: { a: 1 } })).toEqual({ ok: true, value: "there" });
+    await using server = await served(
+      operationOf({ requestBody }, "/x", "post"),
+      redirecting(() => "/y", status).answer,
+    );
+    expect(await server.call({ body: { a: 1 } })).toEqual({ ok: true, value: "there" });
     expect(server.arrived.slice(1).map((one) => [one.method, one.body.toString()])).toEqual([second]);
   });
 
@@ -310,17 +298,15 @@ describe("a redirect", () => {
     );
     own = server.port;
     const { tools } = await sourceOf(operationOf({}), { baseUrl: server.baseUrl, auth: { bearer: "the-secret" } });
-    expect(await callTool(tools, "api.call", {})).toMatchObject({
-      code: "handler_failed",
-      message: expect.stringContaining("302") as string,
-    });
+    expect(await callTool(tools, "api.call", {})).toMatchObject(failing("handler_failed", "302"));
     expect([server.arrived.length, other.arrived]).toEqual([1, []]);
   });
 
   test("that never ends is given up", async () => {
-    await using server = await startServer((_, response) => response.writeHead(302, { location: "/x" }).end());
-    const { tools } = await sourceOf(operationOf({}), { baseUrl: server.baseUrl });
-    expect(await callTool(tools, "api.call", {})).toMatchObject({
+    await using server = await served(operationOf({}), (_, response) =>
+      response.writeHead(302, { location: "/x" }).end(),
+    );
+    expect(await server.call({})).toMatchObject({
       message: expect.stringContaining("more than 5 times"),
     });
     expect(server.arrived).toHaveLength(6);
@@ -335,9 +321,8 @@ describe("Retry-After", () => {
   };
 
   test.each([429, 503])("of status %i is waited for by a call that only reads", async (status) => {
-    await using server = await startServer(busyOnce(status, "0"));
-    const { tools } = await sourceOf(operationOf({}), { baseUrl: server.baseUrl });
-    expect(await callTool(tools, "api.call", {})).toEqual({ ok: true, value: "done" });
+    await using server = await served(operationOf({}), busyOnce(status, "0"));
+    expect(await server.call({})).toEqual({ ok: true, value: "done" });
     expect(server.arrived).toHaveLength(2);
   });
 
@@ -348,9 +333,10 @@ describe("Retry-After", () => {
     ["with another status", "get", 500, "0", {}, "(Internal Server Error). It says"],
     ["that its policy says changes something", "get", 429, "0", { effect: "write" }, "It asks to wait 0 s."],
   ] as const)("is a failure at once for a call %s", async (_, method, status, after, policy, says) => {
-    await using server = await startServer(busyOnce(status, after));
-    const { tools } = await sourceOf(operationOf({}, "/x", method), { baseUrl: server.baseUrl }, { ...ALL, ...policy });
-    const { code, message } = (await callTool(tools, "api.call", {})) as { code: string; message: string };
+    await using server = await served(operationOf({}, "/x", method), busyOnce(status, after), {
+      policies: { ...ALL, ...policy },
+    });
+    const { code, message } = (await server.call({})) as { code: string; message: string };
     expect([code, message]).toEqual(["handler_failed", expect.stringContaining(`status ${status} `)]);
     expect(message).toContain(says);
     expect(server.arrived).toHaveLength(1);
@@ -364,16 +350,13 @@ describe("Retry-After", () => {
   ] as const)(
     "of status %i, and only when to try again is told of a write that was refused: %s",
     async (status, way, may) => {
-      await using server = await startServer((_, response) =>
-        sendJson(response, "busy", status, { "retry-after": "2" }),
-      );
-      const { tools } = await sourceOf(
+      await using server = await served(
         operationOf({}, "/x", "post"),
-        { baseUrl: server.baseUrl },
-        { ...ALL, approval: "never" },
+        (_, response) => sendJson(response, "busy", status, { "retry-after": "2" }),
+        { policies: { ...ALL, approval: "never" } },
       );
       await using runtime = await createRuntime({
-        tools,
+        tools: server.tools,
         sandbox: createMemorySandbox(),
         journal: createMemoryJournal(),
       });
@@ -415,9 +398,10 @@ describe("Retry-After", () => {
 
   test("of a call that was made before may have taken effect all the same", async () => {
     let asked = 0;
-    await using server = await startServer((_, response) => sendJson(response, "busy", (asked += 1) === 1 ? 500 : 429));
-    const { tools } = await sourceOf(operationOf({}, "/x", "put"), { baseUrl: server.baseUrl });
-    const retried = tools.map((tool) => ({ ...tool, retry: { attempts: 2, delayMs: 1, on: () => true } }));
+    await using server = await served(operationOf({}, "/x", "put"), (_, response) =>
+      sendJson(response, "busy", (asked += 1) === 1 ? 500 : 429),
+    );
+    const retried = server.tools.map((tool) => ({ ...tool, retry: { attempts: 2, delayMs: 1, on: () => true } }));
     await using runtime = await createRuntime({ tools: retried, sandbox: createMemorySandbox() });
     const { calls } = await runtime.execute("await tools.api.call({});");
     expect(calls).toMatchObject([{ started: true, attempts: 2 }]);
@@ -425,12 +409,11 @@ describe("Retry-After", () => {
 
   test("ends with the call", async () => {
     const cancelling = new AbortController();
-    await using server = await startServer((_, response) => {
+    await using server = await served(operationOf({}), (_, response) => {
       sendJson(response, "busy", 503, { "retry-after": "30" });
       cancelling.abort();
     });
-    const { tools } = await sourceOf(operationOf({}), { baseUrl: server.baseUrl });
-    expect(await callTool(tools, "api.call", {}, { signal: cancelling.signal })).toMatchObject({
+    expect(await server.call({}, { signal: cancelling.signal })).toMatchObject({
       ok: false,
       code: "cancelled",
     });

@@ -87,32 +87,37 @@ export const sourceOf = (
   policies: OpenApiPolicies = ALL,
 ) => fromOpenApi({ name: "api", spec, baseUrl: "http://127.0.0.1:9", ...options }, policies);
 
+type ServedOptions = Partial<OpenApiOptions> & { readonly policies?: OpenApiPolicies };
+
+/** A server, and the source `api` of it; `call` makes a call of its tool `call`. */
+export async function served(
+  spec: object | string,
+  answer: Answer | ServedOptions = {},
+  { policies, ...options }: ServedOptions = typeof answer === "function" ? {} : answer,
+) {
+  const server = await startServer(typeof answer === "function" ? answer : undefined);
+  const { tools, problems } = await sourceOf(spec, { baseUrl: server.baseUrl, ...options }, policies);
+  const call = (input: object, more?: CallOptions) => callTool(tools, "api.call", input, more);
+  return { ...server, tools, problems, call };
+}
+
 const sandbox = createMemorySandbox();
+
+interface CallOptions {
+  readonly journal?: Journal;
+  readonly resultBytes?: number;
+  readonly errors?: unknown[];
+  readonly signal?: AbortSignal;
+}
 
 /** Calls a tool through the gate. */
 export async function callTool(
   tools: readonly Tool[],
   tool: string,
   input: object,
-  options: {
-    readonly journal?: Journal;
-    readonly resultBytes?: number;
-    readonly errors?: unknown[];
-    readonly signal?: AbortSignal;
-  } = {},
+  { journal, resultBytes, errors, signal }: CallOptions = {},
 ) {
-  await using runtime = await createRuntime({
-    tools,
-    sandbox,
-    logger: { error: (entry) => options.errors?.push(entry) },
-    ...(options.journal ? { journal: options.journal } : {}),
-    ...(options.resultBytes === undefined ? {} : { limits: { resultBytes: options.resultBytes } }),
-  });
-  return await runtime.call({
-    tool,
-    input,
-    caller: "direct",
-    gather: true,
-    ...(options.signal ? { signal: options.signal } : {}),
-  });
+  const logger = { error: (entry: unknown) => errors?.push(entry) };
+  await using runtime = await createRuntime({ tools, sandbox, logger, journal, limits: { resultBytes } });
+  return await runtime.call({ tool, input, caller: "direct", gather: true, signal });
 }

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { createMemoryJournal } from "../../../src/journal/index.ts";
 import { listed } from "../../journal/journal-suite.ts";
 import { jsonSchemaOf } from "../../../src/tools/tool-schemas.ts";
-import { callTool, operationOf, sendJson, sourceOf, specOf, startServer } from "./api-server.ts";
+import { callTool, operationOf, sendJson, served, sourceOf, specOf, startServer } from "./api-server.ts";
 
 const parameter = (name: string, place: string, more: object = {}) => ({ name, in: place, schema: {}, ...more });
 
@@ -12,12 +12,14 @@ const formOf = (properties: object) => {
 };
 
 describe("a request", () => {
-  test("has the method that its operation stands under", async () => {
-    await using server = await startServer();
+  test("has the method that its operation stands under, in any case, and a path with a colon has the parameter", async () => {
     const methods = { query: { operationId: "search" }, additionalOperations: { PURGE: { operationId: "purge" } } };
-    const { tools, problems } = await sourceOf(specOf({ "/search": methods }), { baseUrl: server.baseUrl });
-    for (const name of ["search", "purge"]) await callTool(tools, `api.${name}`, {});
-    expect([problems, server.arrived.map(({ method }) => method)]).toEqual([[], ["QUERY", "PURGE"]]);
+    const upper = { GET: { operationId: "upper", parameters: [parameter("id", "path")] } };
+    await using server = await served(specOf({ "/users/:id/x:id": upper, "/search": methods }));
+    for (const name of ["upper", "search", "purge"])
+      await callTool(server.tools, `api.${name}`, name === "upper" ? { id: "a" } : {});
+    const arrived = server.arrived.map(({ method, url }) => `${method} ${url}`);
+    expect([server.problems, arrived]).toEqual([[], ["GET /users/a/x:id", "QUERY /search", "PURGE /search"]]);
   });
 
   test.each<[string, string, object, object]>([
@@ -26,10 +28,9 @@ describe("a request", () => {
     ["of a parameter", "/x", { parameters: [parameter("free", "query"), parameter("role", "query")] }, { role: "a" }],
     ["of a form", "/x", { requestBody: formOf({ free: {}, role: { enum: ["user"] } }) }, { role: "admin" }],
   ])("is not made with an object that brings a part %s", async (_, path, of, free) => {
-    await using server = await startServer();
-    const { tools } = await sourceOf(operationOf(of, path, "post"), { baseUrl: server.baseUrl });
+    await using server = await served(operationOf(of, path, "post"));
     const message = expect.stringContaining("another part of this name");
-    expect(await callTool(tools, "api.call", { free })).toMatchObject({ ok: false, message });
+    expect(await server.call({ free })).toMatchObject({ ok: false, message });
     expect(server.arrived).toEqual([]);
   });
 
@@ -43,19 +44,17 @@ describe("a request", () => {
     ["/x{?page,size}", [parameter("page", "query")], { page: 2 }, "/x?page=2"],
     ["/x?", [], {}, "/x"],
   ])("to the path %s of a document goes where its server has it", async (path, parameters, input, sent) => {
-    await using server = await startServer();
-    const { tools, problems } = await sourceOf(operationOf({ parameters }, path), { baseUrl: server.baseUrl });
-    expect([problems, await callTool(tools, "api.call", input)]).toMatchObject([[], { ok: true }]);
+    await using server = await served(operationOf({ parameters }, path));
+    expect([server.problems, await server.call(input)]).toMatchObject([[], { ok: true }]);
     expect(server.arrived.map(({ url }) => url)).toEqual([sent]);
   });
 
   test("stands behind baseUrl, whatever servers the document names", async () => {
-    await using server = await startServer();
     await using other = await startServer();
     const servers = [{ url: `${other.baseUrl}/evil` }];
     const spec = operationOf({ servers }, "/x", "get", { servers });
-    const { tools } = await sourceOf(spec, { baseUrl: server.baseUrl });
-    await callTool(tools, "api.call", {});
+    await using server = await served(spec);
+    await server.call({});
     expect(server.arrived.map(({ url }) => url)).toEqual(["/x"]);
     expect(other.arrived).toEqual([]);
   });
@@ -67,10 +66,9 @@ describe("a request", () => {
     ["dots behind a backslash", "a\\..\\b"],
     ["nothing", ""],
   ])("is not sent with %s in its path", async (_, id) => {
-    await using server = await startServer();
     const spec = operationOf({ parameters: [parameter("id", "path")] }, "/users/{id}/keys");
-    const { tools } = await sourceOf(spec, { baseUrl: server.baseUrl });
-    expect(await callTool(tools, "api.call", { id })).toMatchObject({
+    await using server = await served(spec);
+    expect(await server.call({ id })).toMatchObject({
       ok: false,
       code: "handler_failed",
       message: expect.stringMatching(/^id must not/),
@@ -104,7 +102,6 @@ describe("a request", () => {
   });
 
   test("keeps names of fields that a program chooses within their parameter", async () => {
-    await using server = await startServer();
     const spec = operationOf(
       {
         parameters: [
@@ -116,8 +113,8 @@ describe("a request", () => {
       },
       "/x/{where}",
     );
-    const { tools } = await sourceOf(spec, { baseUrl: server.baseUrl });
-    await callTool(tools, "api.call", {
+    await using server = await served(spec);
+    await server.call({
       where: { "a/b?c": "1/2" },
       filter: { "x]&admin[": "1&2" },
       free: { "a&admin": "1#" },
@@ -135,7 +132,6 @@ describe("a request", () => {
     [{ a: null, b: {}, c: [] }, "d[a]="],
     [{ "]=&x[": { y: "&" } }, "d[%5D%3D%26x%5B][y]=%26"],
   ])("writes %j in brackets, in a query and in a form", async (d, sent) => {
-    await using server = await startServer();
     const style = { style: "deepObject", explode: true };
     const schema = { type: "object", properties: { d: {} } };
     const content = { "application/x-www-form-urlencoded": { schema, encoding: { d: style } } };
@@ -143,9 +139,9 @@ describe("a request", () => {
       "/q": { get: { operationId: "asked", parameters: [parameter("d", "query", style)] } },
       "/f": { post: { operationId: "form", requestBody: { content } } },
     });
-    const { tools } = await sourceOf(spec, { baseUrl: server.baseUrl });
-    await callTool(tools, "api.asked", { d });
-    await callTool(tools, "api.form", { d });
+    await using server = await served(spec);
+    await callTool(server.tools, "api.asked", { d });
+    await callTool(server.tools, "api.form", { d });
     expect(server.arrived.map(({ url, body }) => url.slice(3) + body.toString())).toEqual([sent, sent]);
   });
 
@@ -168,12 +164,11 @@ describe("a request", () => {
     ["cookie form", true, "color=a%20b,c%2Cd,1", "color=R,100,G%20h,x%26y"],
     ["cookie form", false, "color=a%20b,c%2Cd,1", "color=R,100,G%20h,x%26y"],
   ])("writes a list and an object in a %s, explode=%s", async (written, explode, list, object) => {
-    await using server = await startServer();
     const [place = "", style] = written.split(" ");
     const parameters = [parameter("color", place, { required: true, style, explode })];
     const spec = operationOf({ parameters }, place === "path" ? "/x/{color}" : "/x");
-    const { tools } = await sourceOf(spec, { baseUrl: server.baseUrl });
-    for (const color of [["a b", "c,d", 1], { R: 100, "G h": "x&y" }]) await callTool(tools, "api.call", { color });
+    await using server = await served(spec);
+    for (const color of [["a b", "c,d", 1], { R: 100, "G h": "x&y" }]) await server.call({ color });
     const sent = server.arrived.map(({ url, headers }) => headers.color ?? headers.cookie ?? url.slice("/x/".length));
     expect(sent).toEqual([list, object]);
   });
@@ -188,7 +183,6 @@ describe("a request", () => {
   });
 
   test("carries no header that a program may not set, and none with a line break", async () => {
-    await using server = await startServer();
     const spec = operationOf({
       parameters: [
         parameter("Host", "header"),
@@ -198,11 +192,11 @@ describe("a request", () => {
         parameter("X-Own", "header"),
       ],
     });
-    const { tools } = await sourceOf(spec, { baseUrl: server.baseUrl });
-    const { properties } = jsonSchemaOf("api.call", "input", tools[0]!.inputSchema);
+    await using server = await served(spec);
+    const { properties } = jsonSchemaOf("api.call", "input", server.tools[0]!.inputSchema);
     expect(Object.keys(properties as object)).toEqual(["X-Own"]);
-    expect(await callTool(tools, "api.call", { "X-Own": "a\r\nX-Evil: b" })).toMatchObject({ code: "handler_failed" });
-    expect(await callTool(tools, "api.call", { "X-Own": "日本" })).toMatchObject({ code: "handler_failed" });
+    expect(await server.call({ "X-Own": "a\r\nX-Evil: b" })).toMatchObject({ code: "handler_failed" });
+    expect(await server.call({ "X-Own": "日本" })).toMatchObject({ code: "handler_failed" });
     expect(server.arrived).toEqual([]);
   });
 
@@ -211,17 +205,13 @@ describe("a request", () => {
     ["a merge patch", ["application/json-patch+json", "application/merge-patch+json", "application/a+json"], 1],
     ["the only JSON", ["text/plain", "application/json-patch+json"], 1],
   ])("is sent as %s", async (_, mediaTypes, chosen) => {
-    await using server = await startServer();
     const content = Object.fromEntries(mediaTypes.map((mediaType) => [mediaType, { schema: { type: "object" } }]));
-    const { tools } = await sourceOf(operationOf({ requestBody: { content } }, "/x", "patch"), {
-      baseUrl: server.baseUrl,
-    });
-    await callTool(tools, "api.call", { body: {} });
+    await using server = await served(operationOf({ requestBody: { content } }, "/x", "patch"));
+    await server.call({ body: {} });
     expect(server.arrived).toMatchObject([{ headers: { "content-type": mediaTypes[chosen] } }]);
   });
 
   test("writes forms, text and bytes", async () => {
-    await using server = await startServer();
     const body = (mediaType: string, schema: object, encoding?: object) => ({
       requestBody: { required: true, content: { [mediaType]: { schema, ...(encoding ? { encoding } : {}) } } },
     });
@@ -236,17 +226,17 @@ describe("a request", () => {
       "/text": { post: { operationId: "text", ...body("text/plain", { type: "string" }) } },
       "/bytes": { post: { operationId: "bytes", ...body("application/octet-stream", { type: "string" }) } },
     });
-    const { tools } = await sourceOf(spec, { baseUrl: server.baseUrl });
-    await callTool(tools, "api.form", { body: { name: "a&b=c", ids: [1, "x y"], where: { a: 1 } } });
-    await callTool(tools, "api.form", { body: { name: null, ids: [null], where: null } });
-    await callTool(tools, "api.text", { body: "é" });
-    await callTool(tools, "api.bytes", { body: Buffer.from([1, 0, 255]).toString("base64") });
+    await using server = await served(spec);
+    await callTool(server.tools, "api.form", { body: { name: "a&b=c", ids: [1, "x y"], where: { a: 1 } } });
+    await callTool(server.tools, "api.form", { body: { name: null, ids: [null], where: null } });
+    await callTool(server.tools, "api.text", { body: "é" });
+    await callTool(server.tools, "api.bytes", { body: Buffer.from([1, 0, 255]).toString("base64") });
     const [form, empty, text, bytes] = server.arrived;
     expect(form?.body.toString()).toBe("name=a%26b%3Dc&ids=1&ids=x%20y&where[a]=1");
     expect(empty?.body.toString()).toBe("ids=");
     expect([text?.headers["content-type"], text?.body.toString()]).toEqual(["text/plain", "é"]);
     expect([...bytes!.body]).toEqual([1, 0, 255]);
-    expect(await callTool(tools, "api.bytes", { body: "not base64!" })).toMatchObject({
+    expect(await callTool(server.tools, "api.bytes", { body: "not base64!" })).toMatchObject({
       message: "body must be text in base64.",
     });
   });
@@ -267,15 +257,14 @@ test.each<[string, object, object?]>([
   ["in a part of the form", { allOf: [{ type: "object", properties }, { type: "object" }] }],
   ["beside other fields", { type: "object", properties, additionalProperties: true }],
 ])("a field of a form is sent as a file, %s", async (_, schema, encoding) => {
-  await using server = await startServer();
   const requestBody = { required: true, content: { "multipart/form-data": { schema, encoding } } };
   const spec = operationOf({ requestBody }, "/x", "post", { components: { schemas: { File: bytes } } });
-  const { tools } = await sourceOf(spec, { baseUrl: server.baseUrl });
-  const { required = [] } = jsonSchemaOf("api.call", "input", tools[0]!.inputSchema) as {
+  await using server = await served(spec);
+  const { required = [] } = jsonSchemaOf("api.call", "input", server.tools[0]!.inputSchema) as {
     readonly required?: string[];
   };
   const input = { file: Buffer.from([0, 255]).toString("base64") };
-  await callTool(tools, "api.call", required.includes("body") ? { body: input } : input);
+  await server.call(required.includes("body") ? { body: input } : input);
   const [upload] = server.arrived;
   const type = upload!.headers["content-type"]!;
   const form = await new Response(new Uint8Array(upload!.body), { headers: { "content-type": type } }).formData();
@@ -293,24 +282,21 @@ describe("credentials", () => {
     ["a query", { apiKey: { in: "query", name: "api_key", value: "k&v" } }, {}, "/x?api_key=k%26v"],
     ["a cookie", { apiKey: { in: "cookie", name: "sid", value: "key;value" } }, { cookie: "sid=key%3Bvalue" }, "/x"],
   ] as const)("leave as %s", async (_, auth, headers, url) => {
-    await using server = await startServer();
-    const { tools } = await sourceOf(operationOf({}), { baseUrl: server.baseUrl, auth });
-    expect(await callTool(tools, "api.call", {})).toMatchObject({ ok: true });
+    await using server = await served(operationOf({}), { auth });
+    expect(await server.call({})).toMatchObject({ ok: true });
     expect(server.arrived).toMatchObject([{ headers, url }]);
   });
 
   test("are asked for anew with each request", async () => {
-    await using server = await startServer();
     let number = 0;
     const auth = { bearer: () => `token-${(number += 1)}` };
-    const { tools } = await sourceOf(operationOf({}), { baseUrl: server.baseUrl, auth });
-    await callTool(tools, "api.call", {});
-    await callTool(tools, "api.call", {});
+    await using server = await served(operationOf({}), { auth });
+    await server.call({});
+    await server.call({});
     expect(server.arrived.map(({ headers }) => headers.authorization)).toEqual(["Bearer token-1", "Bearer token-2"]);
   });
 
   test("are no field of the input, and no input replaces them", async () => {
-    await using server = await startServer();
     const spec = operationOf({
       parameters: [
         parameter("api_key", "query"),
@@ -319,10 +305,10 @@ describe("credentials", () => {
       ],
     });
     const auth = { apiKey: { in: "query", name: "api_key", value: "the-secret" } } as const;
-    const { tools } = await sourceOf(spec, { baseUrl: server.baseUrl, auth, headers: { "X-Version": "2" } });
-    expect(JSON.stringify(jsonSchemaOf("api.call", "input", tools[0]!.inputSchema))).not.toContain("api_key");
-    expect(await callTool(tools, "api.call", { api_key: "mine" })).toMatchObject({ code: "input_invalid" });
-    await callTool(tools, "api.call", { free: { api_key: "mine", other: 1 }, q: "x" });
+    await using server = await served(spec, { auth, headers: { "X-Version": "2" } });
+    expect(JSON.stringify(jsonSchemaOf("api.call", "input", server.tools[0]!.inputSchema))).not.toContain("api_key");
+    expect(await server.call({ api_key: "mine" })).toMatchObject({ code: "input_invalid" });
+    await server.call({ free: { api_key: "mine", other: 1 }, q: "x" });
     const [{ url, headers } = expect.fail()] = server.arrived;
     expect([...new URL(url, server.baseUrl).searchParams]).toEqual([
       ["other", "1"],
@@ -344,9 +330,8 @@ describe("credentials", () => {
       { id: 51_000, created_at: "2022-11-28T09:30:00Z", "2022-11-28": 1, "en-US": 2 },
       { id: 2, said: "token-0123, rotated-0123" },
     ];
-    await using server = await startServer((_, response) => sendJson(response, issues));
-    const { tools } = await sourceOf(operationOf({}), { baseUrl: server.baseUrl, headers: sent });
-    expect(await callTool(tools, "api.call", {})).toEqual({
+    await using server = await served(operationOf({}), (_, response) => sendJson(response, issues), { headers: sent });
+    expect(await server.call({})).toEqual({
       ok: true,
       value: [issues[0], { id: 2, said: "[secret], [secret]" }],
     });
@@ -364,21 +349,20 @@ describe("credentials", () => {
 
   test("are in no journal, result, failure or entry of the log, also where a server repeats them", async () => {
     const secrets = ['s3cr3t-t"ken', "other-secret-value"] as const;
-    await using server = await startServer((request, response) => {
-      const said = { got: request.headers.authorization, key: request.headers["x-key"], url: request.url };
-      sendJson(response, said, request.url.startsWith("/fail") ? 422 : 200, { "x-echo": "1" });
-    });
     const spec = specOf({ "/ok": { get: { operationId: "ok" } }, "/fail": { get: { operationId: "fail" } } });
-    const { tools } = await sourceOf(spec, {
-      baseUrl: server.baseUrl,
-      auth: { bearer: secrets[0] },
-      headers: { "X-Key": secrets[1] },
-    });
+    await using server = await served(
+      spec,
+      (request, response) => {
+        const said = { got: request.headers.authorization, key: request.headers["x-key"], url: request.url };
+        sendJson(response, said, request.url.startsWith("/fail") ? 422 : 200, { "x-echo": "1" });
+      },
+      { auth: { bearer: secrets[0] }, headers: { "X-Key": secrets[1] } },
+    );
     const journal = createMemoryJournal();
     const errors: unknown[] = [];
     const answers = [
-      await callTool(tools, "api.ok", {}, { journal, errors }),
-      await callTool(tools, "api.fail", {}, { journal, errors }),
+      await callTool(server.tools, "api.ok", {}, { journal, errors }),
+      await callTool(server.tools, "api.fail", {}, { journal, errors }),
     ];
     expect(answers).toMatchObject([
       { ok: true, value: { got: "Bearer [secret]", key: "[secret]" } },
@@ -393,7 +377,7 @@ describe("credentials", () => {
       answers,
       await Promise.all(records),
       errors,
-      tools,
+      server.tools,
       errors.map((one) => String((one as { err: Error }).err.stack)),
     ]);
     for (const secret of ["s3cr3t", secrets[1]]) expect(everything).not.toContain(secret);
@@ -404,10 +388,9 @@ describe("credentials", () => {
     ["that give nothing", () => ""],
     ["that give line breaks", () => "a\r\nb"],
   ])("of functions %s fail the call, and the cause stays with the operator", async (_, bearer) => {
-    await using server = await startServer();
     const errors: unknown[] = [];
-    const { tools } = await sourceOf(operationOf({}), { baseUrl: server.baseUrl, auth: { bearer } });
-    expect(await callTool(tools, "api.call", {}, { errors })).toMatchObject({ code: "source_unavailable" });
+    await using server = await served(operationOf({}), { auth: { bearer } });
+    expect(await server.call({}, { errors })).toMatchObject({ code: "source_unavailable" });
     expect(errors).toMatchObject([{ err: { cause: expect.any(Error) } }]);
     expect(server.arrived).toEqual([]);
   });

@@ -1,7 +1,6 @@
 import { PortcullisError } from "../../../base/index.ts";
 import { readLines } from "../../../journal/reading/index.ts";
-import { EXIT } from "../../exit-code.ts";
-import { Failure } from "../../failure.ts";
+import { UsageFailure } from "../../failure.ts";
 import { standardStreams, writeStderr } from "../../terminal/standard-streams.ts";
 import { type AnswerLines, TerminalLines } from "../../terminal/terminal-lines.ts";
 
@@ -61,8 +60,7 @@ class PipedMessages implements ChatInput {
       return undefined;
     } catch (error) {
       if (!PortcullisError.is(error)) throw error;
-      throw new Failure(
-        EXIT.usage,
+      throw new UsageFailure(
         `A message on standard input is longer than ${MESSAGE_BYTES} bytes, or is not UTF-8. Each line is a message.`,
         { cause: error },
       );

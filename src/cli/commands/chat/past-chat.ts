@@ -7,7 +7,7 @@ import type { ConversationView } from "../../../serve/views/view.ts";
 import { viewExecution } from "../../../serve/views/view-execution.ts";
 import type { SameOptions } from "../../command-options.ts";
 import { EXIT } from "../../exit-code.ts";
-import { Failure } from "../../failure.ts";
+import { Failure, UsageFailure } from "../../failure.ts";
 import { findExecution } from "../../input/find-execution.ts";
 import { loadModel, type ModelOptions, recordedModel } from "../../input/load-model.ts";
 import { flags, shown } from "../../terminal/executions/waiting-hints.ts";
@@ -28,7 +28,7 @@ export async function readPastChat(journal: Journal, named: string, options: Sam
   const execution = await findExecution(journal, named, options.tenant ?? "default");
   const view = await viewExecution(journal, execution);
   if (view.kind !== "conversation")
-    throw new Failure(EXIT.usage, `--id: ${oneLine(named)} is a ${view.kind}, and no conversation.`);
+    throw new UsageFailure(`--id: ${oneLine(named)} is a ${view.kind}, and no conversation.`);
   if (view.drivenUntil !== undefined) throw heldElsewhere(execution, view.drivenUntil, options);
   const past = await readPastConversation(journal, execution, view.tenant);
   const standing = standingOfConversation(past);
@@ -59,8 +59,5 @@ export async function chatModel(
 ): Promise<Model> {
   if (named !== undefined) return loadModel(named, options);
   if (past) return recordedModel(past.answering, options);
-  throw new Failure(
-    EXIT.usage,
-    "chat needs --model PROVIDER:NAME, or --id ID, which takes a conversation of the journal up.",
-  );
+  throw new UsageFailure("chat needs --model PROVIDER:NAME, or --id ID, which takes a conversation of the journal up.");
 }

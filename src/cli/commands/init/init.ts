@@ -5,7 +5,7 @@ import type { CommandOptions, INIT } from "../../command-options.ts";
 import { EXIT } from "../../exit-code.ts";
 import { quoted } from "../../terminal/executions/waiting-hints.ts";
 import { writeStdout } from "../../terminal/standard-streams.ts";
-import { causeOf, Failure } from "../../failure.ts";
+import { causeOf, Failure, UsageFailure } from "../../failure.ts";
 import { oneLine } from "../../terminal/one-line.ts";
 import { devDependencies, peerDependencies, version } from "../../package-json.ts";
 import { fieldOf } from "../../../base/index.ts";
@@ -107,7 +107,7 @@ const WRITABLE_BY_ALL = 0o002;
 export function writeNewFiles(folder: string, files: readonly NewFile[]): void {
   // The commands that are printed name the folder.
   if (folder === "" || folder !== oneLine(folder))
-    throw new Failure(EXIT.usage, "init: expected a folder, whose name has no characters that cannot be printed.");
+    throw new UsageFailure("init: expected a folder, whose name has no characters that cannot be printed.");
   const written: string[] = [];
   try {
     mkdirSync(folder, { recursive: true });
@@ -132,12 +132,12 @@ function refuse(folder: string): void {
   const another = `Nothing was written. Name a new folder: portcullis init ${quoted(join(folder, "my-tools"))}`;
   // A repository may have been begun in it.
   if (readdirSync(folder).some((name) => name !== ".git"))
-    throw new Failure(EXIT.usage, `init: ${here} is not empty. ${another}`);
+    throw new UsageFailure(`init: ${here} is not empty. ${another}`);
   const { uid, mode } = statSync(folder);
   const user = process.geteuid?.() ?? uid;
   // oxlint-disable-next-line no-bitwise -- the bits of a mode
   if (uid !== user || (mode & WRITABLE_BY_ALL) !== 0)
-    throw new Failure(EXIT.usage, `init: other users may write to ${here}. ${another}`);
+    throw new UsageFailure(`init: other users may write to ${here}. ${another}`);
 }
 
 /** Where npm gets this package from, for a folder that is to depend on it. */

@@ -6,7 +6,7 @@ import type { Journal } from "../../../journal/journal.ts";
 import { exportLines, importLines } from "../../../journal/lines.ts";
 import type { CommandOptions, CHECK, EXPORT, IMPORT, PRUNE } from "../../command-options.ts";
 import { EXIT } from "../../exit-code.ts";
-import { Failure, causeOf } from "../../failure.ts";
+import { causeOf, UsageFailure } from "../../failure.ts";
 import { findExecution } from "../../input/find-execution.ts";
 import { existingJournal, journalPathOf, namedJournal, type OpenJournal } from "../../input/open-journal.ts";
 import { oneLine } from "../../terminal/one-line.ts";
@@ -43,7 +43,7 @@ export async function importJournal(file: string, options: CommandOptions<typeof
     for await (const _ of importLines(journal, readLines(input as AsyncIterable<Uint8Array>), passing)) added += 1;
   } catch (error) {
     if (!PortcullisError.is(error) || error.code !== "execution_exists") throw error;
-    throw new Failure(EXIT.usage, `${error.message} To pass over what is there already: --skip-existing.`, {
+    throw new UsageFailure(`${error.message} To pass over what is there already: --skip-existing.`, {
       cause: error,
     });
   }
@@ -59,7 +59,7 @@ async function openFile(file: string): Promise<AsyncIterable<Uint8Array>> {
   try {
     await once(stream, "readable");
   } catch (error) {
-    throw new Failure(EXIT.usage, `The file ${oneLine(file)} cannot be read: ${causeOf(error)}.`, { cause: error });
+    throw new UsageFailure(`The file ${oneLine(file)} cannot be read: ${causeOf(error)}.`, { cause: error });
   }
   return stream;
 }

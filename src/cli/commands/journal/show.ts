@@ -6,7 +6,7 @@ import { titleIn } from "../../../serve/views/parts/first-message.ts";
 import { viewExecution } from "../../../serve/views/view-execution.ts";
 import type { CommandOptions, SHOW } from "../../command-options.ts";
 import { EXIT } from "../../exit-code.ts";
-import { Failure } from "../../failure.ts";
+import { UsageFailure } from "../../failure.ts";
 import { findExecution, readResumedHeader } from "../../input/find-execution.ts";
 import { existingJournal } from "../../input/open-journal.ts";
 import { cancelOnSignal } from "../../terminal/cancel-on-signal.ts";
@@ -21,10 +21,9 @@ import { standardStreams, writeStderr } from "../../terminal/standard-streams.ts
  */
 export async function show(named: string | undefined, options: CommandOptions<typeof SHOW>): Promise<number> {
   const { json, follow, open, tenant, journal: path } = options;
-  if (json && follow)
-    throw new Failure(EXIT.usage, "show: --json and --follow are two ways to show it. Give one of them.");
+  if (json && follow) throw new UsageFailure("show: --json and --follow are two ways to show it. Give one of them.");
   if (named === undefined ? follow : open)
-    throw new Failure(EXIT.usage, "show: --follow goes with the id of an execution, --open without one.");
+    throw new UsageFailure("show: --follow goes with the id of an execution, --open without one.");
   await using journal = existingJournal(path);
   if (named === undefined) return await list(journal, options);
   const id = await findExecution(journal, named, tenant);

@@ -5,7 +5,7 @@ import { createRuntime } from "../../../runtime/create-runtime.ts";
 import type { Tool } from "../../../tools/tool.ts";
 import type { BENCH, CommandOptions } from "../../command-options.ts";
 import { EXIT } from "../../exit-code.ts";
-import { Failure, causeOf } from "../../failure.ts";
+import { causeOf, UsageFailure } from "../../failure.ts";
 import { EXAMPLES, exampleFile, exampleTools, requireData, TASKS } from "../../input/examples.ts";
 import { loadTools } from "../../input/load-module.ts";
 import { word } from "../../input/option-values.ts";
@@ -68,10 +68,7 @@ async function jobsOf(
 ): Promise<readonly (LoadedTask & { readonly tools: () => Promise<readonly Tool[]> })[]> {
   if (task !== undefined || tools !== undefined) {
     if (task === undefined || tools === undefined || names.length > 0)
-      throw new Failure(
-        EXIT.usage,
-        "--task and --tools go together, and without names: the package's tasks have tools.",
-      );
+      throw new UsageFailure("--task and --tools go together, and without names: the package's tasks have tools.");
     return [{ ...(await loadTask(task)), tools: () => loadTools(tools) }];
   }
   const chosen = names.length > 0 ? names.map((name) => word(TASKS)("bench", name)) : EXAMPLES;
@@ -86,12 +83,9 @@ async function jobsOf(
 
 /** What a live bench is given. Throws if it lacks a model, or the tokens that it may take. */
 function readLive({ model: name = "", baseUrl, maxTokens }: CommandOptions<typeof BENCH>) {
-  if (name === "") throw new Failure(EXIT.usage, "--live needs --model: the provider and its model, like openai:NAME.");
+  if (name === "") throw new UsageFailure("--live needs --model: the provider and its model, like openai:NAME.");
   if (maxTokens === undefined)
-    throw new Failure(
-      EXIT.usage,
-      "--live needs --max-tokens: the tokens that it may take, like 500000. They cost money.",
-    );
+    throw new UsageFailure("--live needs --max-tokens: the tokens that it may take, like 500000. They cost money.");
   return { model: parseModel(name, { baseUrl }), maxTokens };
 }
 
@@ -134,10 +128,7 @@ function write(folder: string, name: string, value: unknown): void {
     mkdirSync(folder, { recursive: true });
     writeFileSync(join(folder, `${name}.json`), `${JSON.stringify(value, undefined, 2)}\n`);
   } catch (cause) {
-    throw new Failure(
-      EXIT.usage,
-      `${folder} cannot be written: ${causeOf(cause)}. Start the command in another folder.`,
-    );
+    throw new UsageFailure(`${folder} cannot be written: ${causeOf(cause)}. Start the command in another folder.`);
   }
 }
 

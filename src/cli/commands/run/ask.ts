@@ -5,8 +5,7 @@ import { loadFallbacks, loadModel } from "../../input/load-model.ts";
 import { showConversation } from "../../terminal/executions/conversation-lines.ts";
 import { INHERIT } from "../../../conversations/as-tools/agent-as-tool.ts";
 import { type AgentFile, readAgentFile } from "../../../conversations/files/agent-file.ts";
-import { EXIT } from "../../exit-code.ts";
-import { Failure } from "../../failure.ts";
+import { UsageFailure } from "../../failure.ts";
 import { openRuntime } from "./open-runtime.ts";
 
 /**
@@ -46,7 +45,7 @@ export async function ask(task: string, options: CommandOptions<typeof ASK>): Pr
 async function agentFile({ agent, instructions }: CommandOptions<typeof ASK>): Promise<AgentFile | undefined> {
   if (agent === undefined) return undefined;
   if (instructions !== undefined)
-    throw new Failure(EXIT.usage, "--instructions: the file of --agent has the instructions. Leave one of them out.");
+    throw new UsageFailure("--instructions: the file of --agent has the instructions. Leave one of them out.");
   const file = await readAgentFile(agent);
   file.required("name");
   file.required("description");
@@ -58,5 +57,5 @@ function modelName(named: string | undefined, file: AgentFile | undefined): stri
   const model = named ?? file?.modelFrom();
   if (typeof model === "string" && model !== INHERIT) return model;
   const missing = file ? `, because ${file.path} names none` : ", or --agent with a file that names one";
-  throw new Failure(EXIT.usage, `ask: expected --model${missing}: portcullis ask "…" --model PROVIDER:NAME.`);
+  throw new UsageFailure(`ask: expected --model${missing}: portcullis ask "…" --model PROVIDER:NAME.`);
 }

@@ -8,7 +8,7 @@ import { leasedUntil } from "../../../executions/driven.ts";
 import type { RecoveredConversation, RecoveredExecution, Unrecovered } from "../../../runtime/executions/index.ts";
 import { findExecution } from "../../input/find-execution.ts";
 import { loadFallbacks, loadModel, recordedModel } from "../../input/load-model.ts";
-import { Failure, reasonOf } from "../../failure.ts";
+import { reasonOf, UsageFailure } from "../../failure.ts";
 import { existingJournal } from "../../input/open-journal.ts";
 import { oneLine } from "../../terminal/one-line.ts";
 import { printJson } from "../../terminal/print.ts";
@@ -65,8 +65,7 @@ function printWhole(
 async function recover(options: CommandOptions<typeof RESUME>): Promise<number> {
   const { tenant, baseUrl, stream, result, resultSchema, artifacts, allowChangedTools } = options;
   if (result.length > 0 || [resultSchema, artifacts, allowChangedTools].some((one) => one !== undefined))
-    throw new Failure(
-      EXIT.usage,
+    throw new UsageFailure(
       "resume: --result, --result-schema, --artifacts and --allow-changed-tools are for one execution: give its id.",
     );
   const models = { stream, baseUrl };

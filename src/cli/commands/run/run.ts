@@ -1,6 +1,6 @@
 import type { CommandOptions, RUN } from "../../command-options.ts";
 import { EXIT } from "../../exit-code.ts";
-import { Failure } from "../../failure.ts";
+import { Failure, UsageFailure } from "../../failure.ts";
 import { needsJournal, optionalJournal } from "../../input/open-journal.ts";
 import { findExecution } from "../../input/find-execution.ts";
 import { openRuntime } from "./open-runtime.ts";
@@ -17,10 +17,7 @@ export async function run(file: string, options: CommandOptions<typeof RUN>): Pr
   needsJournal("--corrects", options.corrects, options.journal);
   const language = options.language ?? (file.endsWith(".py") ? "python" : "javascript");
   if (language === "python" && options.sandbox !== "docker")
-    throw new Failure(
-      EXIT.usage,
-      `The program ${file} is Python, which runs in containers only: add --sandbox docker.`,
-    );
+    throw new UsageFailure(`The program ${file} is Python, which runs in containers only: add --sandbox docker.`);
   const program = await readProgram(file);
   await using journal = optionalJournal(options.journal);
   await using open = await openRuntime(options, journal, {
@@ -43,7 +40,7 @@ async function readProgram(file: string): Promise<string> {
   const what = file === "-" ? "on standard input" : file;
   if (file !== "-") requireFile("run", file);
   const bytes = await readBytes(file).catch((cause: Error) => {
-    throw new Failure(EXIT.usage, `The program ${what} cannot be read: ${cause.message}`, { cause });
+    throw new UsageFailure(`The program ${what} cannot be read: ${cause.message}`, { cause });
   });
   if (typeof bytes === "string")
     throw new Failure(EXIT.refused, `The program ${what} has ${bytes} bytes, at most ${PROGRAM_BYTES} are allowed.`);

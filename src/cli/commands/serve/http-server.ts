@@ -7,7 +7,7 @@ import {
   type ServerOptions as DoorOptions,
 } from "../../../serve/server-options.ts";
 import type { ServerOptions } from "../../command-options.ts";
-import { causeOf, framesOf, reasonOf, Failure } from "../../failure.ts";
+import { causeOf, framesOf, reasonOf, UsageFailure } from "../../failure.ts";
 import { outlastErrors } from "../../guarded.ts";
 import { journalPathOf } from "../../input/open-journal.ts";
 import { writeStderr } from "../../terminal/standard-streams.ts";
@@ -15,7 +15,6 @@ import { decideCommand } from "../../terminal/executions/waiting-hints.ts";
 import { readFileSync, statSync } from "node:fs";
 import { isLoopback } from "../../../serve/http/allowed-hosts.ts";
 import { parseKeys } from "../../../serve/http/keys.ts";
-import { EXIT } from "../../exit-code.ts";
 import { oneLine } from "../../terminal/one-line.ts";
 
 /** The options of a server, read and checked. */
@@ -30,8 +29,7 @@ export function listening({ host, keys, hostName, log }: Partial<ServerOptions>)
 export function readHttpSettings(options: ServerOptions, port: number | undefined) {
   const { host, keys } = options;
   if (host !== undefined && keys === undefined && !isLoopback(host))
-    throw new Failure(
-      EXIT.usage,
+    throw new UsageFailure(
       `--host: ${oneLine(host)} can be reached by others: add --keys FILE, or leave out --host to serve this machine only.`,
     );
   return {
@@ -129,12 +127,9 @@ const KEYS_BYTES = 1024 * 1024;
 function readDoorKeys(path: string): string {
   const found = statSync(path, { throwIfNoEntry: false });
   if (!found?.isFile())
-    throw new Failure(
-      EXIT.usage,
-      `--keys: there is no file ${path}. Create it with: portcullis key add ID --keys ${path}`,
-    );
+    throw new UsageFailure(`--keys: there is no file ${path}. Create it with: portcullis key add ID --keys ${path}`);
   if (found.size > KEYS_BYTES)
-    throw new Failure(EXIT.usage, `--keys: ${path} has ${found.size} bytes, at most ${KEYS_BYTES} are read.`);
+    throw new UsageFailure(`--keys: ${path} has ${found.size} bytes, at most ${KEYS_BYTES} are read.`);
   const text = readFileSync(path, "utf8");
   const keys = parseKeys(`--keys: ${path}`, text);
   if (process.platform !== "win32" && (found.mode & READABLE_BY_OTHERS) !== 0 && keys.all.some((key) => key.isPlain))

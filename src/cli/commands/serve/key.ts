@@ -2,7 +2,7 @@ import { PortcullisError } from "../../../base/index.ts";
 import { type Key, parseKeys, type Scope, SCOPES } from "../../../serve/http/keys.ts";
 import type { CommandOptions, KEY_ADD } from "../../command-options.ts";
 import { EXIT } from "../../exit-code.ts";
-import { Failure } from "../../failure.ts";
+import { UsageFailure } from "../../failure.ts";
 import { printJson } from "../../terminal/print.ts";
 import { writeStderr, writeStdout } from "../../terminal/standard-streams.ts";
 import { hash, randomBytes } from "node:crypto";
@@ -24,7 +24,7 @@ import {
 export function keyAdd(id: string, options: CommandOptions<typeof KEY_ADD>): number {
   const { keys, tenant, scope, allowTool, expires, json } = options;
   const wrong = scope.find((one) => !SCOPES.includes(one as Scope));
-  if (wrong !== undefined) throw new Failure(EXIT.usage, `--scope: expected ${SCOPES.join(", ")}, got ${wrong}.`);
+  if (wrong !== undefined) throw new UsageFailure(`--scope: expected ${SCOPES.join(", ")}, got ${wrong}.`);
   const key = addKey(keys, {
     id,
     tenant,

@@ -6,7 +6,7 @@ import { StdioTransport } from "../../../serve/mcp/stdio-transport.ts";
 import { DOORS_VARIABLE } from "../../../sources/mcp/wire/server-process.ts";
 import type { CommandOptions, MCP } from "../../command-options.ts";
 import { EXIT } from "../../exit-code.ts";
-import { Failure, reasonOf } from "../../failure.ts";
+import { reasonOf, UsageFailure } from "../../failure.ts";
 import { outlastErrors } from "../../guarded.ts";
 import { journalPathOf } from "../../input/open-journal.ts";
 import { refuseLater } from "../../input/option-values.ts";
@@ -34,8 +34,7 @@ export async function mcp(options: CommandOptions<typeof MCP>): Promise<number> 
     http === undefined &&
     [...listening(options), options.drain, ...Object.values(places)].some((one) => one !== undefined)
   )
-    throw new Failure(
-      EXIT.usage,
+    throw new UsageFailure(
       "--host, --keys, --host-name, --log, --drain, and --set of concurrency, perTenant and queued, go with --http: add --http PORT.",
     );
   countDoors();
@@ -92,8 +91,7 @@ export async function mcp(options: CommandOptions<typeof MCP>): Promise<number> 
 function countDoors(): void {
   const above = Number(process.env[DOORS_VARIABLE] ?? 0);
   if (above >= MOST_DOORS)
-    throw new Failure(
-      EXIT.usage,
+    throw new UsageFailure(
       `This door was started by a door that was started by a door: a file of --mcp has an entry that starts the door itself. Set "disabled": true in that entry.`,
     );
   process.env[DOORS_VARIABLE] = String(above + 1);

@@ -4,7 +4,7 @@ import type { RecoveredConversation } from "../../../runtime/executions/index.ts
 import { CLOSE_RULES } from "../../../serve/server-options.ts";
 import type { CommandOptions, WORKER } from "../../command-options.ts";
 import { EXIT } from "../../exit-code.ts";
-import { Failure, reasonOf } from "../../failure.ts";
+import { reasonOf, UsageFailure } from "../../failure.ts";
 import { outlastErrors } from "../../guarded.ts";
 import { loadModel } from "../../input/load-model.ts";
 import { fleetJournalOf } from "../../input/open-journal.ts";
@@ -59,6 +59,6 @@ function metricsSettings(options: CommandOptions<typeof WORKER>): HttpSettings |
   const { metrics } = options;
   if (metrics !== undefined) return readHttpSettings({ ...options, log: undefined }, metrics);
   if (listening(options).some((one) => one !== undefined))
-    throw new Failure(EXIT.usage, "worker: --host, --keys and --host-name go with --metrics: add --metrics PORT.");
+    throw new UsageFailure("worker: --host, --keys and --host-name go with --metrics: add --metrics PORT.");
   return undefined;
 }

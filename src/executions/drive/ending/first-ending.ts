@@ -10,7 +10,6 @@ export class FirstEnding {
   isDecided = false;
   #soon: Timer | undefined;
 
-  /** Whether it is decided, or a stop has said what it will be. */
   get isKnown(): boolean {
     return this.isDecided || this.stopping !== undefined;
   }

@@ -13,11 +13,8 @@ export interface KeptValue {
   readonly isShared: boolean;
 }
 
-/** What is kept of a program because it is more than a model is shown. */
 export interface KeptLarger {
-  /** The artifact with its value. */
   readonly value?: KeptValue | undefined;
-  /** The artifact with what it has printed. */
   readonly printed?: KeptValue | undefined;
 }
 

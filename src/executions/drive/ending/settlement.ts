@@ -27,7 +27,6 @@ export interface Circumstances {
   readonly result?: ResultSchema | undefined;
 }
 
-/** A call that has no answer. */
 export type LeftCall = Pick<CallLine, "tool" | "effect">;
 
 export async function settle(

@@ -185,7 +185,6 @@ function arrowValue(node: AnyNode): AnyNode | undefined {
 
 /** A call of a tool, or of an async function of the program. */
 interface Call {
-  /** How it is written. */
   readonly path: string;
   readonly gives: "promise" | "stream";
 }

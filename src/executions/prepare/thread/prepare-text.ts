@@ -155,7 +155,6 @@ interface NamedFunction {
   readonly function: AnyFunction;
 }
 
-/** The function that a statement declares; undefined if it declares anything else. */
 function namedFunction(statement: Statement): NamedFunction | undefined {
   if (statement.type === "FunctionDeclaration") return { name: statement.id.name, function: statement };
   if (statement.type !== "VariableDeclaration" || statement.declarations.length !== 1) return undefined;

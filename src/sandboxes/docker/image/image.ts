@@ -34,7 +34,7 @@ export async function checkImage(daemon: Daemon, image: string): Promise<void> {
     throw stale(
       protocol === undefined
         ? `The image ${image} was not built by portcullis`
-        : `The image ${image} uses version ${String(protocol)} of the bridge, and this portcullis uses version ${PROTOCOL_VERSION}`,
+        : `The image ${image} uses version ${typeof protocol === "string" ? protocol : "?"} of the bridge, and this portcullis uses version ${PROTOCOL_VERSION}`,
     );
   if (labels[CONTENTS] !== contentsDigest())
     throw stale(`The image ${image} was built by another version of portcullis, with other guests`);

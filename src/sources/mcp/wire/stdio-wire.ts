@@ -46,13 +46,13 @@ export class StdioWire implements Wire {
 
   /** Lines are taken in their order. While a large one is read, the server's output waits. */
   #inTurn(take: () => void | Promise<void>): void {
-    const next = async () => {
+    const takeNext = async () => {
       const taking = take();
       if (!taking) return;
       this.#process?.pause();
       await taking.finally(() => this.#process?.resume());
     };
-    this.#taking = this.#taking.then(next, next);
+    this.#taking = this.#taking.then(takeNext, takeNext);
   }
 
   #take(line: string, events: WireEvents): void | Promise<void> {

@@ -1,14 +1,19 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { measure, readPlainData } from "../../../../src/base/index.ts";
+import { checkJson } from "../../../../src/base/values/json/check-json.ts";
+import { runs } from "../../../support/all-tests.ts";
 import { anyCharacter } from "../../../support/any-character.ts";
 
 const lists = (levels: number) => "[".repeat(levels) + "]".repeat(levels);
 const objects = (levels: number) => '{"a":'.repeat(levels) + "1" + "}".repeat(levels);
 const refused = (reason: string) => ({ ok: false, reason });
 const TOO_DEEP = refused("it is nested more than 100 levels deep");
-const HAS_PROTO = refused("it has a field called __proto__");
-const NO_JSON = refused("it is not JSON");
+
+/** Both readers refuse it for this reason: the one that parses, and the one for long texts that does not. */
+function expectRefused(text: string, reason: string): void {
+  expect([readPlainData(text), checkJson(text)]).toEqual([refused(reason), reason]);
+}
 
 test.each(['{"constructor":1,"prototype":[],"hasOwnProperty":{}}', '{"__proto":1,"proto__":"__proto__"}'])(
   "%s is plain data",
@@ -26,24 +31,22 @@ test("any JSON is read as JSON.parse reads it", () => {
   );
 });
 
-test.each(["", " ", "undefined", "{'a':1}", "NaN", '{"a":1}{"b":2}', "[1,]", '"a', '"a\\"', "]", "]]]]{{"])(
-  "%j is no JSON",
-  (text) => {
-    expect(readPlainData(text)).toEqual(NO_JSON);
-  },
-);
+const NO_JSON = ["", " ", "undefined", "{'a':1}", "NaN", '{"a":1}{"b":2}', "[1,]", '"a', '"a\\"', "]", "]]]]{{"];
+test.each([...NO_JSON, '"\\', '["a', '"a\nb"'])("%j is no JSON", (text) => {
+  expectRefused(text, "it is not JSON");
+});
 
 test.each(["1e400", "-1e400", `[1,${"9".repeat(400)}]`, '{"a":{"b":[[1E+309]]}}'])(
   "%s holds a number that would be read as infinite, and is not plain data",
   (text) => {
-    expect(readPlainData(text)).toEqual(refused("it holds a number that is too large"));
+    expectRefused(text, "it holds a number that is too large");
   },
 );
 
 test("a value nested a hundred levels deep is plain data, and one nested deeper is not", () => {
   for (const nested of [lists, objects]) {
     expect(readPlainData(nested(100))).toMatchObject({ ok: true });
-    expect(readPlainData(nested(101))).toEqual(TOO_DEEP);
+    expectRefused(nested(101), TOO_DEEP.reason);
   }
 });
 
@@ -84,5 +87,26 @@ test.each([
   '{"a":1,"__proto__":[]}',
   '{"\\u005f_proto__":1}',
 ])("a field called __proto__ is found wherever it is, however it is written: %s", (text) => {
-  expect(readPlainData(text)).toEqual(HAS_PROTO);
+  expectRefused(text, "it has a field called __proto__");
+});
+
+test("the reader for long texts accepts what parsing accepts, but for numbers of very many digits", () => {
+  const written = ['"a"', "null", '"__proto__"', '"\\u005f_proto__"', "1e999", "\\u00zz", "\u0001"];
+  const piece = fc.constantFrom(...'[]{},: \t\n"\\truefalsnl0123456789.-+eE', ...written);
+  const text = fc.oneof(
+    fc.json(),
+    fc.array(piece, { maxLength: 24 }).map((parts) => parts.join("")),
+    // A valid text with one character changed.
+    fc.tuple(fc.json(), fc.nat(), piece).map(([json, at, one]) => {
+      const place = at % (json.length + 1);
+      return json.slice(0, place) + one + json.slice(place + 1);
+    }),
+  );
+  fc.assert(
+    fc.property(text, (one) => {
+      expect(checkJson(one) === undefined).toBe(readPlainData(one).ok);
+    }),
+    { numRuns: runs(5000) },
+  );
+  expect(checkJson("1".repeat(2000))).toBe("it holds a number of more than 1024 characters");
 });

@@ -1,12 +1,12 @@
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import { createSqliteJournal } from "../../../../src/index.ts";
 import { header, outcome, RECORDS } from "../../../journal/records.ts";
+import { newFolder } from "../../../support/new-folder.ts";
 import { fixtures, portcullis } from "../../command.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "portcullis-"));
+const folder = newFolder();
 const path = join(folder, "journal.db");
 const JOURNAL = ["--journal", path];
 
@@ -17,7 +17,6 @@ beforeAll(async () => {
   await journal.create(header("left-open", { startedAt: 5 }));
   await journal.append("left-open", 1, RECORDS.slice(1, 2));
 });
-afterAll(() => rmSync(folder, { recursive: true }));
 
 test("an exported journal can be imported elsewhere, and exports the same lines", async () => {
   const exported = await portcullis(["journal", "export", ...JOURNAL]);

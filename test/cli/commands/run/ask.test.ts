@@ -30,17 +30,8 @@ const SCRIPT: readonly WireStep[] = [{ text: "I look.", calls: [{ program: PROGR
 
 async function ask(wire: Wire, model: string, script: readonly WireStep[], ...options: readonly string[]) {
   await using served = await serve(wire, script);
-  const finished = await portcullis([
-    "ask",
-    "Where is JFK?",
-    "--model",
-    model,
-    "--tools",
-    tools,
-    "--base-url",
-    served.url,
-    ...options,
-  ]);
+  const asked = ["ask", "Where is JFK?", "--model", model, "--tools", tools, "--base-url", served.url];
+  const finished = await portcullis([...asked, ...options]);
   return { ...finished, served };
 }
 
@@ -90,13 +81,8 @@ test("neither a model's calls nor its program can imitate a line of the command"
 });
 
 test("--json prints one document, and --no-stream asks for turns in one piece", async () => {
-  const { code, stdout, stderr, served } = await ask(
-    anthropicWire,
-    "anthropic:claude-test",
-    SCRIPT,
-    "--json",
-    "--no-stream",
-  );
+  const options = ["--json", "--no-stream"];
+  const { code, stdout, stderr, served } = await ask(anthropicWire, "anthropic:claude-test", SCRIPT, ...options);
   expect([code, stderr]).toEqual([0, ""]);
   expect(JSON.parse(stdout)).toMatchObject({
     ending: { type: "answered" },
@@ -204,14 +190,8 @@ describe("--agent", () => {
   test.each(MODELS)("%s: the file's text is told, and only its tools are declared", async (model, wire) => {
     const call = { tool: "airports_get", input: { iata: "JFK" } };
     await using served = await serve(wire, [{ calls: [call] }, { text: "New York." }]);
-    const given = [
-      "--agent",
-      agent(`tools: airports.get\nmodel: ${model}\n`),
-      "--set",
-      "programs=none",
-      "--base-url",
-      served.url,
-    ];
+    const file = agent(`tools: airports.get\nmodel: ${model}\n`);
+    const given = ["--agent", file, "--set", "programs=none", "--base-url", served.url];
     const { code, stdout } = await portcullis(["ask", "Where is JFK?", "--tools", tools, ...given]);
     expect([code, stdout, served.refusals]).toEqual([0, "New York.\n", []]);
     expect(served.asked[0]?.text).toContain("Answer in one word.");
@@ -220,14 +200,8 @@ describe("--agent", () => {
 
   test("--model goes before the model of the file", async () => {
     await using served = await serve(chatWire, [{ text: "New York." }]);
-    const given = [
-      "--agent",
-      agent("model: anthropic:other\n"),
-      "--model",
-      "openai-chat:gpt-test",
-      "--base-url",
-      served.url,
-    ];
+    const file = agent("model: anthropic:other\n");
+    const given = ["--agent", file, "--model", "openai-chat:gpt-test", "--base-url", served.url];
     expect(await portcullis(["ask", "Where is JFK?", ...given])).toMatchObject({ code: 0, stdout: "New York.\n" });
   });
 

@@ -83,18 +83,8 @@ describe("decide --grant", () => {
     await using runtime = await createRuntime({ ...common, journal, sandbox: createMemorySandbox() });
     const { execution } = await runtime.execute(PAYS);
     const grant = JSON.stringify({ calls: 5, sums: { "/euros": 100 } });
-    const decided = await portcullis([
-      "decide",
-      execution,
-      "1",
-      "--allow",
-      "--by",
-      "ann",
-      "--grant",
-      grant,
-      "--journal",
-      path,
-    ]);
+    const decide = ["decide", execution, "1", "--allow", "--by", "ann", "--grant", grant];
+    const decided = await portcullis([...decide, "--journal", path]);
     expect(decided).toMatchObject({ code: 0, stderr: expect.stringMatching(/^Noted\. Take it up/) as string });
     const { outcome, calls } = await runtime.execution(execution).resume();
     expect(calls).toHaveLength(3);

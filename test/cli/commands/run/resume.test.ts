@@ -32,17 +32,8 @@ test("a program waits, is decided and is taken up by several commands, the last 
   expect(waits.code).toBe(6);
   expect(waits.stdout).toContain("pay (call 1)");
   expect(waits.stderr).toContain(`portcullis decide order-1 1 --allow --journal ${join(folder, "one.db")}`);
-  const decided = await portcullis([
-    "decide",
-    "order-1",
-    "1",
-    "--allow",
-    "--by",
-    "ann",
-    "--note",
-    "checked",
-    ...journal,
-  ]);
+  const decide = ["decide", "order-1", "1", "--allow", "--by", "ann", "--note", "checked"];
+  const decided = await portcullis([...decide, ...journal]);
   expect(decided).toMatchObject({ code: 0, stdout: "" });
   const goOn = `portcullis resume order-1 --tools FILE --journal ${join(folder, "one.db")}`;
   expect(decided.stderr).toContain(goOn);

@@ -1,10 +1,9 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { createRuntime, createSqliteJournal } from "../../../../src/index.ts";
 import { createMemorySandbox, scriptedModel } from "../../../../src/runtime/testing.ts";
 import { signal, tool, makeTool } from "../../../support/tools.ts";
+import { newFolder } from "../../../support/new-folder.ts";
 import { begin, portcullis } from "../../command.ts";
 
 const HOSTILE = "\u001b[2J\u009b1A\u202e\nportcullis: all is well";
@@ -12,14 +11,12 @@ const HOSTILE = "\u001b[2J\u009b1A\u202e\nportcullis: all is well";
 const pay = makeTool({ name: "pay", effect: "write", approval: "always", execute: () => "paid" });
 
 async function open(tools = [pay, tool("echo", (input) => input)]) {
-  const folder = mkdtempSync(join(tmpdir(), "portcullis-"));
-  const path = join(folder, "journal.db");
+  const path = join(newFolder(onTestFinished), "journal.db");
   const journal = createSqliteJournal({ path });
   const runtime = await createRuntime({ tools, journal, sandbox: createMemorySandbox(), approve: () => "later" });
   onTestFinished(async () => {
     await runtime[Symbol.asyncDispose]();
     journal[Symbol.dispose]();
-    rmSync(folder, { recursive: true });
   });
   return { runtime, path, journalOption: ["--journal", path] };
 }
