@@ -22,7 +22,6 @@ import {
   type Model,
   type ModelCall,
   type HostedNews,
-  type ModelSettings,
   type ModelTurn,
   type ModelUsage,
   NO_USAGE,
@@ -30,7 +29,6 @@ import {
   type ProviderFailure,
   type ToolChoice,
   type TurnEnd,
-  type TurnReply,
   type TurnRequest,
   type UserMessage,
 } from "./model.ts";
@@ -154,7 +152,7 @@ export function scriptedModel(script: readonly ScriptedStep[], options: Scripted
       checkSettings({ model: name, takes: TAKES_ALL }, opening);
       const moments: ScriptedMoment[] = [];
       const index = conversations.push(moments) - 1;
-      return new ScriptedConversation(script, opening, moments, (length) => note(index, length));
+      return conversationOf(script, opening, moments, (length) => note(index, length));
     },
   };
 }
@@ -164,109 +162,92 @@ function checkTurn(turn: ScriptedTurn, index: number): void {
   checkOptions(fieldsOf(`scriptedModel(script)[${index}]`), turn, TURN_FIELDS);
 }
 
-class ScriptedConversation implements ModelConversation {
-  readonly #script: readonly ScriptedStep[];
-  readonly #settings: ModelSettings;
-  readonly #opening: Opening;
-  readonly #moments: ScriptedMoment[];
-  readonly #onSaid: (length: number) => void;
-  readonly #messages: UserMessage[] = [];
-  readonly #ids = new CallIds();
-  #results: readonly CallResult[] = [];
+function conversationOf(
+  script: readonly ScriptedStep[],
+  opening: Opening,
+  moments: ScriptedMoment[],
+  onSaid: (length: number) => void,
+): ModelConversation {
+  const { settings = {}, usedIds = [] } = opening;
+  const messages: UserMessage[] = [];
+  const ids = new CallIds();
+  let results: readonly CallResult[] = [];
+  for (const id of usedIds) ids.take(id);
+  const begin = (toolChoice: ToolChoice = settings.toolChoice ?? "auto") => {
+    const moment = { opening, toolChoice, said: messages.map(textOfMessage), messages: [...messages], results };
+    results = [];
+    return { step: script[moments.push(moment) - 1], moment };
+  };
+  return {
+    say(message) {
+      messages.push(message);
+      onSaid(textOfMessage(message).length);
+    },
+    answer(given) {
+      results = given;
+      for (const { text } of given) onSaid(text.length);
+    },
+    restore({ calls }) {
+      begin();
+      for (const { id } of calls) ids.take(id);
+    },
+    async turn(request) {
+      const { signal } = request;
+      if (signal.aborted) return { type: "aborted" };
+      const { step, moment } = begin(request.toolChoice);
+      if (step === undefined) return { type: "failed", failure: SCRIPT_ENDED };
+      // A step may never resolve, like a provider that does not answer.
+      const making = typeof step === "function" ? Promise.resolve(step(moment)) : step;
+      const waiting = making instanceof Promise ? untilAborted(making, signal) : making;
+      const turn = (await Promise.resolve(waiting).catch(() => signal.aborted || making)) as ScriptedTurn;
+      if (signal.aborted) return { type: "aborted" };
+      if (typeof step === "function") checkTurn(turn, moments.length - 1);
+      for (const [index, reason] of (turn.retries ?? []).entries())
+        await request.onRetry?.({ attempt: index + 1, reason, delayMs: 0 });
+      if (turn.failure) return { type: "failed", failure: turn.failure, usage: usageOf(turn) };
+      const whole = wholeTurn(turn, ids, (calls) => allowedCalls(calls, moment.toolChoice, settings));
+      show(turn, whole, request, settings.reasoning?.summary === true);
+      return whole;
+    },
+  };
+}
 
-  constructor(
-    script: readonly ScriptedStep[],
-    opening: Opening,
-    moments: ScriptedMoment[],
-    onSaid: (length: number) => void,
-  ) {
-    this.#onSaid = onSaid;
-    this.#script = script;
-    this.#opening = opening;
-    this.#settings = opening.settings ?? {};
-    this.#moments = moments;
-    for (const id of opening.usedIds ?? []) this.#ids.take(id);
+/** Shows a turn word by word, as if the model wrote it. */
+function show(
+  { text = "", reasoning = "" }: ScriptedTurn,
+  { calls }: ModelTurn,
+  { onText, onReasoning, onArgument }: TurnRequest,
+  hasSummary: boolean,
+): void {
+  if (hasSummary) for (const word of wordsOf(reasoning)) onReasoning?.(word);
+  for (const word of wordsOf(text)) onText(word);
+  for (const [index, call] of calls.entries()) {
+    const [tool, input] = call.type === "tool_call" ? [call.tool, call.inputText] : [RUN_PROGRAM, call.source ?? ""];
+    for (const word of wordsOf(input)) onArgument?.({ index, tool, text: word });
   }
+}
 
-  say(message: UserMessage): void {
-    this.#messages.push(message);
-    this.#onSaid(textOfMessage(message).length);
-  }
+function wholeTurn(
+  turn: ScriptedTurn,
+  ids: CallIds,
+  allowed: (calls: readonly ModelCall[]) => readonly ModelCall[],
+): ModelTurn {
+  const { text = "", calls = [], programs = [], hosted = [], citations = [], end } = turn;
+  const all: ModelCall[] = [
+    ...calls.map((call) => callOf(call, ids)),
+    ...programs.map((source) => ({ type: "program_call", id: ids.take(undefined), source }) as const),
+  ];
+  const whole = end ?? { type: all.length > 0 ? "called" : "answered" };
+  const made = whole.type === "called" ? allowed(all) : [];
+  const cited = citations.length === 0 ? {} : { citations: [...citations] };
+  return { type: "turn", text, calls: made, hosted, ...cited, end: whole, usage: usageOf(turn) };
+}
 
-  answer(results: readonly CallResult[]): void {
-    this.#results = results;
-    for (const { text } of results) this.#onSaid(text.length);
-  }
-
-  restore({ calls }: ModelTurn): void {
-    this.#begin(this.#settings.toolChoice ?? "auto");
-    for (const { id } of calls) this.#ids.take(id);
-  }
-
-  async turn(request: TurnRequest): Promise<TurnReply> {
-    const { signal, toolChoice = this.#settings.toolChoice ?? "auto" } = request;
-    if (signal.aborted) return { type: "aborted" };
-    const { step, moment } = this.#begin(toolChoice);
-    if (step === undefined) return { type: "failed", failure: SCRIPT_ENDED };
-    // A step may never resolve, like a provider that does not answer.
-    const making = typeof step === "function" ? Promise.resolve(step(moment)) : step;
-    const waiting = making instanceof Promise ? untilAborted(making, signal) : making;
-    const turn = (await Promise.resolve(waiting).catch(() => signal.aborted || making)) as ScriptedTurn;
-    if (signal.aborted) return { type: "aborted" };
-    if (typeof step === "function") checkTurn(turn, this.#moments.length - 1);
-    for (const [index, reason] of (turn.retries ?? []).entries())
-      await request.onRetry?.({ attempt: index + 1, reason, delayMs: 0 });
-    if (turn.failure) return { type: "failed", failure: turn.failure, usage: usageOf(turn) };
-    const whole = this.#whole(turn, toolChoice);
-    this.#show(turn, whole, request);
-    return whole;
-  }
-
-  /** Shows a turn word by word, as if the model wrote it. */
-  #show({ text = "", reasoning = "" }: ScriptedTurn, { calls }: ModelTurn, request: TurnRequest): void {
-    const { onText, onReasoning, onArgument } = request;
-    if (this.#settings.reasoning?.summary === true) for (const word of wordsOf(reasoning)) onReasoning?.(word);
-    for (const word of wordsOf(text)) onText(word);
-    for (const [index, call] of calls.entries()) {
-      const [tool, input] = call.type === "tool_call" ? [call.tool, call.inputText] : [RUN_PROGRAM, call.source ?? ""];
-      for (const word of wordsOf(input)) onArgument?.({ index, tool, text: word });
-    }
-  }
-
-  #begin(toolChoice: ToolChoice): { readonly step: ScriptedStep | undefined; readonly moment: ScriptedMoment } {
-    const messages = [...this.#messages];
-    const moment = {
-      opening: this.#opening,
-      toolChoice,
-      said: messages.map(textOfMessage),
-      messages,
-      results: this.#results,
-    };
-    this.#results = [];
-    const step = this.#script[this.#moments.length];
-    this.#moments.push(moment);
-    return { step, moment };
-  }
-
-  #whole(turn: ScriptedTurn, toolChoice: ToolChoice): ModelTurn {
-    const { text = "", calls = [], programs = [], hosted = [], citations = [], end } = turn;
-    const all: ModelCall[] = [
-      ...calls.map((call) => this.#callOf(call)),
-      ...programs.map((source) => ({ type: "program_call", id: this.#ids.take(undefined), source }) as const),
-    ];
-    const whole = end ?? { type: all.length > 0 ? "called" : "answered" };
-    const usage = usageOf(turn);
-    const made = whole.type === "called" ? allowedCalls(all, toolChoice, this.#settings) : [];
-    const cited = citations.length === 0 ? {} : { citations: [...citations] };
-    return { type: "turn", text, calls: made, hosted, ...cited, end: whole, usage };
-  }
-
-  #callOf(call: ScriptedCall | ModelCall): ModelCall {
-    const id = this.#ids.take(call.id);
-    if ("type" in call) return { ...call, id };
-    const { tool, caller = "direct", input = {}, inputText = JSON.stringify(input), answerBy } = call;
-    return { type: "tool_call", id, tool, caller, inputText, answerBy };
-  }
+function callOf(call: ScriptedCall | ModelCall, ids: CallIds): ModelCall {
+  const id = ids.take(call.id);
+  if ("type" in call) return { ...call, id };
+  const { tool, caller = "direct", input = {}, inputText = JSON.stringify(input), answerBy } = call;
+  return { type: "tool_call", id, tool, caller, inputText, answerBy };
 }
 
 function usageOf({ usage }: ScriptedTurn): ModelUsage {
