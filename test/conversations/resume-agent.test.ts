@@ -2,7 +2,12 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
 import { agentAsTool, type AgentReport, createRuntime, PortcullisError, type Tool } from "../../src/index.ts";
 import { createMemoryJournal, type Journal } from "../../src/journal/index.ts";
-import { createMemorySandbox, scriptedModel, type ScriptedStep } from "../../src/runtime/testing.ts";
+import {
+  createMemorySandbox,
+  scriptedModel,
+  type ScriptedMoment,
+  type ScriptedStep,
+} from "../../src/runtime/testing.ts";
 import { cutAfter, journalWith, recorded } from "../support/journal-with.ts";
 import { timeless } from "../support/timeless.ts";
 import { payTool, makeTool } from "../support/tools.ts";
@@ -321,19 +326,14 @@ testOfAll(
     return sum;`;
     const asked: (readonly [turn: number, cut: number])[] = [];
     let cut = 0;
+    const noting = (turn: number, step: ScriptedStep) => (moment: ScriptedMoment) => {
+      asked.push([turn, cut]);
+      return typeof step === "function" ? step(moment) : step;
+    };
     const script: readonly ScriptedStep[] = [
-      () => {
-        asked.push([0, cut]);
-        return { text: "I look.", calls: [{ id: "look-1", tool: "look" }, pay(1)] };
-      },
-      () => {
-        asked.push([1, cut]);
-        return { programs: [program], calls: [pay(5), { id: "stock-2", tool: "stock" }] };
-      },
-      ({ results }) => {
-        asked.push([2, cut]);
-        return { text: results.map(({ text }) => text).join("|") };
-      },
+      noting(0, { text: "I look.", calls: [{ id: "look-1", tool: "look" }, pay(1)] }),
+      noting(1, { programs: [program], calls: [pay(5), { id: "stock-2", tool: "stock" }] }),
+      noting(2, TEXTS),
     ];
     const approveAll = (report: AgentReport) => {
       if (report.ending.type !== "waiting") return {};

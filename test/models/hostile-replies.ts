@@ -156,32 +156,30 @@ export function survivesHostileReplies(name: string, wire: Wire): void {
       );
     });
 
+    /** The endings but for answers, as JSON, where each place of a reply in turn has this value. */
+    const endingsWith = async (turn: WireTurn, value: string) => {
+      const told: string[] = [];
+      for (const place of placesIn(wire.json(turn, 1)).keys()) {
+        const change = { place, kind: "set", value } as const;
+        const reply = stream
+          ? sse(wire.events(turn, 1).map((event) => repeatedIn(event, change)))
+          : JSON.stringify(changed(wire.json(turn, 1), [change]));
+        const { ending } = await askHostile(wire, stream, [reply], []);
+        if (ending.type !== "answered") told.push(JSON.stringify(ending));
+      }
+      return told;
+    };
+
     ofEndings("wherever a provider repeats the key, no ending has it", async () => {
       const turns: readonly WireTurn[] = [{ text: "No.", end: "refused" }, { text: "Half", end: "cut_off" }, TURN];
-      for (const turn of someOf(turns, 1)) {
-        const places = placesIn(wire.json(turn, 1)).length;
-        for (let place = 0; place < places; place += 1) {
-          const repeating = { place, kind: "set", value: `Your key is ${wire.key}, is it not?` } as const;
-          const reply = stream
-            ? sse(wire.events(turn, 1).map((event) => repeatedIn(event, repeating)))
-            : JSON.stringify(changed(wire.json(turn, 1), [repeating]));
-          const { ending } = await askHostile(wire, stream, [reply], []);
-          if (ending.type !== "answered") expect(JSON.stringify(ending)).not.toContain(wire.key);
-        }
-      }
+      for (const turn of someOf(turns, 1))
+        for (const told of await endingsWith(turn, `Your key is ${wire.key}, is it not?`))
+          expect(told).not.toContain(wire.key);
     });
 
     ofEndings("a provider's long reason for a turn's end is shortened", async () => {
-      const turn = { text: "No.", end: "refused" } as const;
-      const places = placesIn(wire.json(turn, 1)).length;
-      for (let place = 0; place < places; place += 1) {
-        const long = { place, kind: "set", value: "No. ".repeat(10_000) } as const;
-        const reply = stream
-          ? sse(wire.events(turn, 1).map((event) => repeatedIn(event, long)))
-          : JSON.stringify(changed(wire.json(turn, 1), [long]));
-        const { ending } = await askHostile(wire, stream, [reply], []);
-        if (ending.type !== "answered") expect(JSON.stringify(ending).length).toBeLessThan(3000);
-      }
+      for (const told of await endingsWith({ text: "No.", end: "refused" }, "No. ".repeat(10_000)))
+        expect(told.length).toBeLessThan(3000);
     });
 
     test("a number of an input that no double keeps reaches no tool as another number", async () => {

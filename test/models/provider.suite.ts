@@ -7,6 +7,7 @@ import { createMemoryJournal } from "../../src/journal/index.ts";
 import { createMemorySandbox } from "../../src/runtime/testing.ts";
 import { makeTool } from "../gate/open-session.ts";
 import { anthropicWire } from "./anthropic/wire.ts";
+import { geminiWire } from "./gemini/wire.ts";
 import { survivesHostileReplies } from "./hostile-replies.ts";
 import { expectSameRequests } from "./restored.ts";
 import { MODES, type Served, serve, type Wire, type WireModelOptions, type WireStep, type WireTurn } from "./wire.ts";
@@ -71,6 +72,14 @@ export const depots = () =>
     execute: ({ id }) => [{ n: id }, { n: id * 8 }],
   });
 
+/** A tool that fails in these words. */
+function failing(name: string, words: string): Tool {
+  const execute = () => {
+    throw new PortcullisError("tool_failed", words);
+  };
+  return makeTool({ name, allowedCallers: direct, execute });
+}
+
 /** A tool that counts its runs. */
 export function counted(name: string, changes: Parameters<typeof makeTool>[0] = {}) {
   const inputs: unknown[] = [];
@@ -90,6 +99,7 @@ export function counted(name: string, changes: Parameters<typeof makeTool>[0] = 
  */
 export function behavesAsModel(name: string, wire: Wire, { sameReplies = false } = {}): void {
   if (!sameReplies) survivesHostileReplies(name, wire);
+  const { hostsPrograms } = wire.model({ apiKey: wire.key, baseUrl: "http://127.0.0.1:9" });
   describe.each(sameReplies ? someOf(MODES, 1) : MODES)(`${name}, %s`, (_, stream) => {
     // What is asked, whether it is asked again, and what is done with a reply that was read, do not depend on how it comes.
     const ofRequests = stream ? test : testOfAll;
@@ -200,6 +210,20 @@ export function behavesAsModel(name: string, wire: Wire, { sameReplies = false }
       },
     );
 
+    if (hostsPrograms)
+      ofRequests(
+        "A11, R8: with hosted programs, a direct call of a tool for programs is refused and journalled, even if it comes",
+        async () => {
+          const f = counted("f", { allowedCallers: ["programmatic"] });
+          const script = [{ calls: [{ tool: "f", input: { k: 1 } }] }, { text: "4" }];
+          const { served, transcript, calls } = await run(script, { tools: [f.tool], programs: "hosted" });
+          expect([served.refusals, f.inputs]).toEqual([[], []]);
+          const text = expect.stringContaining("f can only be called from a program") as string;
+          expect(transcript.turns[0]?.results).toMatchObject([{ isError: true, text }]);
+          expect(calls).toMatchObject([{ outcome: { type: "refused", code: "caller_not_allowed" }, started: false }]);
+        },
+      );
+
     const cutOff = { text: "I was", calls: [{ tool: "f", input: { k: 1 } }], end: "cut_off" } as const;
 
     test("A5: a reply that was cut off twice ends the conversation, and none of its calls is made", async () => {
@@ -304,13 +328,7 @@ export function behavesAsModel(name: string, wire: Wire, { sameReplies = false }
     ofRequests("requests are well-formed, wherever a lone surrogate stands", async () => {
       const half = "a\ud800b\udc00\\ud800";
       const tool = makeTool({ name: "f", allowedCallers: direct, execute: () => ({ [half]: [half] }) });
-      const failing = makeTool({
-        name: "g",
-        allowedCallers: direct,
-        execute: () => {
-          throw new PortcullisError("tool_failed", half);
-        },
-      });
+      const broken = failing("g", half);
       const calls = [
         { tool: "f" },
         { tool: "g" },
@@ -318,7 +336,7 @@ export function behavesAsModel(name: string, wire: Wire, { sameReplies = false }
         { program: `throw new Error(${JSON.stringify(half)})` },
       ];
       await using served = await serve({ ...wire, refuse: () => undefined }, [{ text: half, calls }, { text: "4" }]);
-      const { ending } = await ask(served, { stream, tools: [tool, failing], task: half });
+      const { ending } = await ask(served, { stream, tools: [tool, broken], task: half });
       expect([ending.type, served.refusals]).toEqual(["answered", []]);
     });
 
@@ -330,13 +348,7 @@ export function behavesAsModel(name: string, wire: Wire, { sameReplies = false }
       await fc.assert(
         fc.asyncProperty(value, hostile, async (returned, said) => {
           const f = makeTool({ name: "f", allowedCallers: direct, execute: () => returned });
-          const g = makeTool({
-            name: "g",
-            allowedCallers: direct,
-            execute: () => {
-              throw new PortcullisError("tool_failed", said);
-            },
-          });
+          const g = failing("g", said);
           const { served, transcript } = await run([{ calls: [{ tool: "f" }, { tool: "g" }] }, { text: "4" }], {
             tools: [f, g],
           });
@@ -361,13 +373,7 @@ export function behavesAsModel(name: string, wire: Wire, { sameReplies = false }
           const own = async (name: string, text: string) => {
             const tools = [
               makeTool({ name: "say", allowedCallers: direct, execute: () => text }),
-              makeTool({
-                name: "fail",
-                allowedCallers: direct,
-                execute: () => {
-                  throw new PortcullisError("tool_failed", text);
-                },
-              }),
+              failing("fail", text),
               makeTool({ name: "pay", allowedCallers: ["programmatic"], effect: "write", execute: () => text }),
             ];
             const program = `await tools.pay({}); console.log(${JSON.stringify(`x${text}`)}); const e = new Error(${JSON.stringify(text)}); e.name = ${JSON.stringify(name)}; throw e;`;
@@ -463,9 +469,11 @@ export function behavesAsModel(name: string, wire: Wire, { sameReplies = false }
     test.each(["broken", "short"] as const)("no call of a stream that is %s is made", async (sent) => {
       const f = counted("f");
       await using served = await serve(wire, [{ text: "I", calls: [{ tool: "f", input: { k: 1 } }], sent }]);
-      const { ending } = await ask(served, { tools: [f.tool] });
+      const { ending, usage } = await ask(served, { tools: [f.tool] });
       expect(ending).toMatchObject({ type: "provider_failed", failure: { code: "interrupted" } });
       expect(f.inputs).toEqual([]);
+      // The others tell what a stream has used at its end alone.
+      if (wire === anthropicWire || wire === geminiWire) expect(usage.inputTokens).toBeGreaterThanOrEqual(100);
     });
 
     test("cancelling during a stream closes it, and none of its calls is made", async () => {

@@ -187,16 +187,6 @@ describe.each(MODES)("OpenAI Responses, %s", (_, stream) => {
     expect([answer, served.refusals]).toEqual(["8", []]);
   });
 
-  test("R8: a direct call of a tool for programs is refused with a sentence and not made", async () => {
-    const f = counted("f", { allowedCallers: ["programmatic"] });
-    const { served, calls } = await hosted([output(call("c_1", "f", { k: 1 })), { text: "4" }], { tools: [f.tool] });
-    expect(f.inputs).toEqual([]);
-    expect(inputOf(served, 1).at(-1)).toMatchObject({
-      output: expect.stringContaining("f can only be called from a program"),
-    });
-    expect(calls).toMatchObject([{ outcome: { type: "refused", code: "caller_not_allowed" } }]);
-  });
-
   test("a call by an unknown caller is refused, and the caller is sent back unchanged", async () => {
     const f = counted("f", { allowedCallers: ["direct", "programmatic"] });
     const odd = { type: "agent_20270101", caller_id: "a_1" };
