@@ -1,7 +1,5 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { createRuntime, createSqliteJournal } from "../../src/index.ts";
 import { createMemoryJournal } from "../../src/journal/index.ts";
 import { fieldsOf, optionsIn } from "../../src/base/index.ts";
@@ -14,6 +12,7 @@ import {
   resolveLimits,
 } from "../../src/executions/limits.ts";
 import { createMemorySandbox } from "../../src/runtime/testing.ts";
+import { newFolder } from "../support/new-folder.ts";
 
 const NAMES = Object.keys(LIMIT_RULES) as (keyof typeof LIMIT_RULES)[];
 
@@ -60,7 +59,7 @@ test("limits that are not given keep their values, and the resolved limits are f
 });
 
 test("with a journal that outlives the process calls may move 1 GiB, and an execution holds no more memory for it", async () => {
-  const folder = mkdtempSync(join(tmpdir(), "portcullis-limits-"));
+  const folder = newFolder(onTestFinished);
   {
     using inFile = createSqliteJournal({ path: join(folder, "journal.db") });
     using inMemory = createSqliteJournal({ path: ":memory:" });
@@ -84,5 +83,4 @@ test("with a journal that outlives the process calls may move 1 GiB, and an exec
     });
     expect(less.limits.totalBytes).toBe(1000);
   }
-  rmSync(folder, { recursive: true });
 });

@@ -1,7 +1,5 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import {
   type Approve,
@@ -14,15 +12,15 @@ import {
 import { createMemoryJournal, type Journal } from "../../src/journal/index.ts";
 import { createMemorySandbox } from "../../src/runtime/testing.ts";
 import { makeTool } from "../support/tools.ts";
+import { newFolder } from "../support/new-folder.ts";
 
 const sandbox = createMemorySandbox();
-const folder = mkdtempSync(join(tmpdir(), "portcullis-resume-"));
+const folder = newFolder();
 let files = 0;
 const journals: Readonly<Record<string, () => Journal>> = {
   memory: () => createMemoryJournal(),
   sqlite: () => createSqliteJournal({ path: join(folder, `${(files += 1)}.db`) }),
 };
-afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 /** Tools with a note of what their handlers have done. */
 function bank() {

@@ -1,5 +1,3 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import { z } from "zod";
@@ -10,8 +8,9 @@ import { createMemorySandbox, scriptedModel } from "../../src/runtime/testing.ts
 import { createForkedPythonSandbox, PYTHON } from "../support/python-process-sandbox.ts";
 import { echo, makeTool } from "../support/tools.ts";
 import { journalWith } from "../support/journal-with.ts";
+import { newFolder } from "../support/new-folder.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "portcullis-artifacts-"));
+const folder = newFolder();
 let files = 0;
 const JOURNALS: Readonly<Record<string, () => Journal>> = {
   memory: () => createMemoryJournal(),
@@ -20,7 +19,6 @@ const JOURNALS: Readonly<Record<string, () => Journal>> = {
 const sandbox = createMemorySandbox();
 const python = createForkedPythonSandbox();
 afterAll(async () => {
-  rmSync(folder, { recursive: true, force: true });
   await python[Symbol.asyncDispose]();
 });
 

@@ -1,6 +1,6 @@
-import { chmodSync, mkdtempSync, readdirSync, writeFileSync } from "node:fs";
+import { chmodSync, readdirSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { availableParallelism, tmpdir } from "node:os";
+import { availableParallelism } from "node:os";
 import { dirname, join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
 import * as z from "zod";
@@ -11,6 +11,7 @@ import { someOf, testOfAll } from "../../support/all-tests.ts";
 import { checkProgramsOfFile } from "../../support/check-programs.ts";
 import { workingClock } from "../../support/clock.ts";
 import { childrenOf, foundIn, GIVEN, hostStartedWithFile } from "../../support/started-with.ts";
+import { newFolder } from "../../support/new-folder.ts";
 
 checkProgramsOfFile();
 
@@ -258,7 +259,7 @@ function watchfulCompiler(): Compiler {
 }
 
 test("a program that names a file, which none can that was prepared, has no file read", async () => {
-  const folder = mkdtempSync(join(tmpdir(), "portcullis-test-"));
+  const folder = newFolder();
   const file = join(folder, "secret.ts");
   writeFileSync(file, "export const secret = 1;\n");
   writeFileSync(join(folder, "secret.json"), '{ "secret": 1 }');
@@ -301,7 +302,7 @@ test("positions count as those of JavaScript, also behind emoji and in lines tha
 });
 
 function compilerOf(script: string): Compiler {
-  const path = join(mkdtempSync(join(tmpdir(), "portcullis-test-")), "tsc");
+  const path = join(newFolder(), "tsc");
   writeFileSync(path, `#!/bin/sh\n${script}\n`);
   chmodSync(path, 0o755);
   return { path, version: "7.0.0" };
@@ -400,7 +401,7 @@ test.skipIf(process.platform !== "linux")("a compiler has no descriptor that the
 });
 
 test("a tenant whose checks do not end keeps no other tenant's programs from being checked", async () => {
-  const ending = join(mkdtempSync(join(tmpdir(), "portcullis-test-")), "ending");
+  const ending = join(newFolder(), "ending");
   const lasting = compilerOf(`while ! [ -e ${ending} ]; do sleep 0.05; done; exit 1`);
   const busy = Array.from({ length: 2 * availableParallelism() + 2 }, () => check(WRONG, TOOLS, lasting));
   expect((await check(WRONG, TOOLS, undefined, "other")).findings).toHaveLength(1);
@@ -409,7 +410,7 @@ test("a tenant whose checks do not end keeps no other tenant's programs from bei
 });
 
 test("nothing is left of a check in the folder for temporary files", async () => {
-  const folder = mkdtempSync(join(tmpdir(), "portcullis-test-"));
+  const folder = newFolder();
   const killed = compilerOf("kill -9 $$");
   vi.stubEnv("TMPDIR", folder);
   await Promise.all([check(WRONG), check(WRONG, TOOLS, killed), check(WRONG)]);

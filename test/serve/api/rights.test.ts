@@ -5,6 +5,7 @@ import { ALL_TESTS } from "../../support/all-tests.ts";
 import { workingClock } from "../../support/clock.ts";
 import { tool } from "../../support/tools.ts";
 import { KEYS, keyOf, openServer } from "../servers.ts";
+import { countTurns } from "../../support/count-turns.ts";
 
 const without = (id: string) => ({ keys: KEYS.keys.filter((key) => key.id !== id) });
 test.each(["GET", "HEAD"])("a stream that is asked for with %s and left is not counted any more", async (method) => {
@@ -109,16 +110,9 @@ test.each(ALL_TESTS ? ["running", "waiting", "ended"] : ["ended"])(
     await using door = await openServer(undefined, { journal });
     for (let n = 0; n < 12; n += 1)
       for (const program of ["return await tools.desk.ask({})", "return 1"]) await door.run({ program });
-    let turns = 0;
-    let isOver = false;
-    const turn = () => {
-      turns += 1;
-      if (!isOver) setImmediate(turn);
-    };
-    turn();
+    const turns = countTurns();
     expect((await door.ask("GET", `/v1/executions?state=${state}&limit=200`)).status).toBe(200);
-    isOver = true;
-    expect(turns).toBeGreaterThan(5);
+    expect(turns()).toBeGreaterThan(5);
   },
 );
 

@@ -7,12 +7,12 @@ import { type ManualClock, manualClock } from "../../support/clock.ts";
 import {
   answered,
   functionTool,
-  messageTool,
   openGateway,
   type OpenGateway,
   post,
-  PROGRAMS,
   RESPONSES_PROGRAMS,
+  MESSAGES_TOOLS,
+  RESPONSES_TOOLS,
 } from "./gateways.ts";
 
 const PAUSE_MS = 5000;
@@ -28,8 +28,6 @@ function pass(ms: number): void {
   clock.jump(ms);
 }
 
-const MESSAGES_TOOLS = [PROGRAMS, messageTool("depot", ["direct", PROGRAMS.type])];
-const RESPONSES_TOOLS = [RESPONSES_PROGRAMS, functionTool("depot", ["direct", "programmatic"])];
 const PROGRAM = {
   programs: ["const one = await tools.depot({ id: 1 }); return one.n + (await tools.depot({ id: 2 })).n;"],
 };

@@ -44,6 +44,10 @@ export const functionTool = (name: string, allowed_callers: readonly string[] = 
   }) as unknown as OpenAI.Responses.Tool;
 export const RESPONSES_PROGRAMS = { type: "programmatic_tool_calling" } as unknown as OpenAI.Responses.Tool;
 
+/** What runs programs, and a tool of the client for them and for the model, as each wire declares both. */
+export const MESSAGES_TOOLS = [PROGRAMS, messageTool("depot", ["direct", PROGRAMS.type])];
+export const RESPONSES_TOOLS = [RESPONSES_PROGRAMS, functionTool("depot", ["direct", "programmatic"])];
+
 /** Asks for two numbers at once, and adds them. */
 export const SUM = `const [a, b] = await Promise.all([tools.depot({ id: 1 }), tools.depot({ id: 2 })]);
 return a.n + b.n;`;

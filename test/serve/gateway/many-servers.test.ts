@@ -7,19 +7,8 @@ import { createRuntime } from "../../../src/index.ts";
 import { createMemorySandbox, scriptedModel, type ScriptedStep } from "../../../src/runtime/testing.ts";
 import { noPostgres } from "../../postgres-support/postgres-server.ts";
 import { useFleets } from "../../fleet/use-fleets.ts";
-import {
-  answered,
-  functionTool,
-  messageTool,
-  openGateway,
-  type OpenGateway,
-  outputsOf,
-  PROGRAMS,
-  RESPONSES_PROGRAMS,
-} from "./gateways.ts";
+import { answered, openGateway, type OpenGateway, outputsOf, MESSAGES_TOOLS, RESPONSES_TOOLS } from "./gateways.ts";
 
-const MESSAGES_TOOLS = [PROGRAMS, messageTool("depot", ["direct", PROGRAMS.type])];
-const RESPONSES_TOOLS = [RESPONSES_PROGRAMS, functionTool("depot", ["direct", "programmatic"])];
 const PROGRAM = `const one = await tools.depot({ id: 1 }); const two = await tools.depot({ id: 2 });
 return one.n + two.n + (await tools.depot({ id: 3 })).n;`;
 const SCRIPT: readonly ScriptedStep[] = [

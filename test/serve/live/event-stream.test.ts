@@ -1,17 +1,16 @@
 import { connect } from "node:net";
 import { once } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createSqliteJournal, PortcullisError } from "portcullis";
 import { createMemoryJournal, type Journal } from "portcullis/journal";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { eventStream, type EventStreamParts } from "../../../src/serve/live/event-stream.ts";
 import { JournalWatch } from "../../../src/serve/live/journal-watch.ts";
 import { TenantIds } from "../../../src/serve/tenant-ids.ts";
 import { header } from "../../journal/records.ts";
 import { testOfAll } from "../../support/all-tests.ts";
 import { keyOf, openServer, type OpenServer } from "../servers.ts";
+import { newFolder } from "../../support/new-folder.ts";
 
 /** Ids of the events in a text of server-sent events. */
 const idsIn = (text: string) => [...text.matchAll(/^id: (.+)$/gm)].map(([, id = ""]) => id);
@@ -62,7 +61,7 @@ test("a client that reconnects after any event gets the later events, each once"
 });
 
 test("a client reconnects after a restart of the server without losing or repeating an event", async () => {
-  const folder = mkdtempSync(join(tmpdir(), "portcullis-events-"));
+  const folder = newFolder(onTestFinished);
   using journal = createSqliteJournal({ path: join(folder, "j.db") });
   const body = { program: "await tools.crm.find({}); await tools.crm.slow({}); return 1", id: "e", wait: false };
   let first = "";
@@ -82,7 +81,6 @@ test("a client reconnects after a restart of the server without losing or repeat
   const all = await next.ask("GET", "/v1/executions/e/events");
   expect([...seen, ...idsIn(rest.text)]).toEqual(idsIn(all.text));
   expect(rest.text).toContain("execution_ended");
-  rmSync(folder, { recursive: true });
 });
 
 test("a stream reads nothing ahead for a client that reads nothing", async () => {

@@ -1,21 +1,17 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { fromMcpConfig } from "../../../src/index.ts";
 import { parseKeys } from "../../../src/serve/http/keys.ts";
 import { root } from "../../cli/command.ts";
+import { newFolder } from "../../support/new-folder.ts";
 
 const blocks = [...readFileSync(join(root, "docs/mcp.md"), "utf8").matchAll(/^```json\n([^]*?)^```$/gm)].map(
   ([, text = ""]) => text,
 );
 const entries = blocks.filter((text) => text.includes('"portcullis", "mcp"'));
 
-let folder = "";
-beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), "portcullis-entries-"));
-});
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = newFolder();
 
 async function sourcesOf(text: string): Promise<readonly string[]> {
   const file = join(folder, "mcp.json");

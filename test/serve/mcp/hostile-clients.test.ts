@@ -1,21 +1,20 @@
 import { createHash } from "node:crypto";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { request } from "node:http";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { CLIENTS } from "./clients.ts";
 import { type OpenDoor, openHttpDoor } from "./doors.ts";
 import { initialize } from "./http/messages.ts";
+import { newFolder } from "../../support/new-folder.ts";
 
 const ANN = "key-of-ann-0123456789";
 const BOB = "key-of-bob-0123456789";
 
-let folder = "";
+const folder = newFolder();
 let door: OpenDoor;
 beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), "portcullis-hostile-"));
   const keys = join(folder, "keys.json");
   const content = {
     keys: [
@@ -26,10 +25,7 @@ beforeAll(async () => {
   writeFileSync(keys, JSON.stringify(content));
   door = await openHttpDoor("--keys", keys);
 });
-afterAll(async () => {
-  await door[Symbol.asyncDispose]();
-  rmSync(folder, { recursive: true });
-});
+afterAll(() => door[Symbol.asyncDispose]());
 
 interface Answered {
   readonly status: number;

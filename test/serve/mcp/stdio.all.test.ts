@@ -1,17 +1,16 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { afterAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { portcullis } from "../../cli/command.ts";
 import { isRunning } from "../../sources/mcp/servers.ts";
 import { cli, doorArgs } from "./doors.ts";
 import { configWith, INITIALIZE, type LineDoor, openLineDoor, programCall } from "./line-door.ts";
+import { newFolder } from "../../support/new-folder.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "portcullis-door-"));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = newFolder();
 
 describe("a door that cannot be", () => {
   test("without the package of the protocol says what to install, and ends with exit code 5", async () => {

@@ -1,15 +1,14 @@
 import { once } from "node:events";
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { portcullis } from "../../cli/command.ts";
 import { doorArgs, tools } from "./doors.ts";
 import { configWith, INITIALIZE, openLineDoor, programCall } from "./line-door.ts";
+import { newFolder } from "../../support/new-folder.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "portcullis-door-"));
-afterAll(() => rmSync(folder, { recursive: true }));
+const folder = newFolder();
 
 test("standard output is messages to the byte, whatever modules, handlers, servers and clients write, to the end of its input", async () => {
   const { config } = configWith(folder, "plain");

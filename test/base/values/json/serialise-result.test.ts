@@ -4,6 +4,7 @@ import { expect, test, vi } from "vitest";
 import { HeldBytes, isLarge, resultType, serialiseResult as serialise, weigh } from "../../../../src/base/index.ts";
 import { ALL_TESTS, runs, testOfAll } from "../../../support/all-tests.ts";
 import { anyCharacter } from "../../../support/any-character.ts";
+import { countTurns } from "../../../support/count-turns.ts";
 
 const share = new HeldBytes().share("test", Number.MAX_SAFE_INTEGER);
 const resultText = (value: unknown, resultBytes: number, resultValues = 4_000_000) =>
@@ -344,15 +345,9 @@ test("a large result for which there is no memory rejects nothing, and the cause
 
 testOfAll("others get the host's thread while a large result is made", async () => {
   const rows = Array.from({ length: 1_000_000 }, (_, index) => ({ index, text: "some text" }));
-  let turns = 0;
-  const count = () => {
-    turns += 1;
-    next = setImmediate(count);
-  };
-  let next = setImmediate(count);
+  const turns = countTurns();
   await resultText(rows, Number.MAX_SAFE_INTEGER);
-  clearImmediate(next);
-  expect(turns).toBeGreaterThan(2);
+  expect(turns()).toBeGreaterThan(2);
 });
 
 test("a large result that holds itself or fails on its way is not JSON, and the next one is made all the same", async () => {
