@@ -14,16 +14,24 @@ export const EXIT = {
   terminated: 143,
 } as const;
 
-const OF_OUTCOME: Readonly<Record<Exclude<Report["outcome"]["type"], "failed">, number>> = {
+const OF_END: Readonly<Record<Exclude<Report["outcome"]["type"], "failed"> | AgentEnding["type"], number>> = {
   completed: EXIT.completed,
+  answered: EXIT.completed,
+  refused: EXIT.refused,
   stopped: EXIT.stopped,
+  turns_spent: EXIT.stopped,
+  tokens_spent: EXIT.stopped,
+  cut_off: EXIT.stopped,
+  stuck: EXIT.stopped,
+  answer_invalid: EXIT.stopped,
   crashed: EXIT.environment,
-  cancelled: EXIT.cancelled,
+  provider_failed: EXIT.environment,
   waiting: EXIT.waiting,
+  cancelled: EXIT.cancelled,
 };
 
 export function exitCodeOf({ outcome, usage, calls }: Report): number {
-  if (outcome.type !== "failed") return OF_OUTCOME[outcome.type];
+  if (outcome.type !== "failed") return OF_END[outcome.type];
   const { code = "" } = outcome.fault;
   // The program chooses the code of the error that it throws: a refusal by the host is one that the report has too.
   const isRefused =
@@ -33,20 +41,6 @@ export function exitCodeOf({ outcome, usage, calls }: Report): number {
   return isRefused ? EXIT.refused : EXIT.failed;
 }
 
-const OF_ENDING: Readonly<Record<AgentEnding["type"], number>> = {
-  answered: EXIT.completed,
-  refused: EXIT.refused,
-  turns_spent: EXIT.stopped,
-  tokens_spent: EXIT.stopped,
-  cut_off: EXIT.stopped,
-  stuck: EXIT.stopped,
-  stopped: EXIT.stopped,
-  answer_invalid: EXIT.stopped,
-  provider_failed: EXIT.environment,
-  waiting: EXIT.waiting,
-  cancelled: EXIT.cancelled,
-};
-
 export function agentExitCodeOf({ type }: AgentEnding): number {
-  return OF_ENDING[type];
+  return OF_END[type];
 }

@@ -51,7 +51,7 @@ export async function openAnyTools({ tools: module, mcp, openapi, allow }: Tools
     throw new UsageFailure("--allow goes with --mcp and --openapi: a module says itself who may call its tools.");
   for (const path of mcp) requireFile("--mcp", path);
   for (const path of openapi) requireFile("--openapi", path);
-  const allowed = new AllowList(allow);
+  const allowed = allowList(allow);
   const own = module === undefined ? [] : await loadTools(module);
   // What a server's package prints is not the command's result.
   keepStdout();
@@ -72,7 +72,7 @@ export async function openAnyTools({ tools: module, mcp, openapi, allow }: Tools
   const close = async () => {
     await Promise.all(configs.map((config) => config[Symbol.asyncDispose]()));
   };
-  const policyOf = (name: string) => allowed.policyOf(name);
+  const { policyOf } = allowed;
   try {
     for (const file of mcp) {
       tellWork(`Connecting to the servers of ${file}`);
@@ -138,25 +138,19 @@ function parseAllow(text: string) {
 }
 
 /** Applies the options `--allow` to tools that nothing else is said about. The last option that fits a tool decides. */
-class AllowList {
-  readonly #allowed: readonly Allowed[];
-  readonly #applied = new Set<Allowed>();
-
-  constructor(texts: readonly string[]) {
-    this.#allowed = texts.map(parseAllow);
-  }
-
-  policyOf(name: string): ToolPolicy | undefined {
-    const fitting = this.#allowed.filter(({ pattern }) => isMeantBy(pattern, name));
-    for (const one of fitting) this.#applied.add(one);
+function allowList(texts: readonly string[]) {
+  const allowed = texts.map(parseAllow);
+  const applied = new Set<Allowed>();
+  const policyOf = (name: string): ToolPolicy | undefined => {
+    const fitting = allowed.filter(({ pattern }) => isMeantBy(pattern, name));
+    for (const one of fitting) applied.add(one);
     const effect = fitting.at(-1)?.effect;
     if (effect === undefined) return undefined;
     return { allowedCallers: ["programmatic"], effect, ...(effect !== "read" && { approval: "always" }) };
-  }
-
+  };
   /** Throws a `Failure` for an option that had nothing to allow. `names` are the names of all tools of servers. */
-  refuseUnused(names: readonly string[]): void {
-    const unused = this.#allowed.find((one) => !this.#applied.has(one));
+  const refuseUnused = (names: readonly string[]): void => {
+    const unused = allowed.find((one) => !applied.has(one));
     if (!unused) return;
     const { pattern, effect } = unused;
     const subject = `--allow ${pattern}=${effect}`;
@@ -164,5 +158,6 @@ class AllowList {
       throw new UsageFailure(`${subject}: the configuration file says already who may call these tools.`);
     const candidates = [...names, ...new Set(names.map((name) => `${name.split(".")[0]}.*`))];
     throw new UsageFailure(`${subject}: no server has such a tool${orMeant(pattern, candidates)}`);
-  }
+  };
+  return { policyOf, refuseUnused };
 }

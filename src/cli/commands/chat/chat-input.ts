@@ -19,7 +19,7 @@ export interface ChatInput extends Disposable {
 /** Messages from the lines of a terminal, or from a pipe. */
 export function openChatInput(onInterrupt: () => boolean): ChatInput {
   const { stdin, stderr } = standardStreams();
-  if (!stdin.isTTY) return new PipedMessages(stdin);
+  if (!stdin.isTTY) return pipedMessages(stdin);
   const lines = new TerminalLines(stdin, stderr, onInterrupt);
   return {
     lines,
@@ -37,23 +37,15 @@ async function nextTyped(lines: AnswerLines, signal: AbortSignal): Promise<strin
   }
 }
 
-class PipedMessages implements ChatInput {
-  readonly lines = undefined;
-  readonly #stdin: NodeJS.ReadStream;
-  readonly #read: AsyncGenerator<string>;
-
-  constructor(stdin: NodeJS.ReadStream) {
-    this.#stdin = stdin;
-    this.#read = readLines(stdin as AsyncIterable<Uint8Array>, MESSAGE_BYTES);
-  }
-
-  async next(signal: AbortSignal): Promise<string | undefined> {
+function pipedMessages(stdin: NodeJS.ReadStream): ChatInput {
+  const read = readLines(stdin as AsyncIterable<Uint8Array>, MESSAGE_BYTES);
+  const next = async (signal: AbortSignal): Promise<string | undefined> => {
     const { promise: aborted, resolve } = Promise.withResolvers<undefined>();
     const onAbort = () => resolve(undefined);
     signal.addEventListener("abort", onAbort);
     try {
       while (!signal.aborted) {
-        const line = await Promise.race([this.#read.next(), aborted]);
+        const line = await Promise.race([read.next(), aborted]);
         if (!line || line.done) return undefined;
         if (line.value.trim() !== "") return line.value;
       }
@@ -67,9 +59,6 @@ class PipedMessages implements ChatInput {
     } finally {
       signal.removeEventListener("abort", onAbort);
     }
-  }
-
-  [Symbol.dispose](): void {
-    this.#stdin.destroy();
-  }
+  };
+  return { lines: undefined, next, [Symbol.dispose]: () => void stdin.destroy() };
 }

@@ -44,7 +44,7 @@ export async function chat(options: ChatOptions): Promise<number> {
   let approve: Approve = () => false;
   await using open = await openRuntime({ ...options, json: false }, journal, {
     tellsCalls: true,
-    interrupt: () => opened.input?.lines !== undefined && pressed(control) !== "ended",
+    interrupt: () => opened.input?.lines !== undefined && control.press() !== "ended",
     limits: options.limit,
     approvePrograms: approveProgram,
     approve: (request) => approve(request),
@@ -52,14 +52,14 @@ export async function chat(options: ChatOptions): Promise<number> {
     tenant,
   });
   const { runtime, signal } = open;
-  const over = AbortSignal.any([signal, control.ended]);
-  using messages = openChatInput(() => pressed(control) === "armed");
+  const over = AbortSignal.any([signal, control.end.signal]);
+  using messages = openChatInput(() => control.press() === "armed");
   Object.assign(opened, { input: messages, screen: open.screen });
   using approver = createApprover({
     mode: options.approve,
     screen: open.screen,
     canWait: journal !== undefined,
-    ...(messages.lines && { lines: messages.lines }),
+    lines: messages.lines,
   });
   approve = approver.approve;
   const { context: documents, instructions, set, allowChangedTools } = options;
@@ -88,15 +88,6 @@ export async function chat(options: ChatOptions): Promise<number> {
     // With a journal it is left, so that it can be taken up under its id.
     await (journal && (past || loop.wasSaid) ? talk.leave() : talk[Symbol.asyncDispose]());
   }
-}
-
-/** Takes a Ctrl-C at a terminal, and tells what the next one does. */
-function pressed(control: ControlC): Pressed {
-  // The line that it was pressed in stays.
-  writeStderr("\n");
-  const what = control.press();
-  if (what === "armed") writeStderr("Ctrl-C once more ends the conversation; so do /exit and Ctrl-D.\n");
-  return what;
 }
 
 /** Turns that are shown of a conversation that is taken up. */
@@ -160,7 +151,7 @@ class ChatLoop {
     for (;;) {
       const message = await input.next(over);
       if (message === undefined) break;
-      control.disarm();
+      control.isArmed = false;
       const command = isPerson ? message.trim() : undefined;
       if (command === EXIT_CHAT) break;
       if (!isPerson && past?.goesOn && !this.#report)
@@ -235,33 +226,27 @@ class ChatLoop {
   }
 }
 
-/** What a Ctrl-C did. */
-type Pressed = "interrupted" | "armed" | "ended";
-
 /** Ctrl-C in a conversation: it interrupts what is under way, and the second one, before anything else was typed, ends. */
 class ControlC {
-  readonly #end = new AbortController();
-  #isArmed = false;
+  /** Aborted when the conversation is to end. */
+  readonly end = new AbortController();
+  /** Whether the next one ends. */
+  isArmed = false;
   /** What the next Ctrl-C interrupts; nothing if it is undefined. */
   interrupts: (() => void) | undefined;
 
-  /** Aborted when the conversation is to end. */
-  get ended(): AbortSignal {
-    return this.#end.signal;
-  }
-
-  /** The person goes on: the next Ctrl-C is the first one again. */
-  disarm(): void {
-    this.#isArmed = false;
-  }
-
-  press(): Pressed {
-    if (this.#isArmed) {
-      this.#end.abort();
+  /** Takes one at a terminal, and tells what the next one does. */
+  press(): "interrupted" | "armed" | "ended" {
+    // The line that it was pressed in stays.
+    writeStderr("\n");
+    if (this.isArmed) {
+      this.end.abort();
       return "ended";
     }
-    this.#isArmed = true;
+    this.isArmed = true;
     this.interrupts?.();
-    return this.interrupts ? "interrupted" : "armed";
+    if (this.interrupts) return "interrupted";
+    writeStderr("Ctrl-C once more ends the conversation; so do /exit and Ctrl-D.\n");
+    return "armed";
   }
 }

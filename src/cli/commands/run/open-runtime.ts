@@ -11,7 +11,7 @@ import { cancelOnSignal } from "../../terminal/cancel-on-signal.ts";
 import { createApprover } from "../../terminal/executions/ask-approvals.ts";
 import { OperatorLog } from "../../terminal/executions/operator-log.ts";
 import { correctedHints, restsText, sameOr, tellHeld, waitingHints } from "../../terminal/executions/waiting-hints.ts";
-import { printAgentJson, printAgentReport, printReport } from "../../terminal/executions/print-report.ts";
+import { printAgentReport, printReport } from "../../terminal/executions/print-report.ts";
 import { printJson } from "../../terminal/print.ts";
 import { Screen } from "../../terminal/screen.ts";
 import { standardStreams } from "../../terminal/standard-streams.ts";
@@ -83,9 +83,12 @@ export async function openRuntime(
     },
     /** Like `print`. `rests`: only the user, or the host in the user's place, brings the conversation further. */
     printAgent(report: AgentReport<unknown>, header?: Header, rests = false): number {
-      const { execution, ending } = report;
-      if (json) printAgentJson(report, operator);
-      else {
+      const { execution, ending, answer, transcript, calls, usage, artifacts } = report;
+      if (json) {
+        const { turns } = transcript;
+        const { entries } = operator;
+        printJson({ execution, ending, answer: answer ?? null, turns, calls, usage, artifacts, operator: entries });
+      } else {
         const hints = waitingHints(execution, ending, sameOr(options, header));
         printAgentReport(report, rests ? [`portcullis: ${restsText(execution, sameOr(options, header))}`] : hints);
       }

@@ -59,15 +59,10 @@ function printTools(tools: readonly Tool[], { json }: CommandOptions<typeof LIST
   });
   if (json) return printJson(rows);
   const text = (tokens: number | undefined) => (tokens === undefined ? "–" : count(tokens));
-  const cells = rows.map(({ name, callers, effect, approval, place, jsonTokens, stubTokens }) => [
-    name,
-    callers.join(", "),
-    effect,
-    approval,
-    place,
-    text(jsonTokens),
-    text(stubTokens),
-  ]);
+  const cells = rows.map(({ jsonTokens, stubTokens, ...row }) => {
+    const facts = [row.name, row.callers.join(", "), row.effect, row.approval, row.place];
+    return [...facts, text(jsonTokens), text(stubTokens)];
+  });
   const sumOf = (name: "jsonTokens" | "stubTokens") => count(rows.reduce((sum, row) => sum + (row[name] ?? 0), 0));
   const total = [counted(rows.length, "tool"), "", "", "", "", sumOf("jsonTokens"), sumOf("stubTokens")];
   const tokens = ["tokens as JSON", "tokens as stub"];
@@ -86,8 +81,19 @@ function checkTools(open: OpenTools, json: boolean): void {
   const inputs = inputsOf(tools);
   if (json)
     return printJson({ tools: tools.map(({ name }) => name), servers, documents, unassigned, problems, inputs });
-  printServers(servers);
-  printDocuments(documents);
+  const named = servers.map(({ source, protocol = "–", name = "–", version = "–" }) => [
+    source,
+    protocol,
+    name,
+    version,
+  ]);
+  printRows(["server", "protocol", "calls itself", "version"], named);
+  const numbers = ["operations", "tools", "no caller", "left out"];
+  const counts = documents.map(({ source, operations, tools: found, withoutCaller, leftOut }) => [
+    source,
+    ...[operations, found, withoutCaller, leftOut].map(count),
+  ]);
+  printRows(["document", ...numbers], counts, numbers);
   writeStdout(`${counted(tools.length, "tool")} may be called.\n`);
   const cells = unassigned.map(({ name, hint, line, allow }) => [name, hint, line, allow]);
   if (cells.length > 0)
@@ -116,12 +122,9 @@ function serversOf({ sources }: OpenTools) {
   return sources.flatMap(({ name: source, server }) => (server ? [{ source, ...server }] : []));
 }
 
-function printServers(servers: ReturnType<typeof serversOf>): void {
-  if (servers.length === 0) return;
-  const cells = servers.map(({ source, protocol = "–", name = "–", version = "–" }) =>
-    [source, protocol, name, version].map(oneLine),
-  );
-  writeStdout(`${table(["server", "protocol", "calls itself", "version"], cells, [])}\n\n`);
+/** Prints a table with an empty line behind it, if it has rows. */
+function printRows(...of: Parameters<typeof table>): void {
+  if (of[1].length > 0) writeStdout(`${table(...of)}\n\n`);
 }
 
 /** The documents of APIs: how many of their operations are tools, and how many could not be or are of no caller. */
@@ -129,16 +132,6 @@ function documentsOf({ sources }: OpenTools) {
   return sources.flatMap(({ name: source, tools: { length: tools }, document }) =>
     document ? [{ source, ...document, tools, withoutCaller: document.operations - document.leftOut - tools }] : [],
   );
-}
-
-function printDocuments(documents: ReturnType<typeof documentsOf>): void {
-  if (documents.length === 0) return;
-  const cells = documents.map(({ source, operations, tools, withoutCaller, leftOut }) => [
-    source,
-    ...[operations, tools, withoutCaller, leftOut].map(count),
-  ]);
-  const numbers = ["operations", "tools", "no caller", "left out"];
-  writeStdout(`${table(["document", ...numbers], cells, numbers)}\n\n`);
 }
 
 /** A tool that no caller may call, with what may be added to a file or to the command so that one may. */

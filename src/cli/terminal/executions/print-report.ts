@@ -6,8 +6,6 @@ import { oneLine } from "../one-line.ts";
 import { writeStderr, writeStdout } from "../standard-streams.ts";
 import type { AgentReport } from "../../../conversations/agent-report.ts";
 import { agentEndingText } from "../../../conversations/index.ts";
-import type { OperatorLog } from "./operator-log.ts";
-import { printJson } from "../print.ts";
 
 /** Prints what a model would read on standard output, and how the execution ended on standard error. `hints` say how it goes on. */
 export function printReport({ output, outcome, usage }: Report, hints: readonly string[]): void {
@@ -59,12 +57,4 @@ export function takenText(
   return [...(results.length === 0 ? [] : [funnelInLine(conversationFunnel(own, results))]), made.join(", ")].join(
     "\n",
   );
-}
-
-export function printAgentJson(
-  { execution, ending, answer, transcript, calls, usage, artifacts }: AgentReport<unknown>,
-  operator: OperatorLog,
-): void {
-  const report = { execution, ending, answer: answer ?? null, turns: transcript.turns, calls, usage, artifacts };
-  printJson({ ...report, operator: operator.entries });
 }
