@@ -2,14 +2,14 @@
  * `make bench-serve-size`: what a server takes, for the table of docs/serving.md. Memory is that of the whole tree of
  * processes, with pages that several share counted once. ENGINES is how many there are, 32 by default.
  */
-import { mkdtempSync, rmSync, statSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { statSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
 import { createRuntime, createSqliteJournal, defineTool } from "portcullis";
 import { createIsolateSandbox } from "portcullis/sandboxes";
 import { createServer } from "portcullis/serve";
 import { perSecond, treeShare } from "./measure.js";
+import { benchFolder } from "./row.ts";
 import { markdown } from "./table.js";
 
 const ENGINES = Number(process.env["ENGINES"] ?? 32);
@@ -17,8 +17,8 @@ const WAITING = 1000;
 const WIDE = 8;
 const SECONDS = 5;
 
-const folder = mkdtempSync(join(tmpdir(), "portcullis-size-"));
-const path = join(folder, "journal.db");
+using folder = benchFolder();
+const path = join(folder.path, "journal.db");
 const gate = Promise.withResolvers<void>();
 const common = { description: "d", inputSchema: z.object({}), allowedCallers: ["programmatic"] } as const;
 const hold = defineTool({ ...common, name: "hold", effect: "read", execute: () => gate.promise.then(() => 1) });
@@ -73,4 +73,3 @@ const rows = [
 ];
 process.stdout.write(`${markdown(["", "one server"], rows)}\n`);
 await server.close({ drainMs: 0 });
-rmSync(folder, { recursive: true });

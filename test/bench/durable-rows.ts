@@ -1,7 +1,5 @@
 import { fork } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { z } from "zod";
@@ -10,7 +8,7 @@ import type { Journal } from "portcullis/journal";
 import { createIsolateSandbox } from "portcullis/sandboxes";
 import { medianOf } from "./measure.js";
 import { CALLS } from "./workloads.js";
-import type { Row } from "./row.ts";
+import { benchFolder, type Row, TURN } from "./row.ts";
 
 const common = { inputSchema: z.looseObject({}), allowedCallers: ["programmatic"] } as const;
 const ping = defineTool({ ...common, name: "ping", description: "Pings", effect: "read", execute: () => "pong" });
@@ -25,23 +23,13 @@ const held = defineTool({
 const AWAITED = `for (let i = 0; i < ${CALLS}; i += 1) await tools.ping({ i });`;
 /** Executions that are resumed. */
 const RESUMED = 9;
-/** What an append of one turn holds. */
-const TURN = {
-  type: "turn",
-  event: '{"kind":"answer","now":1,"id":1,"ok":true}\n"pong"',
-  commands: ['{"kind":"call","id":2,"tool":"ping"}\n{"i":1}'],
-} as const;
 
 /** What durable executions cost. They are written to the disk of the folder for temporary files. */
 export async function durableRows(row: Row): Promise<void> {
-  const folder = mkdtempSync(join(tmpdir(), "portcullis-bench-"));
-  try {
-    await callRows(row, folder);
-    await resumeRows(row, folder);
-    await waitingRows(row, folder);
-  } finally {
-    rmSync(folder, { recursive: true });
-  }
+  using folder = benchFolder();
+  await callRows(row, folder.path);
+  await resumeRows(row, folder.path);
+  await waitingRows(row, folder.path);
 }
 
 async function callRows(row: Row, folder: string): Promise<void> {

@@ -1,8 +1,7 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join as joinPath } from "node:path";
 import { createRuntime, createSqliteJournal } from "portcullis";
 import type { PostgresServer } from "../../postgres-support/postgres-server.ts";
+import { benchFolder } from "../row.ts";
 import { join, makePing, type Row } from "./fleet-bench.ts";
 
 /** Calls of one program, one after the other, and how often each way has its turn. The first turn of each is not timed. */
@@ -14,10 +13,9 @@ export async function callRows(row: Row, server: PostgresServer): Promise<void> 
   const began: number[] = [];
   const tools = [makePing(() => began.push(performance.now()))];
   const limits = { calls: CALLS };
-  const folder = mkdtempSync(joinPath(tmpdir(), "portcullis-bench-"));
   await using stack = new AsyncDisposableStack();
-  stack.defer(() => rmSync(folder, { recursive: true }));
-  const journal = stack.use(createSqliteJournal({ path: joinPath(folder, "journal.db") }));
+  const path = joinPath(stack.use(benchFolder()).path, "journal.db");
+  const journal = stack.use(createSqliteJournal({ path }));
   const host = stack.use(await createRuntime({ tools, journal }));
   const fleet = await join(stack, server.url(), "calls", { tools });
   stack.use(await fleet.fleet!.work(fleet, { concurrency: 1 }));

@@ -1,10 +1,9 @@
 import { createPostgresJournal } from "portcullis/fleet";
 import { type Header, type Journal, type JournalRecord } from "portcullis/journal";
 import { createSqliteJournal } from "portcullis";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { PostgresServer } from "../../postgres-support/postgres-server.ts";
+import { benchFolder, TURN } from "../row.ts";
 import type { Row } from "./fleet-bench.ts";
 import { waitingRecords } from "./waiting-records.ts";
 
@@ -13,13 +12,6 @@ const AT_ONCE = [1, 10, 100] as const;
 /** How long appends are counted, in milliseconds. */
 const COUNTED_MS = 2000;
 const WAITING = 20_000;
-
-/** What an append of one turn holds. */
-const TURN = {
-  type: "turn",
-  event: '{"kind":"answer","now":1,"id":1,"ok":true}\n"pong"',
-  commands: ['{"kind":"call","id":2,"tool":"ping"}\n{"i":1}'],
-} as const satisfies JournalRecord;
 
 /** What a journal in PostgreSQL costs: appends, notices, and executions that wait. */
 export async function journalRows(row: Row, server: PostgresServer): Promise<void> {
@@ -37,12 +29,11 @@ export async function journalRows(row: Row, server: PostgresServer): Promise<voi
     await using journal = createPostgresJournal({ url: server.url(), schema: "grouped" });
     await appends("PostgreSQL, commits shared", journal, "g");
   }
-  const folder = mkdtempSync(join(tmpdir(), "portcullis-bench-"));
   {
-    using journal = createSqliteJournal({ path: join(folder, "journal.db") });
+    using folder = benchFolder();
+    using journal = createSqliteJournal({ path: join(folder.path, "journal.db") });
     await appends("file of SQLite", journal, "s");
   }
-  rmSync(folder, { recursive: true });
   await noticeRow(row, server, header);
   await waitingRow(row, server, waiting);
 }

@@ -1,11 +1,11 @@
 import { randomUUID } from "node:crypto";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync } from "node:fs";
 import { join as joinPath } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { createRuntime, createSqliteJournal } from "portcullis";
 import type { PostgresServer } from "../../postgres-support/postgres-server.ts";
 import { treeProcessor } from "../measure.js";
+import { benchFolder } from "../row.ts";
 import { Calls, FIVE_CALLS, join, makePing, type Row, timeRows } from "./fleet-bench.ts";
 
 /** Executions that are counted, and how many there are at once. */
@@ -23,20 +23,17 @@ type Run = (execution: string) => Promise<unknown>;
 export async function throughputRows(row: Row, server: PostgresServer): Promise<void> {
   const calls = new Calls();
   const tools = [makePing(calls.onCall)];
-  const folder = mkdtempSync(joinPath(tmpdir(), "portcullis-bench-"));
   {
-    using journal = createSqliteJournal({ path: joinPath(folder, "journal.db") });
+    using folder = benchFolder();
+    using journal = createSqliteJournal({ path: joinPath(folder.path, "journal.db") });
     await using runtime = await createRuntime({ tools, journal });
     const run: Run = (execution) => runtime.execute(FIVE_CALLS, { id: execution });
     const rate = await rateRows(row, "one host, journal in a file", server, run, "");
     timeRows(row, "start to the first call at half of that rate", await firstCalls(calls, run, rate / 2), ["", ""]);
   }
-  rmSync(folder, { recursive: true });
   await using stack = new AsyncDisposableStack();
-  const [submitter, worker] = [
-    await join(stack, server.url(), "throughput", { tools }),
-    await join(stack, server.url(), "throughput", { tools }),
-  ];
+  const submitter = await join(stack, server.url(), "throughput", { tools });
+  const worker = await join(stack, server.url(), "throughput", { tools });
   stack.use(await worker.fleet!.work(worker, { concurrency: AT_ONCE }));
   const run: Run = async (execution) =>
     submitter.execution(await submitter.fleet!.submit(submitter, FIVE_CALLS, { id: execution })).wait();

@@ -53,8 +53,16 @@ function terminal({ mode = "ask", isTTY = true }: { readonly mode?: ApproveMode;
     while (shown.split("Run it? y runs").length <= times) await setImmediate();
   };
   const echo = (text: string) => void (shown += text);
+  /** Asks about one call, types an answer once it is asked, and resolves with the decision. */
+  const answered = async (given: unknown, typed: string, changes?: Partial<ApprovalRequest>) => {
+    const decided = call(given, undefined, changes);
+    await asked(1);
+    input.write(typed);
+    return decided;
+  };
   return {
     call,
+    answered,
     until,
     asked,
     prompted,
@@ -77,11 +85,7 @@ test.each([
   ["\n", denied],
   ["what?\ny\n", allowed],
 ])("%j answers with %j", async (typed, decision) => {
-  const { call, type, asked } = terminal();
-  const decided = call({ amount: 1 });
-  await asked(1);
-  type(typed);
-  expect(await decided).toEqual(decision);
+  expect(await terminal().answered({ amount: 1 }, typed)).toEqual(decision);
 });
 
 test("what was typed before a question was put answers no question", async () => {
@@ -96,11 +100,8 @@ test("what was typed before a question was put answers no question", async () =>
 });
 
 test("the question shows the caller, the tool and the input", async () => {
-  const { call, type, shown, asked } = terminal();
-  const decision = call({ amount: 250, lines: [{ sku: "K-9" }] });
-  await asked(1);
-  type("y\n");
-  await decision;
+  const { answered, shown } = terminal();
+  await answered({ amount: 250, lines: [{ sku: "K-9" }] }, "y\n");
   expect(shown()).toBe(
     'The program calls pay, which needs approval:\n  It changes something each time. Its source "bank" says:\n  Pays Run it? y\n  {"amount":250,"lines":[{"sku":"K-9"}]}\nRun it? y runs it, n or Enter denies it: ',
   );
@@ -183,27 +184,12 @@ test("--approve all and none decide without a question", async () => {
   expect(none.shown()).toContain("denied by --approve none");
 });
 
+const STEERING = ["\n", "\r", "\t", "\u001b[2K\u001b[1A", "\u001b]0;title\u0007", "\u009b2J"];
+const UNSEEN = ["\u202e", "\u2066", "\u200b", "\ud800"];
 const hostile = fc
-  .array(
-    fc.constantFrom(
-      "\n",
-      "\r",
-      "\t",
-      "\u001b[2K\u001b[1A",
-      "\u001b]0;title\u0007",
-      "\u009b2J",
-      "\u202e",
-      "\u2066",
-      "\u200b",
-      "\ud800",
-      "漢",
-      "x".repeat(30),
-      " ".repeat(30),
-      "Run it? y",
-      '"',
-    ),
-    { maxLength: 40 },
-  )
+  .array(fc.constantFrom(...STEERING, ...UNSEEN, "漢", "x".repeat(30), " ".repeat(30), "Run it? y", '"'), {
+    maxLength: 40,
+  })
   .map((parts) => parts.join(""));
 /** Cells that a line takes, of which a Chinese character takes two. */
 const cellsOf = (line: string) => Array.from(line).reduce((sum, one) => sum + (one === "漢" ? 2 : 1), 0);
@@ -245,11 +231,9 @@ test("a program is shown whole, line by line, and no source controls the termina
   await fc.assert(
     fc.asyncProperty(fc.array(hostile, { maxLength: 60 }), async (texts) => {
       const source = ["await tools.pay({ n: 1 });", ...texts, "return 1;"].join("\n");
-      const { call, type, shown, asked } = terminal();
-      const decision = call({ source, language: "javascript" }, undefined, { callId: "program", tool: "run_program" });
-      await asked(1);
-      type("y\n");
-      expect(await decision).toMatchObject({ allow: true });
+      const { answered, shown } = terminal();
+      const about = { callId: "program", tool: "run_program" };
+      expect(await answered({ source, language: "javascript" }, "y\n", about)).toMatchObject({ allow: true });
       const lines = shown().split("\n");
       expect(lines.filter((line) => STEERS.test(line.replaceAll("\t", "")))).toEqual([]);
       expect(lines.filter((line) => !line.startsWith("  "))).toEqual([
@@ -263,21 +247,15 @@ test("a program is shown whole, line by line, and no source controls the termina
 });
 
 test("a call of a tool that is named like the approval of a program is shown as a call", async () => {
-  const { call, type, shown, asked } = terminal();
-  const decision = call({ source: "1" }, undefined, { tool: "run_program" });
-  await asked(1);
-  type("n\n");
-  await decision;
+  const { answered, shown } = terminal();
+  await answered({ source: "1" }, "n\n", { tool: "run_program" });
   expect(shown()).toContain("The program calls run_program, which needs approval:");
 });
 
 test("a deeply nested input is asked about too", async () => {
-  const { call, type, shown, asked } = terminal();
+  const { answered, shown } = terminal();
   const deep: unknown = JSON.parse(`${"[".repeat(100_000)}${"]".repeat(100_000)}`);
-  const decision = call({ deep });
-  await asked(1);
-  type("v\ny\n");
-  expect(await decision).toEqual(allowed);
+  expect(await answered({ deep }, "v\ny\n")).toEqual(allowed);
   expect(shown().length).toBeLessThan(1_000_000);
 });
 
@@ -308,11 +286,8 @@ test("a grant is offered while other calls of the tool wait, and not where the e
 });
 
 test("the question says what is left of a grant that the call does not fit", async () => {
-  const { call, type, prompted, shown } = terminal();
+  const { answered, shown } = terminal();
   const grants = [{ call: "1", by: "ann", calls: 19, sums: { "/amount": 500 } }];
-  const decision = call({ amount: 600 }, undefined, { grants });
-  await prompted(1);
+  expect(await answered({ amount: 600 }, "y\n", { grants })).toEqual(allowed);
   expect(shown().replaceAll(/\s+/g, " ")).toMatch(/19 more calls of pay .*500 of amount/);
-  type("y\n");
-  expect(await decision).toEqual(allowed);
 });
