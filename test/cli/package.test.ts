@@ -44,20 +44,9 @@ const bytesOnDisk = (folder: string): number =>
   filesIn(folder).reduce((sum, file) => sum + Math.ceil(statSync(posix.join(root, file)).size / 4096) * 4096, 4096);
 
 test("an install brings these packages and no other, of less than 40 MB", () => {
-  expect(installed.map((path) => path.replace("node_modules/", ""))).toEqual([
-    "@cfworker/json-schema",
-    "@standard-schema/spec",
-    "acorn",
-    "amaro",
-    "commander",
-    "isolated-vm",
-    "jsonc-parser",
-    "leven",
-    "node-gyp-build",
-    "p-queue",
-    "tinyqueue",
-    "zod",
-  ]);
+  expect(installed.map((path) => path.replace("node_modules/", "")).join(" ")).toBe(
+    "@cfworker/json-schema @standard-schema/spec acorn amaro commander isolated-vm jsonc-parser leven node-gyp-build p-queue tinyqueue zod",
+  );
   const bytes = installed.reduce((sum, path) => sum + bytesOnDisk(path), 0);
   expect(bytes).toBeGreaterThan(20 * 1024 * 1024);
   expect(bytes).toBeLessThan(40 * 1024 * 1024);

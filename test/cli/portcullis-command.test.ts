@@ -18,18 +18,9 @@ async function helpOfAll(): Promise<ReadonlyMap<string, string>> {
 
 test("the help of the program has the commands in groups with an example each, and each command's help has its own", async () => {
   const root = (await portcullis(["--help"])).stdout;
-  expect([...root.matchAll(/^([A-Z][a-z ]+):$/gm)].map(([, group]) => group)).toEqual(
-    expect.arrayContaining([
-      "Start",
-      "Run programs",
-      "Tools",
-      "Serve",
-      "Measure",
-      "Look at executions",
-      "Go on with executions",
-      "Set up",
-    ]),
-  );
+  const groups = [...root.matchAll(/^([A-Z][a-z ]+):$/gm)].map(([, group = ""]) => group);
+  const named = "Start, Run programs, Tools, Serve, Measure, Look at executions, Go on with executions, Set up";
+  expect(groups).toEqual(expect.arrayContaining(named.split(", ")));
   const all = await helpOfAll();
   expect([...all.keys()]).toEqual(
     expect.arrayContaining(["init", "run", "show", "key add", "journal prune", "image build"]),

@@ -164,18 +164,9 @@ furtherTest("a wrong key, and a server that is not there, end the client with a 
 test("the client is one file that imports the standard library alone", () => {
   const source = readFileSync(`${folder}client.py`, "utf8");
   const imported = [...source.matchAll(/^(?:import|from) ([\w.]+)/gm)].map(([, name]) => name);
-  expect(imported).toEqual([
-    "argparse",
-    "http.client",
-    "json",
-    "os",
-    "sys",
-    "time",
-    "urllib.error",
-    "urllib.parse",
-    "urllib.request",
-    "uuid",
-  ]);
+  expect(imported.join(" ")).toBe(
+    "argparse http.client json os sys time urllib.error urllib.parse urllib.request uuid",
+  );
 });
 
 const FAILING: readonly (readonly [what: string, args: readonly string[], env: NodeJS.ProcessEnv, said: string])[] = [

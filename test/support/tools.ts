@@ -30,15 +30,7 @@ export function tool(
   handler: Tool["execute"],
   options: Partial<Pick<Tool, "effect" | "timeoutMs" | "concurrency" | "outputSchema">> = {},
 ): Tool {
-  return defineTool({
-    name,
-    description: `${name}, for tests`,
-    inputSchema: z.looseObject({}),
-    allowedCallers: ["programmatic"],
-    effect: "read",
-    execute: handler,
-    ...options,
-  });
+  return makeTool({ name, description: `${name}, for tests`, execute: handler, ...options });
 }
 
 /** Gives back its input. */
@@ -68,15 +60,8 @@ export const price = defineTool({
 });
 
 /** For programs: writes, and only after an approval. */
-export const pay = defineTool({
-  name: "pay",
-  description: "Pays",
-  inputSchema: z.object({}),
-  allowedCallers: ["programmatic"],
-  effect: "write",
-  approval: "always",
-  execute: () => "paid",
-});
+const payment = { name: "pay", description: "Pays", effect: "write", approval: "always" } as const;
+export const pay = makeTool({ ...payment, inputSchema: z.object({}), execute: () => "paid" });
 
 /** For both callers: pays euros, only after an approval. It counts the payments by idempotency key. */
 export function payTool() {

@@ -1,7 +1,8 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { afterEach, describe, expect, test } from "vitest";
 import { now } from "../../../src/base/index.ts";
 import { createPostgresJournal, type PostgresJournal, type PostgresJournalOptions } from "../../../src/fleet/index.ts";
-import { noPostgres, PostgresServer } from "../../postgres-support/postgres-server.ts";
+import { noPostgres, type PostgresServer } from "../../postgres-support/postgres-server.ts";
+import { usePostgres } from "../../postgres-support/use-postgres.ts";
 import { settableClock } from "../../support/clock.ts";
 import { durableJournalSuite } from "../../journal/durable-journal-suite.ts";
 import { journalSuite, listed } from "../../journal/journal-suite.ts";
@@ -13,13 +14,12 @@ describe.skipIf(noPostgres)("a journal in PostgreSQL", () => {
   const open: AsyncDisposable[] = [];
   let count = 0;
 
-  beforeAll(async () => {
-    server = await PostgresServer.start();
-  }, 120_000);
+  usePostgres((started) => {
+    server = started;
+  });
   afterEach(async () => {
     for (const journal of open.splice(0)) await journal[Symbol.asyncDispose]();
   });
-  afterAll(() => server[Symbol.asyncDispose]());
 
   /** A journal in a schema of its own, or another one in the same. */
   function openJournal(options: Partial<PostgresJournalOptions> = {}): PostgresJournal {

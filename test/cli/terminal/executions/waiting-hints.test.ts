@@ -39,31 +39,10 @@ test("the lines below hints can be pasted: a shell reads them as the command tha
     same,
   );
   const where = ["--tenant", "a'b", "--journal", "my journal.db"];
-  const resume = [
-    "resume",
-    "exe; rm -rf /",
-    "--tools",
-    "./t.js",
-    "--mcp",
-    "a.json",
-    "--mcp",
-    "b.json",
-    "--model",
-    "./m.ts",
-    "--base-url",
-    "http://host/my models",
-    "--fallback",
-    "openai:a",
-    "--fallback",
-    "openai:b",
-    "--no-stream",
-    "--sandbox",
-    "docker",
-    "--approve",
-    "later",
-    "--artifacts",
-    "kept",
-  ];
+  const sources = ["--tools", "./t.js", "--mcp", "a.json", "--mcp", "b.json"];
+  const models = ["--model", "./m.ts", "--base-url", "http://host/my models", "--fallback", "openai:a"];
+  const others = ["--fallback", "openai:b", "--no-stream", "--sandbox", "docker", "--approve", "later"];
+  const resume = ["resume", "exe; rm -rf /", ...sources, ...models, ...others, "--artifacts", "kept"];
   expect(pasted(hints)).toEqual([
     ["decide", "exe; rm -rf /", "1", "--allow", ...where],
     ["decide", "exe; rm -rf /", "call_2/3", "--done", "JSON", ...where],
@@ -83,14 +62,8 @@ test.each([
 });
 
 test("what a command has by default is not repeated, and a provider's model is named by the journal", () => {
-  const usual = {
-    sandbox: "isolate",
-    approve: "ask",
-    stream: true,
-    fallback: [],
-    model: "openai:a",
-    journal: "a.db",
-  } as const;
+  const given = { model: "openai:a", journal: "a.db" };
+  const usual = { sandbox: "isolate", approve: "ask", stream: true, fallback: [], ...given } as const;
   expect(resumeCommand("one", usual)).toBe("portcullis resume one --journal a.db");
 });
 

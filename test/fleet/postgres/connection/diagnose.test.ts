@@ -56,24 +56,13 @@ describe.skipIf(noPostgres)("what is found out about a database", () => {
   });
 
   test.each([
-    [
-      "a wrong password",
-      () => ({ url: server.url({ password: "s3cret" }) }),
-      "journal_unavailable",
-      "refuses this user",
-    ],
-    ["no such database", () => ({ url: server.url({ database: "nowhere" }) }), "journal_unavailable", "createdb"],
-    [
-      "no server",
-      () => ({ url: "postgres://ana:s3cret@127.0.0.1:1/work" }),
-      "journal_unavailable",
-      "Check that the database",
-    ],
-  ])("%s is one sentence without the password, at once", async (_, options, code, sentence) => {
-    const found = await diagnose({ ...options(), unavailableMs: 600_000 });
-    expect(found).toMatchObject([
-      { what: "database", state: "missing", code, detail: expect.stringContaining(sentence) },
-    ]);
+    ["a wrong password", () => server.url({ password: "s3cret" }), "refuses this user"],
+    ["no such database", () => server.url({ database: "nowhere" }), "createdb"],
+    ["no server", () => "postgres://ana:s3cret@127.0.0.1:1/work", "Check that the database"],
+  ])("%s is one sentence without the password, at once", async (_, url, sentence) => {
+    const found = await diagnose({ url: url(), unavailableMs: 600_000 });
+    const detail = expect.stringContaining(sentence) as string;
+    expect(found).toMatchObject([{ what: "database", state: "missing", code: "journal_unavailable", detail }]);
     expect(JSON.stringify(found)).not.toContain("s3cret");
   });
 
