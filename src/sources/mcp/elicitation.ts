@@ -71,11 +71,7 @@ async function answerOf(params: Message, ask: Ask): Promise<Reply> {
   return content ? { action: "accept", content } : { action: "cancel" };
 }
 
-async function contentOf(
-  fields: AllowedQuestion["fields"],
-  schema: Message,
-  names: readonly string[],
-): Promise<Record<string, string | number | boolean | string[]> | undefined> {
+async function contentOf(fields: AllowedQuestion["fields"], schema: Message, names: readonly string[]) {
   const entries = Object.entries(fields);
   if (!entries.every(([name, value]) => names.includes(name) && isAnswer(value))) return undefined;
   const content = Object.fromEntries(entries) as Record<string, string | number | boolean | string[]>;

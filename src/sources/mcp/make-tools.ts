@@ -3,7 +3,7 @@ import { defineTool, refuseUnnamedFields, runsAt } from "../../tools/define-tool
 import { givingText } from "../../tools/text-results.ts";
 import { withWholeNumbers } from "../../tools/whole-numbers.ts";
 import { mapSchema, PatternStates } from "../../tools/json-schema/index.ts";
-import { lazySchema, reasonOf, type Schema, SOURCE_STATES, SOURCE_STEPS, storedSchema } from "../../tools/schema.ts";
+import { lazySchema, reasonOf, SOURCE_STATES, SOURCE_STEPS, storedSchema } from "../../tools/schema.ts";
 import type { CallContext, Tool } from "../../tools/tool.ts";
 import { leftOut, nameClashes, uncheckedPart } from "../name-clashes.ts";
 import { checkPolicy, sourceContext, type ToolPolicy, withResult } from "../tool-policy.ts";
@@ -150,7 +150,9 @@ export class ToolListBuilder {
       // A model reads of the other fields of an input, also where a part of it is none.
       const whole = schemaOf(inputSchema, "input");
       const input = whole ?? schemaFrom(inputSchema, this.#states, () => {}, true);
-      const output = outputSchema === undefined ? undefined : schemaOf(withoutFormats(outputSchema), "output");
+      // Formats describe a result, and bind no server: those of Python say `date-time` of times without a zone.
+      const unbound = outputSchema && (mapSchema(outputSchema, (part) => without(part, "format")) as Message);
+      const output = unbound && schemaOf(unbound, "output");
       const sent = (value: unknown) => (input ? withWholeNumbers(value, input) : value);
       const whom = { ...served, headers: paramHeaders(inputSchema), declared: output !== undefined, sent };
       const run = givingText((given, context) => call(whom, name, given, sourceContext(policy, context)));
@@ -183,21 +185,11 @@ function clash(one: Named, other: Named): string {
   return `its name ${one.name} clashes with ${other.name} of ${JSON.stringify(other.listed.original)}; give one of them a name in its policy`;
 }
 
-/** Formats describe a result, and bind no server: those of Python say `date-time` of times without a zone. */
-function withoutFormats(schema: Message): Message {
-  return mapSchema(schema, (part) => without(part, "format")) as Message;
-}
-
 /** The input of a tool whose own schema cannot be checked: the server checks it. */
 const ANY_FIELDS = lazySchema(() => ({ type: "object" }), { checks: false });
 
 /** A schema of a list, held as its text. Undefined if it cannot be checked; a pattern that cannot be is left out of the check. */
-function schemaFrom(
-  given: Message,
-  states: PatternStates,
-  onUnchecked: (why: string) => void,
-  leavesFaults = false,
-): Schema | undefined {
+function schemaFrom(given: Message, states: PatternStates, onUnchecked: (why: string) => void, leavesFaults = false) {
   const { $schema: _, ...schema } = given;
   try {
     return storedSchema(schema, { maxSteps: SOURCE_STEPS, states, onUnchecked, leavesFaults });

@@ -71,12 +71,7 @@ function failureWith(value: unknown, parts: readonly PartInput[], sentence: stri
 }
 
 /** The server's words about a failure, unless a model reads them in the value: as its blocks. */
-function sentenceOf(
-  content: readonly Block[],
-  structuredContent: unknown,
-  text: ServerText,
-  caller: Caller,
-): string | undefined {
+function sentenceOf(content: readonly Block[], structuredContent: unknown, text: ServerText, caller: Caller) {
   const isInValue =
     structuredContent === undefined ? caller === "direct" : content.every(({ type }) => type !== "text");
   return isInValue ? undefined : text.quote(textOf(content));

@@ -132,10 +132,7 @@ export class Session {
    * Lists the tools: each page is taken before the next page is asked for. An endless list is cut off. Resolves with why
    * the list is not whole, if it is not.
    */
-  async listTools(
-    signal: AbortSignal,
-    take: (entries: readonly unknown[]) => Promise<void>,
-  ): Promise<string | undefined> {
+  async listTools(signal: AbortSignal, take: (entries: readonly unknown[]) => Promise<void>) {
     if (!this.#client.getServerCapabilities()?.tools) return "The server says that it has no tools.";
     const cursors = new Set<string>();
     let cursor: string | undefined;

@@ -27,11 +27,7 @@ interface Named {
  * others are named by method and path. An operation does not stand in the namespace of another: `levels.append` beside
  * `levels` is `levels_append`. A name that is too long below its source ends with a digest.
  */
-export async function operationNames(
-  operations: readonly Named[],
-  source: string,
-  pace: Pace,
-): Promise<readonly string[]> {
+export async function operationNames(operations: readonly Named[], source: string, pace: Pace) {
   const withDigest = (method: string, path: string, name = nameOfPath(method, path)) =>
     `${name}_${hash("sha256", `${method} ${path}`).slice(0, 8)}`;
   const each = async (nameOf: (operation: Named, index: number) => string) => {

@@ -151,10 +151,7 @@ export function serversOf(part: unknown): readonly string[] {
 }
 
 /** Reads the parts of an operation. Throws a `PartFault` for an operation that cannot be called. */
-export function readOperation(
-  document: OpenApiDocument,
-  { part, shared, method, path }: FoundOperation,
-): OperationParts {
+export function readOperation(document: OpenApiDocument, { part, shared, method, path }: FoundOperation) {
   if (part instanceof PartFault) throw part;
   if (UNSENT.has(method)) throw new PartFault(`its method is ${method}, which no request can be sent with`);
   const lists = [shared, part["parameters"]].map((list) => document.once(list, readParameters));

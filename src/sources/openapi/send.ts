@@ -273,11 +273,7 @@ async function readBody(
   return body.take().subarray(0, maxBytes);
 }
 
-async function failureOf(
-  sender: Sender,
-  { effect }: Call,
-  { response, secrets, isRedirected }: Answered,
-): Promise<PortcullisError> {
+async function failureOf(sender: Sender, { effect }: Call, { response, secrets, isRedirected }: Answered) {
   const body = await readBody(sender, response, FAILURE_BYTES, "cut").catch(() => Buffer.alloc(0));
   const mediaType = response.headers.get("content-type") ?? "text/plain";
   const form = formOf(mediaType);

@@ -89,12 +89,7 @@ function plainProperties(document: OpenApiDocument, { form, schema }: Body): Fie
 const OTHER_WORDS = ["anyOf", "oneOf", "allOf", "not", "if", "patternProperties", "nullable", "x-nullable", "enum"];
 
 /** The input of an operation's tool. Throws a `PartFault` if its schemas cannot be used. */
-export function toolInput(
-  schemas: Schemas,
-  given: readonly Parameter[],
-  body: Body | undefined,
-  layout: Layout,
-): ToolInput {
+export function toolInput(schemas: Schemas, given: readonly Parameter[], body: Body | undefined, layout: Layout) {
   const { document } = schemas;
   const parameters = fieldsOf(given, body !== undefined && layout === "nested");
   // Within them a reference that leads nowhere costs its part alone.

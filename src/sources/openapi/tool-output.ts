@@ -57,10 +57,7 @@ export function toolOutput(schemas: Schemas, responses: Fields, method: string, 
 }
 
 /** The answers that mean success: of status 2xx, or `default` without any. */
-function successesOf(
-  _: OpenApiDocument,
-  responses: Fields,
-): readonly { readonly status: string; readonly response: unknown }[] {
+function successesOf(_: OpenApiDocument, responses: Fields) {
   const named = Object.keys(responses).filter((status) => /^2(?:\d\d|xx)$/i.test(status));
   const statuses = named.length === 0 && Object.hasOwn(responses, "default") ? ["default"] : named;
   return statuses.map((status) => ({ status, response: responses[status] }));

@@ -76,13 +76,7 @@ export async function grepFiles(
 }
 
 /** The text of a file; undefined if it is passed over. A file that the call names is not passed over. */
-async function readText(
-  workspace: Workspace,
-  file: Place,
-  fileBytes: number,
-  search: Search,
-  isOneOfMany: boolean,
-): Promise<Buffer | undefined> {
+async function readText(workspace: Workspace, file: Place, fileBytes: number, search: Search, isOneOfMany: boolean) {
   try {
     const bytes = await workspace.read(file, fileBytes);
     if (isText(bytes)) return bytes;

@@ -72,7 +72,8 @@ export class Workspace {
       throw failed(`${quoted(path)}: paths are relative to the workspace, like src/index.ts.`);
     const parts = path.split(sep === "/" ? "/" : /[\\/]/).filter((part) => part !== "" && part !== ".");
     const full = join(this.#root, ...parts);
-    if (parts.includes("..") || leadsOut(relative(this.#root, full)))
+    const inner = relative(this.#root, full);
+    if (parts.includes("..") || isAbsolute(inner) || inner.split(/[\\/]/, 1)[0] === "..")
       throw failed(`${quoted(path)} leads out of the workspace: write the path from its root, without "..".`);
     const whole = parts.join("/");
     // A path at which a pattern is too costly is kept too: else such a path would get round it.
@@ -197,10 +198,6 @@ function realFolder(root: string): string {
     // It is no folder either.
   }
   throw optionError("workspaceTools({ root })", "the path of a folder", root);
-}
-
-function leadsOut(path: string): boolean {
-  return isAbsolute(path) || path.split(/[\\/]/, 1)[0] === "..";
 }
 
 async function refuseLinks({ path, full }: Place): Promise<void> {

@@ -143,13 +143,7 @@ function isOwn({ command, args }: Message): boolean {
 /** What an entry says of the server itself, in the words of `fromMcp`. */
 const ENTRY_RULES = pick(MCP_RULES, "command", "args", "env", "cwd", "url", "headers");
 
-function readEntry(
-  place: string,
-  name: string,
-  entry: unknown,
-  beside: Message,
-  variables: Variables,
-): ConfiguredServer {
+function readEntry(place: string, name: string, entry: unknown, beside: Message, variables: Variables) {
   if (!isFields(entry)) throw invalid(place, `it is ${describeSecret(entry)}, not an object`);
   const { type, command, args, env, cwd, headers, portcullis } = entry;
   const url = entry.url ?? entry.serverUrl;

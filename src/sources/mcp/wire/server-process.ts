@@ -49,11 +49,7 @@ export class ServerProcess {
    * Starts the process in a group of its own. `onOutput` gets its standard output, `log` the end of its standard error.
    * Rejects with `source_unavailable` if the command cannot be started.
    */
-  static async start(
-    server: ServerCommand,
-    onOutput: (chunk: Buffer) => void,
-    log: OutputTail,
-  ): Promise<ServerProcess> {
+  static async start(server: ServerCommand, onOutput: (chunk: Buffer) => void, log: OutputTail) {
     const { command, args = [], env, cwd } = server;
     if (cwd !== undefined && !statSync(cwd, { throwIfNoEntry: false })?.isDirectory())
       throw new PortcullisError(
