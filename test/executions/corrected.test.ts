@@ -19,6 +19,7 @@ import { createMemorySandbox } from "../../src/runtime/testing.ts";
 import { viewExecution } from "../../src/serve/views/view-execution.ts";
 import { settableClock } from "../support/clock.ts";
 import { journalWith } from "../support/journal-with.ts";
+import { notedReads } from "../support/noted-reads.ts";
 
 const sandbox = createMemorySandbox();
 afterAll(async () => {
@@ -133,25 +134,17 @@ test("each recorded call serves once, and a chain of corrections sees all of it"
 });
 
 test("a program reads the one that it corrects and none before, and makes no change again that any of them has made", async () => {
-  const store = createMemoryJournal();
-  const read = new Set<string>();
-  const journal: Journal = {
-    ...store,
-    read: (execution, options) => {
-      read.add(execution);
-      return store.read(execution, options);
-    },
-  };
+  const { journal, readNow } = notedReads();
   const { runtime, runs } = await open({ effect: "write" }, { journal });
   // The second fails before it comes to the second change, and the third before the first.
   const c = (await chain(runtime, [`${TWO} ${FAILS}`, `${ONE} ${FAILS}`, FAILS])).at(-1)!;
-  read.clear();
+  readNow();
   const source = "return [await tools.t({ n: 2 }), await tools.t({ n: 1 }), await tools.t({ n: 2 })];";
   const d = await runtime.execute(source, { corrects: c.execution });
   expect(d.outcome).toEqual({ type: "completed", value: [20, 10, 20] });
   expect(runs).toEqual([1, 2, 2]);
   expect(d.calls.map(({ from }) => from?.callId)).toEqual(["2", "1", undefined]);
-  expect([...read].filter((id) => id !== d.execution)).toEqual([c.execution]);
+  expect(readNow().filter((id) => id !== d.execution)).toEqual([c.execution]);
 });
 
 test("a write of unknown outcome that the program between did not come to still waits for a decision", async () => {

@@ -9,6 +9,7 @@ import { createMemorySandbox, scriptedModel, type ScriptedStep } from "../../../
 import { settableClock } from "../../support/clock.ts";
 import { payTool } from "../../support/tools.ts";
 import { journalWith } from "../../support/journal-with.ts";
+import { notedReads } from "../../support/noted-reads.ts";
 
 const { tool: pay } = payTool();
 
@@ -16,25 +17,6 @@ const TEXTS: ScriptedStep = ({ results }) => ({ text: results.map(({ text }) => 
 const known = scriptedModel([{ programs: ["return (await tools.pay({ euros: 7 })).paid"] }, TEXTS], { name: "known" });
 const direct = scriptedModel([{ calls: [{ id: "d", tool: "pay", input: { euros: 8 } }] }, TEXTS], { name: "direct" });
 const ofName = (name: string): Model | undefined => [known, direct].find((model) => model.name === name);
-
-/** A store, and the executions whose records were read since it was last asked. */
-function countedReads(): { readonly journal: Journal; readonly readNow: () => readonly string[] } {
-  const store = createMemoryJournal();
-  const read = new Set<string>();
-  const journal: Journal = {
-    ...store,
-    read: (execution, options) => {
-      read.add(execution);
-      return store.read(execution, options);
-    },
-  };
-  const readNow = () => {
-    const all = [...read];
-    read.clear();
-    return all;
-  };
-  return { journal, readNow };
-}
 
 async function runtimeOf(journal: Journal) {
   const parts = { tools: [pay], journal, sandbox: createMemorySandbox(), approve: () => "later" as const };
@@ -72,7 +54,7 @@ async function leaveResting(journal: Journal, execution: string) {
 }
 
 test("a sweep reads nothing of what has not changed, and takes a conversation up once its call was decided", async () => {
-  const { journal, readNow } = countedReads();
+  const { journal, readNow } = notedReads();
   const clients = await runtimeOf(journal);
   const { ending } = await clients.agent({ model: known, task: "Pay.", id: "with-program" });
   if (ending.type !== "waiting") throw new Error("It waits for a decision.");
@@ -109,7 +91,7 @@ test("a sweep reads nothing of what has not changed, and takes a conversation up
 });
 
 test("a conversation that was left open is taken up once its host has the model", async () => {
-  const { journal, readNow } = countedReads();
+  const { journal, readNow } = notedReads();
   await leaveUnanswered(journal, "one");
   const runtime = await runtimeOf(journal);
   const models: Model[] = [];
@@ -128,7 +110,7 @@ test.each([
   ["a call of its program", known],
 ])("a conversation that was left waiting is taken up once %s has waited for too long", async (_, model) => {
   const clock = settableClock();
-  const { journal, readNow } = countedReads();
+  const { journal, readNow } = notedReads();
   const clients = await runtimeOf(journal);
   await clients.agent({ model, task: "Pay.", id: "one", limits: { waitMs: 60_000 } });
   const runtime = await runtimeOf(journal);
