@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { type Approve, createRuntime, defineTool } from "../../src/index.ts";
+import { type Approve, createRuntime } from "../../src/index.ts";
 import { createMemoryJournal, type Journal } from "../../src/journal/index.ts";
 import { createMemorySandbox, scriptedModel, type ScriptedTurn } from "../../src/runtime/testing.ts";
 import { makeTool } from "../support/tools.ts";
@@ -12,23 +12,15 @@ const DONE = { text: "Done." };
 /** A shop whose handlers note what they are asked. `pay` may be called by a model, too. */
 function shop(approval: "never" | "always" = "never") {
   const asked: string[] = [];
-  const common = { description: "d", inputSchema: z.object({ n: z.number() }) } as const;
+  const inputSchema = z.object({ n: z.number() });
+  const [stock, pay] = ["stock", "pay"].map((name) => ({
+    name,
+    inputSchema,
+    execute: ({ n }: { readonly n: number }) => asked.push(`${name} ${n}`),
+  }));
   const tools = [
-    defineTool({
-      ...common,
-      name: "stock",
-      effect: "read",
-      allowedCallers: ["programmatic"],
-      execute: ({ n }) => asked.push(`stock ${n}`),
-    }),
-    defineTool({
-      ...common,
-      name: "pay",
-      effect: "write",
-      approval,
-      allowedCallers: ["direct", "programmatic"],
-      execute: ({ n }) => asked.push(`pay ${n}`),
-    }),
+    makeTool(stock),
+    makeTool({ ...pay, effect: "write", approval, allowedCallers: ["direct", "programmatic"] }),
   ];
   return { tools, asked };
 }

@@ -1,6 +1,6 @@
 import { describe, expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
-import { type AgentOptions, createRuntime, defineTool } from "../../src/index.ts";
+import { type AgentOptions, createRuntime } from "../../src/index.ts";
 import { createMemoryJournal, type JournalRecord } from "../../src/journal/index.ts";
 import type { Model, ToolChoice } from "../../src/models/index.ts";
 import {
@@ -23,15 +23,11 @@ const look = makeTool({
   execute: ({ at }) => `seen ${at} ${"x".repeat(at)}`,
 });
 
-const direct = { inputSchema: z.object({}), allowedCallers: ["direct"], effect: "read" } as const;
-const broken = defineTool({
-  ...direct,
-  name: "broken",
-  description: "breaks",
-  execute: () => {
-    throw new Error("hunter2");
-  },
-});
+const direct = { inputSchema: z.object({}), allowedCallers: ["direct"] } as const;
+const breaks = () => {
+  throw new Error("hunter2");
+};
+const broken = makeTool({ ...direct, name: "broken", execute: breaks });
 
 const call = (at = 0): ScriptedTurn => ({ calls: [{ tool: "look", input: { at } }] });
 const failure = { code: "server_failed", message: "down" } as const;
@@ -160,7 +156,7 @@ describe("a model that repeats itself", () => {
       "under call 1.",
     ];
     const handler = () => steps[n++ % steps.length] ?? "";
-    const next = defineTool({ ...direct, name: "next", description: "next", execute: handler });
+    const next = makeTool({ ...direct, name: "next", execute: handler });
     await using runtime = await createRuntime({ tools: [next], sandbox });
     const turns = steps.map((): ScriptedTurn => ({ calls: [{ tool: "next" }] }));
     const { answer } = await runtime.agent({ model: scriptedModel([...turns, { text: "Yes." }]), task: "Do it." });

@@ -1,9 +1,10 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { createRuntime, defineTool } from "../../src/index.ts";
+import { createRuntime } from "../../src/index.ts";
 import { createMemorySandbox } from "../../src/runtime/testing.ts";
 import { runs } from "../support/all-tests.ts";
+import { makeTool } from "../support/tools.ts";
 import { anthropicWire } from "./anthropic/wire.ts";
 import { geminiWire } from "./gemini/wire.ts";
 import { chatWire } from "./openai/chat/wire.ts";
@@ -25,14 +26,9 @@ async function converse(wire: Wire, stream: boolean, bodies: readonly Body[]) {
   const asked: Fields[] = [];
   const warnings: string[] = [];
   const about = { allowedCallers: ["direct"], effect: "write" } as const;
+  const inputSchema = z.object({ k: z.unknown().optional() });
   const tools = ["f", "get_weather"].map((name) =>
-    defineTool({
-      ...about,
-      name,
-      description: "D.",
-      inputSchema: z.object({ k: z.unknown().optional() }),
-      execute: (input) => made.push([name, input]),
-    }),
+    makeTool({ ...about, name, inputSchema, execute: (input) => made.push([name, input]) }),
   );
   const model = modelOfBodies(wire, stream, bodies, (body) => asked.push(body));
   const logger = { error: () => {}, warn: (_: unknown, message: string) => void warnings.push(message) };

@@ -1,13 +1,14 @@
 import { isDeepStrictEqual } from "node:util";
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { createRuntime, defineTextTool, defineTool } from "../../src/index.ts";
+import { createRuntime, defineTextTool } from "../../src/index.ts";
 import { createMemorySandbox } from "../../src/runtime/testing.ts";
 import { anthropicWire } from "./anthropic/wire.ts";
 import { geminiWire } from "./gemini/wire.ts";
 import { chatWire } from "./openai/chat/wire.ts";
 import { responsesWire } from "./openai/responses/wire.ts";
 import { type Fields, modelOfBodies, type Wire } from "./wire.ts";
+import { makeTool } from "../support/tools.ts";
 import { WIRES } from "./wires.ts";
 
 /*
@@ -44,13 +45,8 @@ const isText = (wire: Wire) => wire === responsesWire || wire === chatWire;
 function watched() {
   const made: unknown[] = [];
   const about = { allowedCallers: ["direct"], effect: "write" } as const;
-  const f = defineTool({
-    ...about,
-    name: "f",
-    description: "F.",
-    inputSchema: z.object({ k: z.unknown().optional() }),
-    execute: (input) => made.push(input),
-  });
+  const inputSchema = z.object({ k: z.unknown().optional() });
+  const f = makeTool({ ...about, name: "f", inputSchema, execute: (input) => made.push(input) });
   const sql = defineTextTool({ ...about, name: "sql", description: "S.", execute: (text) => made.push(text) });
   return { tools: [f, sql], made };
 }
