@@ -84,16 +84,7 @@ describe.skipIf(noPostgres)("what a fleet notes of executions", () => {
     await journal.renew("one", { driver: "a", until: 0 });
     await journal.append("one", 1, [turn("event")]);
     expect(await store.rest("one", 1, NEVER)).toBe(false);
-    const rest = (head: number) =>
-      store.rest(
-        "one",
-        2,
-        NEVER,
-        new Map([
-          ["program", head],
-          ["gone", 3],
-        ]),
-      );
+    const rest = (head: number) => store.rest("one", 2, NEVER, new Map(Object.entries({ program: head, gone: 3 })));
     expect(await rest(2)).toBe(false);
     await journal.append("program", 1, [turn("event")]);
     expect(await rest(1)).toBe(false);

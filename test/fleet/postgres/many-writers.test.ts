@@ -73,19 +73,13 @@ describe.skipIf(noPostgres)("many writers of one database", () => {
     };
     await journal.create(header("one"), undefined, { within: send("made") });
     await journal.append("one", 1, [turn("a")], { within: send("appended") });
-    await expect(journal.append("one", 2, [turn("lost")], { within: send("made") })).rejects.toMatchObject({
-      code: "23505",
-    });
-    await expect(journal.append("one", 1, [turn("lost")], { within: send("late") })).rejects.toMatchObject({
-      code: "head_moved",
-    });
-    await expect(journal.create(header("one"), undefined, { within: send("twice") })).rejects.toMatchObject({
-      code: "execution_exists",
-    });
-    expect((await journal.query("SELECT id FROM within.jobs ORDER BY id")).rows).toEqual([
-      { id: "appended" },
-      { id: "made" },
-    ]);
+    const lost = (head: number, id: string) => journal.append("one", head, [turn("lost")], { within: send(id) });
+    await expect(lost(2, "made")).rejects.toMatchObject({ code: "23505" });
+    await expect(lost(1, "late")).rejects.toMatchObject({ code: "head_moved" });
+    const again = journal.create(header("one"), undefined, { within: send("twice") });
+    await expect(again).rejects.toMatchObject({ code: "execution_exists" });
+    const { rows } = await journal.query("SELECT id FROM within.jobs ORDER BY id");
+    expect(rows).toEqual([{ id: "appended" }, { id: "made" }]);
     expect(await journal.find("one")).toMatchObject({ records: 2 });
   });
 

@@ -50,14 +50,14 @@ export function createApprover({ mode, screen, canWait = false, lines }: Approve
 
   const own = new TerminalLines(input, output);
   const answers = lines ?? own;
-  const asker = new Asker(answers, output);
+  const asker = createAsker(answers, output);
   let last: Promise<unknown> = Promise.resolve();
   const waiting = new Set<ApprovalRequest>();
   const ask = async (request: ApprovalRequest): Promise<ApprovalDecision | "later"> => {
     if (request.signal.aborted) return { allow: false };
     if (input.isTTY && output.isTTY && !answers.hasEnded) {
       using _ = screen.take();
-      return await asker.ask(request, () => [...waiting].filter(({ tool }) => tool === request.tool).length - 1);
+      return await asker(request, () => [...waiting].filter(({ tool }) => tool === request.tool).length - 1);
     }
     if (canWait) return "later";
     return deny(
@@ -122,24 +122,22 @@ function grantIn(text: string): NonNullable<ApprovalDecision["grant"]> | undefin
   return { calls: Number(calls), sums: pointer === undefined ? undefined : { [pointer]: Number(sum) } };
 }
 
-class Asker {
-  readonly #answers: AnswerLines;
-  readonly #output: NodeJS.WriteStream;
-  #wasWithdrawn = false;
-
-  constructor(answers: AnswerLines, output: NodeJS.WriteStream) {
-    this.#answers = answers;
-    this.#output = output;
-  }
-
-  /** Puts one question, and resolves when it is answered, withdrawn, or the terminal's input has ended. `others`: how many calls of the tool wait beside. */
-  async ask(request: ApprovalRequest, others: () => number): Promise<ApprovalDecision> {
+/** Makes a function that puts one question, and resolves when it is answered, withdrawn, or the terminal's input has ended. `others`: how many calls of the tool wait beside. */
+function createAsker(answers: AnswerLines, output: NodeJS.WriteStream) {
+  let wasWithdrawn = false;
+  const answerTo = async (question: string, signal: AbortSignal): Promise<Answer> => {
+    const answer = await answers.ask(question, signal);
+    wasWithdrawn = answer.type === "withdrawn";
+    if (answer.type === "withdrawn") output.write("\nThis call is no longer waiting.\n");
+    if (answer.type === "ended") output.write("\nDenied: the terminal's input has ended.\n");
+    return answer.type === "line" ? { ...answer, text: answer.text.trim() } : answer;
+  };
+  return async (request: ApprovalRequest, others: () => number): Promise<ApprovalDecision> => {
     const { tool, signal, grantsLeft } = request;
-    const output = this.#output;
-    await this.#answers.discardTyped();
+    await answers.discardTyped();
     // A program may withdraw a call while the person types, so that the answer would count for its next call.
-    if (this.#wasWithdrawn) {
-      const { type } = await this.#answerTo("The last question is no longer open. Enter shows the next one: ", signal);
+    if (wasWithdrawn) {
+      const { type } = await answerTo("The last question is no longer open. Enter shows the next one: ", signal);
       if (type !== "line") return { allow: false };
     }
     const columns = output.columns > 0 ? output.columns : COLUMNS;
@@ -152,7 +150,7 @@ class Asker {
       if (waiting > 0)
         output.write(`${counted(waiting, "other call")} of ${oneLine(tool)}: g 20 runs this one and up to 20 more.\n`);
       const whole = isWhole ? "" : ", v shows the whole input";
-      const answer = await this.#answerTo(`Run it? y runs it, n or Enter denies it${whole}: `, signal);
+      const answer = await answerTo(`Run it? y runs it, n or Enter denies it${whole}: `, signal);
       if (answer.type !== "line") return { allow: false };
       const { text } = answer;
       if (/^y(?:es)?$/i.test(text)) return ALLOWED;
@@ -162,13 +160,5 @@ class Asker {
       if (/^v$/i.test(text))
         output.write(`${inputLines(request, columns, Number.POSITIVE_INFINITY).lines.join("\n")}\n`);
     }
-  }
-
-  async #answerTo(question: string, signal: AbortSignal): Promise<Answer> {
-    const answer = await this.#answers.ask(question, signal);
-    this.#wasWithdrawn = answer.type === "withdrawn";
-    if (answer.type === "withdrawn") this.#output.write("\nThis call is no longer waiting.\n");
-    if (answer.type === "ended") this.#output.write("\nDenied: the terminal's input has ended.\n");
-    return answer.type === "line" ? { ...answer, text: answer.text.trim() } : answer;
-  }
+  };
 }

@@ -35,7 +35,10 @@ export function showConversation(
     } else if (ENDS_TEXT.has(event.type) && inLine) {
       writeStdout(`${cleaner.end()}\n`);
       inLine = false;
-    } else showWork(event);
+    } else {
+      const text = workText(event);
+      if (text !== undefined) writeStderr(`${text}\n`);
+    }
   };
   return (event) => screen.show(() => show(event));
 }
@@ -50,34 +53,26 @@ const ENDS_TEXT: ReadonlySet<AgentEvent["type"]> = new Set([
 /** Cells of a line; any number where it is no terminal. */
 const columns = () => standardStreams().stderr.columns || Number.POSITIVE_INFINITY;
 
-function showWork(event: AgentEvent): void {
-  const note = (text: string) => writeStderr(`${text}\n`);
+/** What is told of an event, if anything is. */
+function workText(event: AgentEvent): string | undefined {
   switch (event.type) {
     case "model_changed":
-      note(`${oneLine(event.model)} goes on: the model before it failed`);
-      break;
+      return `${oneLine(event.model)} goes on: the model before it failed`;
     case "fallback_refused":
-      note(`${oneLine(event.model)} cannot go on: ${oneLine(event.reason)}`);
-      break;
+      return `${oneLine(event.model)} cannot go on: ${oneLine(event.reason)}`;
     case "tools_not_strict":
-      note(looseText(event));
-      break;
+      return looseText(event);
     case "program_started":
-      note(
-        `\n── program${event.hosted ? " at the provider" : ""} ──\n${insetLines(event.source.trimEnd(), columns()).join("\n")}\n──`,
-      );
-      break;
+      return `\n── program${event.hosted ? " at the provider" : ""} ──\n${insetLines(event.source.trimEnd(), columns()).join("\n")}\n──`;
     case "hosted_call_ended":
-      note(hostedCallLine(event));
-      break;
+      return hostedCallLine(event);
     case "program_ended":
-      note(`program ${event.isError ? "failed" : "done"}${filesText(event)}`);
-      break;
+      return `program ${event.isError ? "failed" : "done"}${filesText(event)}`;
     case "call_ended":
-      if (isApprovalOfProgram(event)) break;
-      note(`${event.caller === "direct" ? "call" : "  call from the program"}: ${endedCallText(event)}`);
-      break;
+      if (isApprovalOfProgram(event)) return undefined;
+      return `${event.caller === "direct" ? "call" : "  call from the program"}: ${endedCallText(event)}`;
     default:
+      return undefined;
   }
 }
 
