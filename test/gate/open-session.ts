@@ -136,10 +136,10 @@ export function idle(): Promise<void> {
 }
 
 /** What is journalled of calls, in its order: each call's id and a word for the record. */
-export function stepsOf(records: readonly JournalRecord[]): (readonly [string, string])[] {
-  return records.flatMap((record): (readonly [string, string])[] => {
-    if (record.type === "call") return [[record.call, record.decision]];
-    if (record.type === "decision") return [[record.call, record.allow ? "approved" : "denied"]];
-    return record.type === "answered" ? [[record.call, record.type]] : [];
+export function stepsOf(records: readonly JournalRecord[]): readonly string[] {
+  return records.flatMap((record) => {
+    if (record.type === "call") return [`${record.call} ${record.decision}`];
+    if (record.type === "decision") return [`${record.call} ${record.allow ? "approved" : "denied"}`];
+    return record.type === "answered" ? [`${record.call} ${record.type}`] : [];
   });
 }

@@ -34,7 +34,7 @@ test.each<[string, () => unknown]>([
   const isDecided = answer === "says no" || answer === "says that it does not allow";
   expect(await call()).toMatchObject(isDecided ? DENIED : UNDECIDED);
   expect(held.counts.started).toBe(0);
-  expect(stepsOf(records)).toEqual([["1", "held"], ...(isDecided ? [["1", "denied"]] : []), ["1", "refused"]]);
+  expect(stepsOf(records)).toEqual(["1 held", ...(isDecided ? ["1 denied"] : []), "1 refused"]);
   expect(session.usage.open).toBe(0);
 });
 
@@ -60,10 +60,7 @@ test("a decision that would come later is refused where the execution cannot wai
   const { call, session, records, events } = openSession({ tools, approve: () => "later" });
   expect(await call()).toMatchObject(UNDECIDED);
   expect(held.counts.started).toBe(0);
-  expect(stepsOf(records)).toEqual([
-    ["1", "held"],
-    ["1", "refused"],
-  ]);
+  expect(stepsOf(records)).toEqual(["1 held", "1 refused"]);
   expect(session.usage.open).toBe(0);
   const error = {
     message: expect.stringContaining(
@@ -107,11 +104,11 @@ test("the approver's name and note are in the journal before the handler starts,
   const atStart: string[] = [];
   const tool = makeTool({
     approval: "always",
-    execute: () => atStart.push(...stepsOf(records).map(([, step]) => step)),
+    execute: () => atStart.push(...stepsOf(records)),
   });
   const { call, records } = openSession({ tools: [tool], approve });
   expect(await call()).toMatchObject({ ok: true });
-  expect(atStart).toEqual(["held", "approved", "allowed"]);
+  expect(atStart).toEqual(["1 held", "1 approved", "1 allowed"]);
   expect(await call()).toMatchObject({
     ...DENIED,
     tool: "t",
@@ -138,11 +135,7 @@ test("without an approver a call that needs approval is refused at once, and one
   const { call, records, events } = openSession({ tools: [held] });
   expect(await call({ amount: 10 })).toMatchObject({ ok: true });
   expect(await call({ amount: 11 })).toMatchObject({ ...UNDECIDED, tool: "t" });
-  expect(stepsOf(records)).toEqual([
-    ["1", "allowed"],
-    ["1", "answered"],
-    ["2", "refused"],
-  ]);
+  expect(stepsOf(records)).toEqual(["1 allowed", "1 answered", "2 refused"]);
   expect(events.at(-1)).toMatchObject({
     type: "call_ended",
     outcome: { type: "refused", code: "approval_unavailable" },

@@ -7,12 +7,14 @@ import { z } from "zod";
 import { createRuntime, fromAiSdk, fromAnthropic, fromOpenAIAgents, fromOpenApi, type Tool } from "../../src/index.ts";
 import { createMemorySandbox } from "../../src/runtime/testing.ts";
 
+const sandbox = createMemorySandbox();
+
 const policy = { allowedCallers: ["programmatic"], effect: "read" } as const;
 const k = z.object({ k: z.number().default(7) });
 
 /** What a program gets of a call, or the message of its refusal or failure. */
 async function call(tools: readonly Tool[], expression: string): Promise<unknown> {
-  await using runtime = await createRuntime({ tools, sandbox: createMemorySandbox(), approve: () => false });
+  await using runtime = await createRuntime({ tools, sandbox, approve: () => false });
   const { outcome } = await runtime.execute(
     `try { return await tools.${expression} } catch (error) { return error.message }`,
   );
@@ -261,11 +263,7 @@ test("a policy's shape makes the result that counts, of what the source gives an
   const shape = ({ rows }: Rows, input: { readonly k: number }) => rows.slice(0, input.k).map(({ id }) => id);
   const output = z.array(z.number());
   const [tool] = fromAiSdk({ rows }, { ...policy, shape, outputSchema: output });
-  await using runtime = await createRuntime({
-    tools: tool ? [tool] : [],
-    sandbox: createMemorySandbox(),
-    limits: { resultBytes: 1000 },
-  });
+  await using runtime = await createRuntime({ tools: tool ? [tool] : [], sandbox, limits: { resultBytes: 1000 } });
   const { outcome } = await runtime.execute("return await tools.rows({ k: 3 });");
   expect(outcome).toEqual({ type: "completed", value: [3, 4, 5] });
   expect(runtime.declarations()).toContain("Promise<number[]>");
@@ -282,7 +280,7 @@ test("a shape that throws fails the call, and its error stays on the host", asyn
     throw new Error("hunter2");
   };
   const tools = fromAiSdk({ rows }, { ...policy, shape });
-  await using runtime = await createRuntime({ tools, sandbox: createMemorySandbox(), logger: { error() {} } });
+  await using runtime = await createRuntime({ tools, sandbox, logger: { error() {} } });
   const { output } = await runtime.execute("return await tools.rows({});");
   expect(output.text).toContain("rows failed.");
   expect(output.text).not.toContain("hunter2");

@@ -4,6 +4,8 @@ import { type ApprovalRequest, createRuntime, type RuntimeOptions } from "../../
 import { createMemorySandbox } from "../../../src/runtime/testing.ts";
 import { makeTool } from "../../support/tools.ts";
 
+const sandbox = createMemorySandbox();
+
 const QUESTION = { sure: true };
 
 /** A tool that asks before it answers, and says what it was told. */
@@ -13,7 +15,7 @@ const careful = makeTool({
 });
 
 async function asked(options: Omit<RuntimeOptions, "tools" | "sandbox">): Promise<unknown> {
-  await using runtime = await createRuntime({ tools: [careful], sandbox: createMemorySandbox(), ...options });
+  await using runtime = await createRuntime({ tools: [careful], sandbox, ...options });
   const { outcome } = await runtime.execute("return (await tools.careful({}))[0]");
   return outcome.type === "completed" ? outcome.value : outcome;
 }
@@ -66,18 +68,14 @@ test("a question after the call has ended is denied, and goes to no approver", a
       return 1;
     },
   });
-  await using runtime = await createRuntime({ tools: [asksLate], sandbox: createMemorySandbox(), approve });
+  await using runtime = await createRuntime({ tools: [asksLate], sandbox, approve });
   await runtime.execute("return tools.late({})");
   expect(await late()).toBe(false);
   expect(approve).not.toHaveBeenCalled();
 });
 
 test("a handler knows how many bytes its result may have", async () => {
-  await using runtime = await createRuntime({
-    tools: [careful],
-    sandbox: createMemorySandbox(),
-    limits: { resultBytes: 4321 },
-  });
+  await using runtime = await createRuntime({ tools: [careful], sandbox, limits: { resultBytes: 4321 } });
   const { outcome } = await runtime.execute("return (await tools.careful({}))[1]");
   expect(outcome).toMatchObject({ value: 4321 });
 });

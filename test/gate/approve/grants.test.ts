@@ -9,6 +9,8 @@ import { inATurn } from "../../support/in-a-turn.ts";
 import { idle, makeTool, openSession } from "../open-session.ts";
 import { failing } from "../../support/failing.ts";
 
+const sandbox = createMemorySandbox();
+
 const pay = (handler: (input: unknown) => unknown = () => "paid", approval: "always" | "never" = "always") =>
   makeTool({ name: "pay", effect: "write", approval, execute: handler });
 
@@ -102,7 +104,7 @@ test("a grant holds over drivers: each goes on with what the one before has left
   const open = () =>
     createRuntime({
       tools: [pay((input) => paid.push((input as { amount: number }).amount))],
-      sandbox: createMemorySandbox(),
+      sandbox,
       journal,
       approve: () => "later",
     });
@@ -137,12 +139,7 @@ test("a grant holds over drivers: each goes on with what the one before has left
 
 test("a decision from outside lets calls through that wait by then, and the journal says by whose grant", async () => {
   const journal = createMemoryJournal();
-  await using runtime = await createRuntime({
-    tools: [pay()],
-    sandbox: createMemorySandbox(),
-    journal,
-    approve: () => "later",
-  });
+  await using runtime = await createRuntime({ tools: [pay()], sandbox, journal, approve: () => "later" });
   const program = `return Promise.all([1, 2, 3].map((n) => tools.pay({ n }).catch(({ code }) => code)))`;
   const { outcome } = await runtime.execute(program, { id: "e" });
   expect(outcome).toMatchObject({ type: "waiting", approvals: [{ callId: "1" }, { callId: "2" }, { callId: "3" }] });
@@ -169,7 +166,7 @@ const range = (from: number, to: number) => Array.from({ length: to - from + 1 }
 const TOO_MANY = failing("option_invalid", /\.grant: the execution has 10 grants, .*Decide this call without a grant/);
 
 test("an execution has at most ten grants: one more is refused with what to do, nothing is noted, and it goes on without", async () => {
-  await using runtime = await createRuntime({ tools: [pay()], sandbox: createMemorySandbox(), approve: () => "later" });
+  await using runtime = await createRuntime({ tools: [pay()], sandbox, approve: () => "later" });
   const { execution } = await runtime.execute(paying(12));
   await expect(runtime.execution(execution).decide(deciding(range(1, 11), USELESS))).rejects.toMatchObject(TOO_MANY);
   expect((await runtime.execution(execution).records()).filter(({ type }) => type === "decision")).toEqual([]);
@@ -189,7 +186,7 @@ test("so has a conversation of its own calls, and each of its programs", async (
     approval: "always",
     allowedCallers: ["direct", "programmatic"],
   });
-  await using runtime = await createRuntime({ tools: [tool], sandbox: createMemorySandbox(), approve: () => "later" });
+  await using runtime = await createRuntime({ tools: [tool], sandbox, approve: () => "later" });
   const calls = range(1, 11).map((n) => ({ id: `pay-${n}`, tool: "pay", input: { amount: 1 } }));
   const model = scriptedModel([{ calls, programs: [paying(11)] }, { text: "done" }]);
   const { execution, ending } = await runtime.agent({ model, task: "Pay." });
@@ -211,7 +208,7 @@ test("an approver that gives one grant more, also of calls at once, denies that 
   const left: number[] = [];
   await using runtime = await createRuntime({
     tools: [pay()],
-    sandbox: createMemorySandbox(),
+    sandbox,
     logger: { error: ({ err }) => void errors.push(String(err)) },
     approve: async ({ grantsLeft }) => {
       left.push(grantsLeft);
@@ -240,7 +237,7 @@ test.each(["outside", "the approver"])(
     const grant = { calls: 5000, sums: { "/amount": 5000 } };
     await using runtime = await createRuntime({
       tools: [pay(), makeTool({ name: "hold", execute: () => held.promise.then(() => null) })],
-      sandbox: createMemorySandbox(),
+      sandbox,
       approve: ({ callId }) => {
         asked.add(callId);
         return giver === "outside" || asked.size < 1000 ? "later" : { allow: true, grant };
@@ -272,7 +269,7 @@ test("a decision that is remembered and grants too is one grant, however often t
   const model = scriptedModel(
     amounts.flatMap((amount) => [{ calls: [{ tool: "pay", input: { amount } }] }, { text: "done" }]),
   );
-  await using runtime = await createRuntime({ tools, sandbox: createMemorySandbox(), approve });
+  await using runtime = await createRuntime({ tools, sandbox, approve });
   await using talk = await runtime.conversation({ model });
   for (const amount of amounts) await talk.send(`Pay ${amount}.`);
   expect(ran).toEqual([{ amount: 1 }, { amount: 2 }, { amount: 3 }]);

@@ -8,6 +8,8 @@ import { fileURLToPath } from "node:url";
 import { createRuntime, type McpServer, type Report, type Tool } from "../../../src/index.ts";
 import { createMemorySandbox } from "../../../src/runtime/testing.ts";
 
+const sandbox = createMemorySandbox();
+
 /** How long a server may take to start: longer than on any machine. */
 export const CONNECT_MS = 60_000;
 
@@ -41,12 +43,7 @@ type Run = Omit<Parameters<typeof createRuntime>[0], "tools" | "sandbox">;
 
 /** Runs a program with these tools. */
 export async function run(tools: readonly Tool[], program: string, options: Run = {}): Promise<Report> {
-  await using runtime = await createRuntime({
-    tools,
-    sandbox: createMemorySandbox(),
-    logger: { error() {} },
-    ...options,
-  });
+  await using runtime = await createRuntime({ tools, sandbox, logger: { error() {} }, ...options });
   return await runtime.execute(program);
 }
 

@@ -7,6 +7,8 @@ import { declareTools } from "../../../src/tools/declarations/declarations.ts";
 import { ALL, callTool, operationOf, sendJson, served, sourceOf, specOf, startServer } from "./api-server.ts";
 import { failing } from "../../support/failing.ts";
 
+const sandbox = createMemorySandbox();
+
 const answering = (content: object) => ({ responses: { 200: { content } } });
 
 describe("an answer of success", () => {
@@ -30,7 +32,7 @@ describe("an answer of success", () => {
     await using server = await served(operationOf({}), (_request, response) => {
       response.writeHead(200, { "content-type": mediaType }).end(Buffer.from([0, 255]));
     });
-    await using runtime = await createRuntime({ tools: server.tools, sandbox: createMemorySandbox() });
+    await using runtime = await createRuntime({ tools: server.tools, sandbox });
     const called = (caller: "direct" | "programmatic") =>
       runtime.call({ tool: "api.call", input: {}, caller, gather: true });
     expect(await called("direct")).toEqual({
@@ -174,7 +176,7 @@ test("large answers of one tenant that stall leave a place to another tenant's",
     },
     { policies: { ...ALL, timeoutMs: 15_000 } },
   );
-  await using runtime = await createRuntime({ tools: server.tools, sandbox: createMemorySandbox() });
+  await using runtime = await createRuntime({ tools: server.tools, sandbox });
   const stop = new AbortController();
   const called = (tenant: string, tool: string) =>
     runtime.call({ tool, tenant, input: {}, caller: "programmatic", gather: true, signal: stop.signal });
@@ -355,11 +357,7 @@ describe("Retry-After", () => {
         (_, response) => sendJson(response, "busy", status, { "retry-after": "2" }),
         { policies: { ...ALL, approval: "never" } },
       );
-      await using runtime = await createRuntime({
-        tools: server.tools,
-        sandbox: createMemorySandbox(),
-        journal: createMemoryJournal(),
-      });
+      await using runtime = await createRuntime({ tools: server.tools, sandbox, journal: createMemoryJournal() });
       const { output, calls, execution } = await runtime.execute(
         way === "throw"
           ? "await tools.api.call({});"
@@ -391,7 +389,7 @@ describe("Retry-After", () => {
       allowedCallers: ["programmatic"],
       execute: (_, context) => execute({}, context),
     });
-    await using runtime = await createRuntime({ tools: [moved, composed], sandbox: createMemorySandbox() });
+    await using runtime = await createRuntime({ tools: [moved, composed], sandbox });
     for (const name of ["api.call", "own.call"])
       expect((await runtime.execute(`await tools.${name}({});`)).calls).toMatchObject([{ started: true }]);
   });
@@ -402,7 +400,7 @@ describe("Retry-After", () => {
       sendJson(response, "busy", (asked += 1) === 1 ? 500 : 429),
     );
     const retried = server.tools.map((tool) => ({ ...tool, retry: { attempts: 2, delayMs: 1, on: () => true } }));
-    await using runtime = await createRuntime({ tools: retried, sandbox: createMemorySandbox() });
+    await using runtime = await createRuntime({ tools: retried, sandbox });
     const { calls } = await runtime.execute("await tools.api.call({});");
     expect(calls).toMatchObject([{ started: true, attempts: 2 }]);
   });
