@@ -7,8 +7,7 @@ import type { Header, ToolDigest } from "../journal/record.ts";
 import { type Caller, CALLERS, type Tool } from "../tools/tool.ts";
 import { ToolSet } from "../tools/tool-set.ts";
 import { limitsOf, narrowedLimits } from "./limits.ts";
-import { isNamedBy, type Rights } from "./scope.ts";
-import type { Scope } from "./scope.ts";
+import { isNamedBy, type Rights, type Scope } from "./scope.ts";
 
 /** The part of some tools that these rights leave, for their callers alone. */
 export function allowedTools(tools: readonly Tool[], rights: Rights): readonly Tool[] {

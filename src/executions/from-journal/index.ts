@@ -1,15 +1,7 @@
 export * from "./call-history.ts";
 export { changedTools } from "./changed-since.ts";
 export { endingHead } from "./ending-head.ts";
-export {
-  applyRecord,
-  ExecutionState,
-  isApprovalOfProgram,
-  PROGRAM_CALL,
-  shownText,
-  type UnansweredCall,
-  usageOf,
-} from "./execution-state.ts";
+export * from "./execution-state.ts";
 export { errorIn, findOwn, type Past, PastFold } from "./past-execution.ts";
 export { placesOf, readEnding, recordedExecution, returnedText } from "./recorded-execution.ts";
 export { eachSliced, invalidAt, type PastTurn, pastTurns, readingSliced, readTurnSliced } from "./read-turns.ts";

@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import { createMemorySandbox } from "portcullis/testing";
 import { describe, expect, test, vi } from "vitest";
 import { keyOf } from "../servers.ts";
-import { BOSS, type Host, keys, PROGRAM, SMALL, talker, type World, world } from "./world.ts";
+import { BOSS, endingOf, type Host, keys, PROGRAM, SMALL, talker, type World, world } from "./world.ts";
 
 /** A driver after the first: it takes up what waits, once it is decided. */
 interface Driver {
@@ -128,7 +128,7 @@ describe.each(DRIVERS.filter(({ isFleet }) => share || !isFleet))("$name", ({ ha
     const driven = await begin(here, kind, keys(BOSS));
     await drive(driven);
     expect(here.ran).toEqual([]);
-    expect(await endingOf(here, driven.id)).toEqual({ type: "cancelled", code: "key_revoked" });
+    expect(await endingOf(here.journal, driven.id)).toEqual({ type: "cancelled", code: "key_revoked" });
   });
 
   test("leaves what the limits of a key were to what it began with", async () => {
@@ -176,11 +176,6 @@ async function begin(
     isTalk,
     server: () => here.serve({ keys: later, model: talker() }),
   };
-}
-
-async function endingOf({ journal }: World, id: string): Promise<unknown> {
-  for await (const record of journal.read(id)) if (record.type === "outcome") return JSON.parse(record.outcome);
-  return undefined;
 }
 
 test("the header of an execution says whose it is, and what of its tools, callers and limits it has", async () => {

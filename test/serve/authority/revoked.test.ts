@@ -1,12 +1,11 @@
-import type { Journal } from "portcullis/journal";
-import { createMemoryJournal } from "portcullis/journal";
+import { createMemoryJournal, type Journal } from "portcullis/journal";
 import { scriptedModel } from "portcullis/testing";
 import { describe, expect, test } from "vitest";
 import { useFleets } from "../../fleet/use-fleets.ts";
 import { noPostgres } from "../../postgres-support/postgres-server.ts";
 import { settableClock } from "../../support/clock.ts";
 import { keyOf } from "../servers.ts";
-import { BOSS, type Host, keys, SMALL, world } from "./world.ts";
+import { BOSS, endingOf, type Host, keys, SMALL, world } from "./world.ts";
 
 const SLOW = "return await tools.slow({})";
 const ALL = { ...SMALL, scopes: [...SMALL.scopes, "admin"], tools: undefined, callers: undefined };
@@ -93,11 +92,6 @@ function hanging(onAsked: () => void) {
       return { type: "aborted" };
     },
   });
-}
-
-async function endingOf(journal: Journal, id: string): Promise<unknown> {
-  for await (const record of journal.read(id)) if (record.type === "outcome") return JSON.parse(record.outcome);
-  return undefined;
 }
 
 test.each([

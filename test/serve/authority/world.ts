@@ -111,3 +111,9 @@ export function world(of: { readonly fleets?: SharedFleet | undefined; readonly 
 }
 
 export type World = ReturnType<typeof world>;
+
+/** What an execution ended as; undefined while it is open. */
+export async function endingOf(journal: Journal, id: string): Promise<unknown> {
+  for await (const record of journal.read(id)) if (record.type === "outcome") return JSON.parse(record.outcome);
+  return undefined;
+}
