@@ -54,21 +54,9 @@ export class Places {
    * comes. Calls `onWaiting` once it stands in the line.
    */
   take(tenant: string, signal?: AbortSignal, onWaiting?: () => void): Release | Promise<Release | undefined> {
-    const isFree = this.#line.mayHave(tenant, this.#taken.byKey) && this.#isFreeFor(tenant);
-    return isFree ? this.#place(tenant) : this.#wait(tenant, signal, onWaiting);
-  }
-
-  #isFreeFor(tenant: string): boolean {
-    return this.taken < this.#atOnce + (this.#taken.of(tenant) === 0 ? this.#first : 0);
-  }
-
-  /** Makes one promise, because calls of thousands wait here. */
-  #wait(
-    tenant: string,
-    signal: AbortSignal | undefined,
-    onWaiting: (() => void) | undefined,
-  ): Promise<Release | undefined> {
+    if (this.#line.mayHave(tenant, this.#taken.byKey) && this.#isFreeFor(tenant)) return this.#place(tenant);
     if (signal?.aborted) return Promise.resolve(undefined);
+    // One promise, because calls of thousands wait here.
     const { promise, resolve, reject } = Promise.withResolvers<Release | undefined>();
     const settled =
       <Value>(settle: (value: Value) => void) =>
@@ -86,6 +74,10 @@ export class Places {
     refused?.reject(this.#full());
     if (refused !== waiter) onWaiting?.();
     return promise;
+  }
+
+  #isFreeFor(tenant: string): boolean {
+    return this.taken < this.#atOnce + (this.#taken.of(tenant) === 0 ? this.#first : 0);
   }
 
   #place(tenant: string): Release {

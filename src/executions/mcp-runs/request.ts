@@ -26,11 +26,6 @@ interface AskingV2 {
   readonly elicitInput: (elicitation: Elicitation, options: object) => Promise<unknown>;
 }
 
-/** The part of a request by which version 1 of the SDK asks the user. */
-interface AskingV1 {
-  readonly sendRequest: (request: object, schema: object, options: object) => Promise<unknown>;
-}
-
 const CLIENT_CAPABILITIES = "io.modelcontextprotocol/clientCapabilities";
 
 /** A person answers when they can. A client that does not want to wait cancels its call. */
@@ -66,10 +61,12 @@ interface ContextV2 {
 }
 
 /** Of `@modelcontextprotocol/sdk`, version 1. */
-interface ContextV1 extends AskingV1 {
+interface ContextV1 {
   readonly _meta?: Meta;
   readonly signal: AbortSignal;
   readonly sendNotification: Send;
+  /** Asks the user, among others. */
+  readonly sendRequest: (request: object, schema: object, options: object) => Promise<unknown>;
 }
 
 const TOKEN_LENGTH = 1024;
@@ -143,7 +140,7 @@ function canFillForms(capabilities: unknown): boolean {
   return isFields(elicitation) && (Object.hasOwn(elicitation, "form") || Object.keys(elicitation).length === 0);
 }
 
-function askingOfV1(extra: AskingV1): Asking {
+function askingOfV1(extra: ContextV1): Asking {
   return {
     type: "push",
     ask: async (params, signal) => {
