@@ -1,7 +1,4 @@
-import { mkdtempSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { start } from "../../cli/command.ts";
 
 /** Words of a documented command that stand for something of the test's: files, ports, addresses. */
@@ -10,11 +7,6 @@ export type Replaced = Readonly<Record<string, string>>;
 /** The words of a command, with what is the test's own. */
 export function wordsOf(command: string, replaced: Replaced = {}): string[] {
   return command.split(" ").map((word) => replaced[word] ?? word);
-}
-
-export function temporaryFolder() {
-  const path = mkdtempSync(join(tmpdir(), "portcullis-documented-"));
-  return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }) };
 }
 
 export async function freePort(): Promise<number> {

@@ -2,11 +2,11 @@ import { spawnSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Command } from "commander";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { parse } from "yaml";
 import { SERVE, WORKER } from "../../../src/cli/command-options.ts";
 import { type OptionTable, optionsOf } from "../../../src/cli/option.ts";
-import { temporaryFolder } from "./commands.ts";
+import { newFolder } from "../../support/new-folder.ts";
 
 interface Service {
   readonly image: string;
@@ -90,8 +90,7 @@ const haproxy = spawnSync("haproxy", ["-v"]).status === 0;
 if (!haproxy) process.stderr.write(`The load balancer of ${path} is not started: there is no haproxy.\n`);
 
 test.skipIf(!haproxy)("HAProxy finds no fault in its settings", () => {
-  using folder = temporaryFolder();
-  const file = join(folder.path, "haproxy.cfg");
+  const file = join(newFolder(onTestFinished), "haproxy.cfg");
   writeFileSync(file, settings);
   const { status, stderr, stdout } = spawnSync("haproxy", ["-c", "-f", file], { encoding: "utf8" });
   expect([status, `${stdout}${stderr}`]).toEqual([0, expect.not.stringMatching(/warning|alert/i)]);

@@ -4,24 +4,19 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { fixtures } from "../../cli/command.ts";
 import { noPostgres, PostgresServer } from "../../postgres-support/postgres-server.ts";
-import { begin, freePort, type Replaced, temporaryFolder, wordsOf } from "./commands.ts";
+import { begin, freePort, type Replaced, wordsOf } from "./commands.ts";
+import { newFolder } from "../../support/new-folder.ts";
 import { testOfAll } from "../../support/all-tests.ts";
 
 const document = readFileSync("docs/fleet.md", "utf8");
 const units = [...document.matchAll(/```ini\n([^`]*)```/g)].map(([, unit = ""]) => unit);
 const named = (what: string) => units.find((unit) => unit.includes(` ${what} --tools`)) ?? "";
 
-function folderOfTest(): string {
-  const folder = temporaryFolder();
-  onTestFinished(() => folder[Symbol.dispose]());
-  return folder.path;
-}
-
 const hasSystemd = spawnSync("systemd-analyze", ["--version"]).status === 0;
 if (!hasSystemd) process.stderr.write("The units of docs/fleet.md are not verified: there is no systemd-analyze.\n");
 
 test.skipIf(!hasSystemd)("systemd finds no fault in the units of the document", () => {
-  const folder = folderOfTest();
+  const folder = newFolder(onTestFinished);
   expect(units).toHaveLength(2);
   for (const [name, unit] of [
     ["portcullis-server.service", named("serve")],
@@ -44,7 +39,7 @@ testOfAll.skipIf(noPostgres)(
   "the commands of the units are a fleet: two workers drive what a server is asked, one of them after the other has ended",
   async () => {
     await using database = await PostgresServer.start();
-    const folder = folderOfTest();
+    const folder = newFolder(onTestFinished);
     const tools = join(fixtures, "tools.ts");
     const keys = join(folder, "keys.json");
     writeFileSync(keys, JSON.stringify({ keys: [{ id: "ann", key: "ann-0123456789abcdef", tenant: "acme" }] }), {

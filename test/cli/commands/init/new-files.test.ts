@@ -1,23 +1,61 @@
-import {
-  chmodSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  realpathSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
-import { tmpdir } from "node:os";
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeEach, expect, test } from "vitest";
-import { writeNewFiles } from "../../../../src/cli/commands/init/init.ts";
+import { beforeEach, describe, expect, test } from "vitest";
+import packageJson from "../../../../package.json" with { type: "json" };
+import { needsOf, sourceOf, writeNewFiles } from "../../../../src/cli/commands/init/init.ts";
+import { root } from "../../command.ts";
+import { newFolder } from "../../../support/new-folder.ts";
 
-const root = mkdtempSync(join(realpathSync(tmpdir()), "portcullis-init-"));
-afterAll(() => rmSync(root, { recursive: true }));
-let folder = "";
+const folder = newFolder();
+const version = packageJson.version;
+
+/** An installation, as npm describes it in `node_modules`. */
+function install(lock: unknown): string {
+  const home = join(mkdtempSync(join(folder, "project-")), "node_modules/portcullis");
+  mkdirSync(home, { recursive: true });
+  writeFileSync(join(home, "../.package-lock.json"), typeof lock === "string" ? lock : JSON.stringify(lock));
+  return home;
+}
+const lockOf = (resolved: unknown) => ({ packages: { "node_modules/portcullis": { resolved } } });
+
+describe("a new folder depends on the package from where this one is from", () => {
+  test.each(["portcullis-0.1.0.tgz", "with a space.tgz"])("the tarball %s", (name) => {
+    writeFileSync(join(folder, name), "");
+    for (const written of [name, encodeURI(name)])
+      expect(sourceOf(install(lockOf(`file:../${written}`)), join(folder, "my/tools"))).toEqual({
+        spec: `file:../../${name}`,
+      });
+  });
+
+  test.each([
+    ["a registry", lockOf(`https://registry.npmjs.org/portcullis/-/portcullis-${version}.tgz`)],
+    ["a tarball that is gone", lockOf("file:../gone.tgz")],
+    ["a lock without it", { packages: {} }],
+    ["a lock of another form", { packages: { "node_modules/portcullis": { resolved: 4 } } }],
+    ["a lock that is no JSON", "{"],
+    ["a path that cannot be decoded", lockOf("file:../%E0%A4%A")],
+  ])("%s: its version", (_, lock) => {
+    expect(sourceOf(install(lock), folder)).toEqual({ spec: `^${version}` });
+  });
+
+  test("a clone of the sources, which has to be packed first", () => {
+    expect(sourceOf(root, folder)).toEqual({ spec: `file:portcullis-${version}.tgz`, clone: root });
+  });
+});
+
+test("the folder needs the versions that this package is tested with, and a server only for MCP clients", () => {
+  const { dependencies, devDependencies } = needsOf({ spec: "file:../p.tgz" }, false);
+  expect(dependencies).toEqual({ portcullis: "file:../p.tgz", zod: packageJson.peerDependencies.zod });
+  expect(Object.keys(devDependencies)).toEqual(["@types/node", "typescript"]);
+  expect(needsOf({ spec: "^1.0.0" }, true).dependencies).toHaveProperty(
+    ["@modelcontextprotocol/server"],
+    packageJson.peerDependencies["@modelcontextprotocol/server"],
+  );
+});
+
+let mine = "";
 beforeEach(() => {
-  folder = join(mkdtempSync(join(root, "case-")), "mine");
+  mine = join(mkdtempSync(join(folder, "case-")), "mine");
 });
 
 const FILES = [
@@ -28,9 +66,9 @@ const refused = (exitCode: number, message: string) =>
   expect.objectContaining({ exitCode, message: expect.stringContaining(message) as string }) as Error;
 
 test("writes its files to a folder that it makes, with those above it, or that is empty but for a repository", () => {
-  mkdirSync(join(folder, ".git"), { recursive: true });
-  for (const own of [folder, join(folder, "a/b")]) {
-    if (own !== folder) expect(() => writeNewFiles(folder, FILES)).toThrow(refused(2, "is not empty"));
+  mkdirSync(join(mine, ".git"), { recursive: true });
+  for (const own of [mine, join(mine, "a/b")]) {
+    if (own !== mine) expect(() => writeNewFiles(mine, FILES)).toThrow(refused(2, "is not empty"));
     writeNewFiles(own, FILES);
     expect(readFileSync(join(own, "tools.ts"), "utf8")).toBe("tools");
   }
@@ -40,22 +78,22 @@ test("a file that another process makes meanwhile stays as it is, and none of th
   const second = {
     name: "program.js",
     get text() {
-      writeFileSync(join(folder, "program.js"), "theirs");
+      writeFileSync(join(mine, "program.js"), "theirs");
       return "mine";
     },
   };
-  expect(() => writeNewFiles(folder, [FILES[0]!, second])).toThrow(refused(5, "EEXIST"));
-  expect(readdirSync(folder)).toEqual(["program.js"]);
-  expect(readFileSync(join(folder, "program.js"), "utf8")).toBe("theirs");
+  expect(() => writeNewFiles(mine, [FILES[0]!, second])).toThrow(refused(5, "EEXIST"));
+  expect(readdirSync(mine)).toEqual(["program.js"]);
+  expect(readFileSync(join(mine, "program.js"), "utf8")).toBe("theirs");
 });
 
 test("a folder that other users may write to, a file, and a name that cannot be printed are refused", () => {
-  mkdirSync(folder);
-  chmodSync(folder, 0o1777);
-  expect(() => writeNewFiles(folder, FILES)).toThrow(refused(2, "other users may write"));
-  expect(readdirSync(folder)).toEqual([]);
-  writeFileSync(`${folder}-file`, "mine");
-  expect(() => writeNewFiles(`${folder}-file`, FILES)).toThrow(refused(5, "cannot be written"));
+  mkdirSync(mine);
+  chmodSync(mine, 0o1777);
+  expect(() => writeNewFiles(mine, FILES)).toThrow(refused(2, "other users may write"));
+  expect(readdirSync(mine)).toEqual([]);
+  writeFileSync(`${mine}-file`, "mine");
+  expect(() => writeNewFiles(`${mine}-file`, FILES)).toThrow(refused(5, "cannot be written"));
   for (const name of ["", "new\nline", "\u001b[2J", "ann\u202egnp"])
     expect(() => writeNewFiles(name, FILES)).toThrow(refused(2, "expected a folder"));
 });
