@@ -11,6 +11,13 @@ import { makeTool } from "../support/tools.ts";
 
 const start = (options: RuntimeOptions) => createRuntime({ sandbox: createMemorySandbox(), ...options });
 
+const id = z.object({ id: z.number() });
+const writing = (more: Partial<Parameters<typeof makeTool>[0]>) =>
+  makeTool({ name: "write", inputSchema: id, effect: "write", ...more } as never);
+const fails = () => {
+  throw new Error("no");
+};
+
 const MANY_WRITES = `
   console.log("before");
   await Promise.all(Array.from({ length: 40 }, (_, id) => tools.write({ id })));
@@ -68,19 +75,10 @@ test("cancelling a program aborts the approver's signal, and a later approval ru
   const asked = Promise.withResolvers<ApprovalRequest>();
   const decided = Promise.withResolvers<boolean>();
   let runs = 0;
-  const tool = makeTool({
-    name: "write",
-    inputSchema: z.object({ id: z.number() }),
-    effect: "write",
-    approval: "always",
-    execute: () => {
-      runs += 1;
-    },
-  });
+  const tool = writing({ approval: "always", execute: () => (runs += 1) });
   const stop = new AbortController();
-  await using runtime = await createRuntime({
+  await using runtime = await start({
     tools: [tool],
-    sandbox: createMemorySandbox(),
     approve: (request) => {
       asked.resolve(request);
       return decided.promise;
@@ -133,16 +131,8 @@ test("a report lists the calls that a program makes as it ends, as its journal d
 });
 
 test("a write that failed and was not awaited is told in a note, with its tool and what became of it", async () => {
-  const write = makeTool({
-    name: "write",
-    inputSchema: z.object({ id: z.number() }),
-    effect: "write",
-    execute: () => {
-      throw new Error("no");
-    },
-  });
-  const read = makeTool({ name: "read", inputSchema: z.object({ id: z.number() }), execute: () => "row" });
-  await using runtime = await createRuntime({ tools: [write, read], sandbox: createMemorySandbox() });
+  const read = makeTool({ name: "read", inputSchema: id, execute: () => "row" });
+  await using runtime = await start({ tools: [writing({ execute: fails }), read] });
   const source =
     "tools.write({ id: 1 }); tools.write({ id: 2 }); await new Promise((resolve) => setTimeout(resolve, 50)); return await tools.read({ id: 1 });";
   const { outcome, notes, output } = await runtime.execute(source);
@@ -157,14 +147,7 @@ test.each<[string, RuntimeOptions["redact"], unknown[]]>([
   ["its input", undefined, ['write may have taken effect. Inputs: {"id":1}, and 1 more.']],
   ["no input with redact, which may have to take it out", () => [], []],
 ])("of a write that ended its program, a note says %s", async (_, redact, expected) => {
-  const write = makeTool({
-    name: "write",
-    inputSchema: z.object({ id: z.number(), text: z.string().optional() }),
-    effect: "write",
-    execute: () => {
-      throw new Error("no");
-    },
-  });
+  const write = writing({ inputSchema: id.extend({ text: z.string().optional() }), execute: fails });
   await using runtime = await start({ tools: [write], ...(redact && { redact }) });
   const { outcome, notes } = await runtime.execute(
     `await tools.write({ id: 1 }).catch(() => {}); await tools.write({ id: 2, text: "x".repeat(1000) });`,

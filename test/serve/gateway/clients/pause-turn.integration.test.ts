@@ -21,8 +21,7 @@ async function pausing(client: Client, isStreamed: boolean) {
   const unused = () => {
     throw new Error("No tool is called.");
   };
-  const text = await client({ gateway, model: "m", isStreamed, depot: unused, stock: unused });
-  return { text, errors: gateway.errors };
+  return await client({ gateway, model: "m", isStreamed, depot: unused, stock: unused });
 }
 
 /** As the vendor documents it: the content is sent back as it is. */
@@ -77,6 +76,6 @@ for (const [name, client, ends] of CLIENTS)
     `an answer that the server's bounds end ${ends ?? "goes on"}: ${name}, streamed: %s`,
     async (isStreamed) => {
       const text = ends ? "I compute." : "It is 42.";
-      expect(await pausing(client, isStreamed)).toEqual({ text, errors: [] });
+      expect(await pausing(client, isStreamed)).toBe(text);
     },
   );

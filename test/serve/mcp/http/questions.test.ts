@@ -16,21 +16,26 @@ const PAY = { name: "run_program", arguments: { code: "return await tools.bank.p
 const questionIn = (text: string) =>
   /"method":"elicitation\/create".*"id":(\d+)|"id":(\d+).*"elicitation\/create"/.exec(text);
 
+/** Reads an answer to its end, and gives what came. Its question is told of once. */
+async function readAnswer({ body }: Response, onAsked: (id: number) => Promise<unknown>): Promise<string> {
+  let came = "";
+  for await (const part of body ?? []) {
+    const isNew = !questionIn(came);
+    came += Buffer.from(part).toString();
+    const asked = questionIn(came);
+    if (isNew && asked) await onAsked(Number(asked[1] ?? asked[2]));
+  }
+  return came;
+}
+
 test.each(["2025-06-18", "2025-11-25"])(
   "the question of a call comes on its own stream, protocol %s",
   async (version) => {
     await using door = await openServer({ keys: KEYS });
     const post = await openClient(door, version);
     const answer = await post({ id: 2, method: "tools/call", params: PAY });
-    let came = "";
-    for await (const part of answer.body ?? []) {
-      const isNew = !questionIn(came);
-      came += Buffer.from(part).toString();
-      const asked = questionIn(came);
-      if (isNew && asked)
-        await post({ id: Number(asked[1] ?? asked[2]), result: { action: "accept", content: { allow: true } } });
-    }
-    expect(came).toContain('\\"paid\\":1');
+    const result = { action: "accept", content: { allow: true } };
+    expect(await readAnswer(answer, (id) => post({ id, result }))).toContain('\\"paid\\":1');
   },
 );
 
@@ -47,15 +52,7 @@ test.each([
   const post = await openClient(door, "2025-06-18");
   const left = new AbortController();
   const answer = await post({ id: 2, method: "tools/call", params: PAY }, left.signal);
-  let came = "";
-  const reading = (async () => {
-    for await (const part of answer.body ?? []) {
-      const isNew = !questionIn(came);
-      came += Buffer.from(part).toString();
-      const asked = questionIn(came);
-      if (isNew && asked) await end(post, () => left.abort(), Number(asked[1] ?? asked[2]));
-    }
-  })().catch(() => {});
+  const reading = readAnswer(answer, (id) => end(post, () => left.abort(), id)).catch(() => {});
   const waiting = async () => (await door.ask("GET", "/v1/executions?state=waiting")).text;
   await expect.poll(waiting).toContain('"waiting"');
   left.abort();
