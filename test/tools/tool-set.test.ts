@@ -1,18 +1,11 @@
 import { expect, test } from "vitest";
-import { z } from "zod";
 import { PortcullisError } from "../../src/base/index.ts";
-import { defineTool, type Caller, type Tool } from "../../src/index.ts";
+import { type Caller, type Tool } from "../../src/index.ts";
 import { isVisible, ToolSet } from "../../src/tools/tool-set.ts";
+import { makeTool } from "../support/tools.ts";
 
 function tool(name: string, ...allowedCallers: Caller[]): Tool {
-  return defineTool({
-    name,
-    description: name,
-    inputSchema: z.object({}),
-    allowedCallers: allowedCallers.length === 0 ? ["programmatic"] : allowedCallers,
-    effect: "read",
-    execute: () => null,
-  });
+  return makeTool({ name, allowedCallers: allowedCallers.length === 0 ? ["programmatic"] : allowedCallers });
 }
 
 function refusal(tools: unknown): readonly [string, string] {

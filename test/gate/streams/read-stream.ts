@@ -1,31 +1,16 @@
-import { z } from "zod";
 import type { Answer } from "../../../src/gate/answer.ts";
 import type { Batch, Streamed, StreamReader } from "../../../src/gate/streams/stream-reader.ts";
-import { defineTool } from "../../../src/tools/define-tool.ts";
 import type { CallContext, Tool } from "../../../src/tools/tool.ts";
-import { openSession, type SessionParts } from "../open-session.ts";
+import { makeTool, openSession, type SessionParts } from "../open-session.ts";
 
 export type Items = AsyncIterable<unknown> | Iterable<unknown>;
 
 /** A tool called `t` for programs, which answers with the items that its handler gives. */
 export function streamTool(
   handler: (input: unknown, context: CallContext) => Items | Promise<Items>,
-  changes: Partial<Tool> = {},
+  { outputSchema, timeoutMs, resumes, concurrency }: Partial<Tool> = {},
 ): Tool {
-  const { outputSchema: output, timeoutMs, resumes, concurrency } = changes;
-  return defineTool({
-    name: "t",
-    description: "Gives items",
-    inputSchema: z.looseObject({}),
-    allowedCallers: ["programmatic"],
-    effect: "read",
-    stream: true,
-    execute: handler,
-    ...(output && { outputSchema: output }),
-    ...(timeoutMs && { timeoutMs }),
-    ...(resumes && { resumes }),
-    ...(concurrency && { concurrency }),
-  });
+  return makeTool({ stream: true, execute: handler, outputSchema, timeoutMs, resumes, concurrency } as never);
 }
 
 /** A reader whose program takes nothing. */

@@ -1,7 +1,6 @@
 import { createMcpHandler, McpServer, ResourceTemplate } from "@modelcontextprotocol/server";
 import { describe, expect, test } from "vitest";
-import { z } from "zod";
-import { agentAsTool, createRuntime, defineTool, fromMcp, type McpSource, type Tool } from "../../../src/index.ts";
+import { agentAsTool, createRuntime, fromMcp, type McpSource, type Tool } from "../../../src/index.ts";
 import { createMemoryJournal, type Journal } from "../../../src/journal/index.ts";
 import { createMemorySandbox, scriptedModel } from "../../../src/runtime/testing.ts";
 import { type HttpServer, serveByHand, serveFetch } from "./http-servers.ts";
@@ -178,13 +177,7 @@ test("what another server, another tool or another execution has named is not re
   await using two = await serveResources({ results: { links: [LINK("doc:two")] } });
   await using a = await sourceOf(one, "a");
   await using b = await sourceOf(two, "b");
-  const forge = defineTool({
-    name: "forge",
-    description: "Gives what looks like a result of a server",
-    inputSchema: z.object({}),
-    ...BOTH,
-    execute: () => ({ content: [LINK("doc:forged")] }),
-  });
+  const forge = makeTool({ name: "forge", ...BOTH, execute: () => ({ content: [LINK("doc:forged")] }) });
   const tools = [...a.tools, ...b.tools, forge];
   const read = (uri: string) => tried(`b.read_resource({ uri: "${uri}" })`).replace("try", "await 0; try");
   await using runtime = await createRuntime({ tools, sandbox });

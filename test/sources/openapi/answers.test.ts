@@ -1,11 +1,12 @@
 import { gzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
-import { createRuntime, defineTool, jsonSchema } from "../../../src/index.ts";
+import { createRuntime } from "../../../src/index.ts";
 import { createMemoryJournal } from "../../../src/journal/index.ts";
 import { createMemorySandbox } from "../../../src/runtime/testing.ts";
 import { declareTools } from "../../../src/tools/declarations/declarations.ts";
 import { ALL, callTool, operationOf, sendJson, served, sourceOf, specOf, startServer } from "./api-server.ts";
 import { failing } from "../../support/failing.ts";
+import { makeTool } from "../../support/tools.ts";
 
 const sandbox = createMemorySandbox();
 
@@ -382,13 +383,7 @@ describe("Retry-After", () => {
     const [moved, busy] = (await Promise.all(sources)).flatMap(({ tools }) => tools);
     if (!moved || typeof busy?.execute !== "function") throw new Error("Each source has a tool.");
     const { execute } = busy;
-    const composed = defineTool({
-      name: "own.call",
-      description: "Makes two calls.",
-      inputSchema: jsonSchema({ type: "object" }),
-      allowedCallers: ["programmatic"],
-      execute: (_, context) => execute({}, context),
-    });
+    const composed = makeTool({ name: "own.call", effect: "write", execute: (_, context) => execute({}, context) });
     await using runtime = await createRuntime({ tools: [moved, composed], sandbox });
     for (const name of ["api.call", "own.call"])
       expect((await runtime.execute(`await tools.${name}({});`)).calls).toMatchObject([{ started: true }]);

@@ -8,6 +8,7 @@ import { defineTool } from "../../../src/tools/define-tool.ts";
 import type { JsonSchema } from "../../../src/tools/json-schema/json-schema.ts";
 import { jsonSchema } from "../../../src/tools/schema.ts";
 import type { Caller, Tool } from "../../../src/tools/tool.ts";
+import { makeTool } from "../../support/tools.ts";
 
 interface Parts {
   readonly description?: string;
@@ -64,15 +65,7 @@ test("a name in another script is written as a path, in Python where every versi
   expect(declareTools([newer], { language: "python" })).toMatch(/^await tools\["m\.\u{32e8e}"\]\(/u);
 });
 
-const takes = (input: Tool["inputSchema"]) =>
-  defineTool({
-    name: "t",
-    description: "d",
-    inputSchema: input,
-    allowedCallers: ["programmatic"],
-    effect: "write",
-    execute: () => 1,
-  });
+const takes = (input: Tool["inputSchema"]) => makeTool({ inputSchema: input, effect: "write" });
 const field = (schema: object) => jsonSchema({ type: "object", properties: { a: schema } });
 const pair = [{ type: "number" }, { type: "string" }];
 
@@ -164,14 +157,7 @@ test.each<[string, JsonSchema, string]>([
     'await tools.a(input: {"id": NotRequired[int]} & dict[str, str])',
   ],
 ])("a tool that takes %s is declared so for Python", (_what, schema, declared) => {
-  const tool = defineTool({
-    name: "a",
-    description: "Does it",
-    inputSchema: jsonSchema(schema),
-    allowedCallers: ["programmatic"],
-    effect: "read",
-    execute: () => null,
-  });
+  const tool = makeTool({ name: "a", inputSchema: jsonSchema(schema) });
   expect(declareTools([tool], { language: "python" })).toBe(`${declared} -> Any # Does it`);
 });
 
@@ -252,15 +238,7 @@ test.each([
   [10, "at most 10 calls in 0.5 s; Sends"],
   [1, "at most 1 call in 0.5 s; Sends"],
 ])("the stub of a tool says its rate, beyond which calls wait: %s", (calls, comment) => {
-  const tool = defineTool({
-    name: "send",
-    description: "Sends",
-    inputSchema: z.object({}),
-    allowedCallers: ["programmatic"],
-    effect: "write",
-    rate: { calls, perMs: 500 },
-    execute: () => null,
-  });
+  const tool = makeTool({ name: "send", description: "Sends", inputSchema: z.object({}), rate: { calls, perMs: 500 } });
   expect(declareTools([tool])).toBe(`tools.send(input: {}): Promise<unknown> // ${comment}`);
 });
 

@@ -1,19 +1,11 @@
 import { expect, test } from "vitest";
-import { defineTool } from "../../../src/tools/define-tool.ts";
 import { missingFieldAdvice } from "../../../src/tools/declarations/output-fields.ts";
 import { jsonSchema } from "../../../src/tools/schema.ts";
+import { makeTool } from "../../support/tools.ts";
 
 function toolOf(name: string, fields: readonly string[]) {
   const properties = Object.fromEntries(fields.map((field) => [field, { type: "string" }]));
-  return defineTool({
-    name,
-    description: "A list",
-    inputSchema: jsonSchema({ type: "object" }),
-    outputSchema: jsonSchema({ type: "object", properties }),
-    allowedCallers: ["programmatic"],
-    effect: "read",
-    execute: () => ({}),
-  });
+  return makeTool({ name, outputSchema: jsonSchema({ type: "object", properties }) });
 }
 
 test("a program that reads a stream is told of the fields of an item", () => {
