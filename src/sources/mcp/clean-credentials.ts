@@ -15,10 +15,7 @@ const TOKENS_KEPT = 8;
  * What a server was given and must not come back: variables, headers, parameters of its address, and secret arguments; of the
  * first three those whose name is one of `names`.
  */
-export function credentialsOf(
-  { env = {}, headers = {}, url, args = [] }: GivenToServer,
-  names = /^/,
-): readonly string[] {
+export function credentialsOf({ env = {}, headers = {}, url, args = [] }: GivenToServer, names = /^/) {
   const valuesIn = (given: Iterable<readonly [string, string]>) =>
     Array.from(given).flatMap(([name, value]) => (names.test(name) ? [value] : []));
   const behindFlags = args.flatMap((arg, index) => {

@@ -1,6 +1,6 @@
 import { basename } from "node:path";
 import { z } from "zod";
-import { content, type Content } from "../../tools/content.ts";
+import { content } from "../../tools/content.ts";
 import type { CallContext } from "../../tools/tool.ts";
 import { Lane, Pace, type SchemaType } from "../../base/index.ts";
 import { objectSchema } from "../../base/values/object-schema.ts";
@@ -103,10 +103,7 @@ export function imageTypeOf(bytes: Buffer): string | undefined {
   return IMAGES.find(([, begin]) => begin.test(head))?.[0];
 }
 
-export async function viewImage(
-  workspace: Workspace,
-  { path }: { readonly path: string },
-): Promise<Content<SchemaType<typeof VIEW_OUTPUT>>> {
+export async function viewImage(workspace: Workspace, { path }: { readonly path: string }) {
   const place = workspace.place(path);
   const bytes = await workspace.read(place, IMAGE_BYTES);
   const mediaType = imageTypeOf(bytes);

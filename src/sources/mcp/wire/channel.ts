@@ -137,10 +137,7 @@ export class Channel implements Transport {
     return { bytes: most("bytes"), values: most("values"), largeValues: most("largeValues") };
   }
 
-  async send(
-    message: unknown,
-    { requestSignal, headers, onRequestStreamEnd }: TransportSendOptions = {},
-  ): Promise<void> {
+  async send(message: unknown, { requestSignal, headers, onRequestStreamEnd }: TransportSendOptions = {}) {
     const { id, method } = message as Message;
     if (method !== undefined && id !== undefined) this.#packageRequests.set(id as MessageId, onRequestStreamEnd);
     const send = () => this.#wire.send(message as Message, { signal: requestSignal, headers });
