@@ -1,8 +1,8 @@
-import { byteText as bytes, count, counted } from "../src/base/texts.ts";
+import { byteText as bytes, count, countText } from "../src/base/texts.ts";
 import type { Took } from "../src/serve/views/timeline.ts";
 import { duration } from "../src/serve/views/words.ts";
 
-export { bytes, count, counted, duration };
+export { bytes, count, countText, duration };
 
 /** A time of the reader's own zone. */
 export function time(at: number): string {

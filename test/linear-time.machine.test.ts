@@ -14,7 +14,7 @@ import { cleanText } from "../src/base/texts.ts";
 import { hintFor } from "../src/executions/output/hint.ts";
 import { findNamed } from "../src/journal/redaction/redact-secrets.ts";
 import { findKeys } from "../src/journal/redaction/redact-secrets.ts";
-import { cutMiddle, exactJson, LineReader, nearest, OutputTail, parsedJson, untrusted } from "../src/base/index.ts";
+import { cutMiddle, exactJson, LineReader, nearest, OutputTail, parsedJson, asUntrusted } from "../src/base/index.ts";
 import { stubOf } from "../src/executions/output/large-value.ts";
 import { UNSHOWN } from "./models/converse.ts";
 import { parseProgram } from "../src/executions/prepare/thread/parse-program.ts";
@@ -534,7 +534,7 @@ const CASES: Readonly<Record<string, Case>> = {
       "answers to calls before a request": (ids) => {
         const history = new HistoryReader(true);
         return refusable(() =>
-          ids.map((id) => history.answer(id, { text: untrusted(""), isError: false, parts: [] }, "")),
+          ids.map((id) => history.answer(id, { text: asUntrusted(""), isError: false, parts: [] }, "")),
         );
       },
       "references to items": (ids) =>

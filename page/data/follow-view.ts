@@ -1,5 +1,5 @@
 import type { ExecutionView, ViewPatch } from "../../src/serve/views/view.ts";
-import { patched } from "../../src/serve/views/patched-view.ts";
+import { applyPatch } from "../../src/serve/views/patched-view.ts";
 import { type Asked, Refused } from "./source.ts";
 
 /** Wait before a stream that broke off is opened again, in milliseconds; it doubles up to the longest. */
@@ -45,7 +45,7 @@ export async function followView(open: () => Promise<Response>, onView: OnView, 
 function viewAfter(view: ExecutionView | undefined, type: string, data: string): ExecutionView | undefined {
   const told: unknown = JSON.parse(data);
   if (type === "view") return told as ExecutionView;
-  if (type === "patch") return view && patched(view, told as ViewPatch);
+  if (type === "patch") return view && applyPatch(view, told as ViewPatch);
   if (type === "error") throw new Refused(0, (told as { readonly error: { readonly message: string } }).error.message);
   return view;
 }

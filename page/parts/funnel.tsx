@@ -1,6 +1,6 @@
 import type { FunnelPart, FunnelView } from "../../src/serve/views/view.ts";
 import { FUNNEL, funnelText } from "../../src/serve/views/words.ts";
-import { bytes, counted } from "../format.ts";
+import { bytes, countText } from "../format.ts";
 import { Section } from "./section.tsx";
 
 /** Width of a part in the drawing, and the place at which it begins to become the next one. */
@@ -78,7 +78,7 @@ function Part({ name, what, part, most }: PartProps) {
     <li class="funnel-part" data-funnel={name} data-value={part?.bytes}>
       <span class="funnel-what">{what}</span>
       <span class="funnel-size">{part ? bytes(part.bytes) : "–"}</span>
-      <span class="quiet">{part ? `${part.estimated ? "≈ " : ""}${counted(part.tokens, "token")}` : "\u00a0"}</span>
+      <span class="quiet">{part ? `${part.estimated ? "≈ " : ""}${countText(part.tokens, "token")}` : "\u00a0"}</span>
       <svg class="bar-line" aria-hidden="true">
         <rect class="bar-ground" width="100%" height="100%" />
         <rect class="bar" width={`${share * 100}%`} height="100%" />

@@ -1,5 +1,5 @@
 import type { LogView } from "../../src/serve/views/view.ts";
-import { counted } from "../format.ts";
+import { countText } from "../format.ts";
 
 /** Pieces that are told apart. The rest is one piece: a browser stands still for a million elements. */
 const PIECES = 2000;
@@ -18,5 +18,5 @@ export function logPieces(logs: readonly LogView[]): readonly LogView[] {
 
 /** What stands in the place of lines that were left out. */
 export function droppedText(lines: number | undefined): string {
-  return lines === undefined ? "" : `… ${counted(lines, "line")} left out …\n`;
+  return lines === undefined ? "" : `… ${countText(lines, "line")} left out …\n`;
 }

@@ -1,6 +1,6 @@
 import { useMemo } from "preact/hooks";
 import type { CallState, CallView, ProgramView } from "../../src/serve/views/view.ts";
-import { bytes, count, counted, duration, tookText } from "../format.ts";
+import { bytes, count, countText, duration, tookText } from "../format.ts";
 import { type Took, tookOf } from "../../src/serve/views/timeline.ts";
 import { callText } from "../../src/serve/views/words.ts";
 import { Text } from "../text.tsx";
@@ -147,5 +147,5 @@ function SourceLine({ number, text, cost, slowest, fault }: SourceLineProps) {
 function costTitle({ calls, bytes: size, failed, took, state, isShared }: Cost): string {
   const where = isShared ? " made by this line or another one that writes the same tool" : " made by this line";
   const wrong = failed === 0 ? "" : `, ${count(failed)} without a value`;
-  return `${counted(calls, "call")}${where}, ${took ? tookText(took) : callText({ state })}, ${bytes(size)} returned${wrong}`;
+  return `${countText(calls, "call")}${where}, ${took ? tookText(took) : callText({ state })}, ${bytes(size)} returned${wrong}`;
 }

@@ -2,7 +2,7 @@ import type { ComponentChildren } from "preact";
 import type { CallView, ExecutionView, ProgramView } from "../../src/serve/views/view.ts";
 import { callText } from "../../src/serve/views/words.ts";
 import { useExecution } from "../data/use-source.ts";
-import { count, counted, duration, time } from "../format.ts";
+import { count, countText, duration, time } from "../format.ts";
 import { Main } from "../parts/main.tsx";
 import { valueInLines } from "../parts/panels.tsx";
 import { NotShown, Problem } from "../parts/problem.tsx";
@@ -76,7 +76,7 @@ function Comparison({ views, error }: ComparisonProps) {
           ))}
         </Sides>
         <DifferentLine sources={difference.sources} />
-        <Section title="What differs" note={counted(differing.length, "measure")} part="differences">
+        <Section title="What differs" note={countText(differing.length, "measure")} part="differences">
           {differing.length === 0 ? <p class="empty">No measure differs.</p> : <Table measures={differing} />}
         </Section>
         <DifferentCall calls={difference.calls} />
@@ -97,7 +97,7 @@ function Comparison({ views, error }: ComparisonProps) {
         {same.length > 0 && (
           <details class="same">
             <summary>
-              {counted(same.length, "measure")} {same.length === 1 ? "is" : "are"} the same
+              {countText(same.length, "measure")} {same.length === 1 ? "is" : "are"} the same
             </summary>
             <Table measures={same} />
           </details>

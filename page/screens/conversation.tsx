@@ -9,7 +9,7 @@ import type {
 } from "../../src/serve/views/view.ts";
 import { callText, hostedCallText, programText, RESTS, tokensText } from "../../src/serve/views/words.ts";
 import { useExecution } from "../data/use-source.ts";
-import { bytes, counted, duration } from "../format.ts";
+import { bytes, countText, duration } from "../format.ts";
 import { Funnel } from "../parts/funnel.tsx";
 import { Limits } from "../parts/limits.tsx";
 import { Notes } from "../parts/panels.tsx";
@@ -32,7 +32,7 @@ export function ConversationPanels({ view }: { readonly view: ConversationView }
         </Section>
       )}
       <Funnel funnel={view.funnel} />
-      <Section class="turns" title="Conversation" note={counted(turns.length, "turn")} count={turns.length}>
+      <Section class="turns" title="Conversation" note={countText(turns.length, "turn")} count={turns.length}>
         <Thread view={view} />
       </Section>
       <Limits view={view} />

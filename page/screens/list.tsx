@@ -1,7 +1,7 @@
 import { useEffect, useId, useRef, useState } from "preact/hooks";
 import type { AskedList, Row } from "../data/source.ts";
 import { useList } from "../data/use-source.ts";
-import { counted, duration, timeToday } from "../format.ts";
+import { countText, duration, timeToday } from "../format.ts";
 import { needsText } from "../../src/serve/views/words.ts";
 import { linkTo } from "../route.ts";
 import { useNarrow } from "../parts/narrow.ts";
@@ -77,7 +77,7 @@ export function List() {
       <h1 class="visually-hidden">Executions</h1>
       <Filters typed={typed} onTyped={setTyped} onAsked={ask} tenants={tenants} tenant={tenant} onTenant={setTenant} />
       <p id={id} class="list-count" role="status">
-        {isStale ? "Looking …" : known && countText(rows, hasOlder)}
+        {isStale ? "Looking …" : known && rowsText(rows, hasOlder)}
       </p>
       {error !== undefined && <Problem error={error} />}
       {!isStale && error === undefined && rows.length === 0 && (
@@ -159,9 +159,9 @@ function Filters({ typed, onTyped, onAsked, tenants, tenant, onTenant }: Filters
   );
 }
 
-function countText(rows: readonly Row[], hasOlder: boolean): string {
+function rowsText(rows: readonly Row[], hasOlder: boolean): string {
   const waiting = rows.filter(({ state }) => state === "waiting").length;
-  const what = `${counted(rows.length, "execution")}${hasOlder ? " so far" : ""}`;
+  const what = `${countText(rows.length, "execution")}${hasOlder ? " so far" : ""}`;
   return waiting === 0 ? what : `${what}, ${waiting === rows.length ? "all" : waiting} of them waiting`;
 }
 

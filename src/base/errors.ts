@@ -12,9 +12,9 @@ export const ERROR_CODES = {
   tool_invalid: "A tool definition is invalid. The message names the tool, the field and the fix.",
   tool_failed: "Thrown by a handler. Its message tells the program why the tool failed.",
   source_unavailable:
-    "A source of tools cannot be reached, its answers are invalid, or its library is missing. Thrown when a source is made, and by the handlers of its tools; the program is told the message.",
+    "A source of tools cannot be reached, its answers are invalid, or its library is missing. Thrown when a source is made, and by the handlers of its tools; the program gets the message.",
   door_unavailable:
-    "A door for clients cannot be opened: its library is missing, or its address cannot be listened on. The message says which.",
+    "A server for clients cannot be opened: its library is missing, or its address cannot be listened on. The message says which.",
   source_invalid:
     "A description of tools cannot be read. The message says what it is instead, or what is wrong with it.",
   result_too_large: "Thrown by a handler that gave up a result because it exceeds `resultBytes` of its context.",
@@ -28,18 +28,18 @@ export const ERROR_CODES = {
   busy: "As many executions run as the runtime allows, and as many wait (`createRuntime({ executions })`), or those that are open fill a journal in memory. Nothing was started: try again later.",
   program_too_large: "The text that was submitted is larger than a program may be. Nothing was stored.",
   program_failed:
-    "A program that another package's loop ran with `run_program` did not complete. The message is what the model is told, and `cause` the outcome.",
+    "A program that another package's loop ran with `run_program` did not complete. The message is what the model reads, and `cause` the outcome.",
   program_not_run:
-    "A program of another package's loop could not be run, for a reason of the host's. `cause` has the reason, and the model is not told it.",
+    "A program of another package's loop could not be run, for a reason of the host's. `cause` has the reason, and the model does not receive it.",
   model_unavailable: "A model cannot be called: its key or its SDK is missing. The message says which.",
   runtime_closed: "The runtime was closed and takes no further programs.",
   runtime_suspended:
-    "The runtime was suspended: the execution stays open in the journal, and goes on when it is taken up (`recover`, `resume`).",
-  webhook_failed: "An event could not be told to a webhook of the server. The message says which, and why.",
+    "The runtime was suspended: the execution stays open in the journal, and continues when it is resumed (`recover`, `resume`).",
+  webhook_failed: "An event could not be delivered to a webhook of the server. The message says which, and why.",
   key_revoked: "The key of a server's client was revoked or changed, or has expired. What it had under way was ended.",
   execution_unknown: "The journal holds no execution with this id.",
   execution_open:
-    "The execution has not ended, so no program can go on from what it has done (`corrects`). Resume it or cancel it first.",
+    "The execution has not ended, so no program can continue from what it has done (`corrects`). Resume it or cancel it first.",
   execution_exists: "The journal already holds an execution with this id.",
   journal_invalid: "The records of an execution are invalid. The message names the first invalid record.",
   journal_version: "The journal was written in another format. The message says which version reads it.",
@@ -56,9 +56,10 @@ export const ERROR_CODES = {
   call_unknown: "The execution has no such open call, or the call does not wait for what was given.",
   approval_expired:
     "The call has waited for longer than its execution allows (limit `waitMs`), and takes no decision or result any more.",
-  call_open: "Calls of the conversation's last turn have no answer yet. The message says how to go on.",
+  call_open: "Calls of the conversation's last turn have no answer yet. The message says how to continue.",
   conversation_busy: "Something of this conversation is under way already. Wait for it, or interrupt it.",
-  conversation_interrupted: "What was under way was interrupted: `signal.reason` of its handlers. Say more to go on.",
+  conversation_interrupted:
+    "What was under way was interrupted: `signal.reason` of its handlers. Send a message to continue.",
   conversation_ended:
     "The conversation has ended, was disposed of or left, and takes nothing more. It can be continued from the journal.",
   conversation_moved: "The conversation has other messages of the user than were expected. Nothing was said.",
@@ -66,7 +67,7 @@ export const ERROR_CODES = {
   tools_changed:
     "Tools of an execution are gone or changed since it began. The message names them, but not over HTTP: a key may not have them.",
   journal_redacted:
-    "The journal does not hold what happened, because it was redacted: the conversation cannot be taken up. Or it would not hold what a program is to be run or given from: nothing was noted.",
+    "The journal does not hold what happened, because it was redacted: the conversation cannot be resumed. Or it would not hold what a program is to be run or given from: nothing was noted.",
   head_moved: "Another driver has appended to this execution's journal, so this driver no longer owns the execution.",
 };
 

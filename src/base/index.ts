@@ -20,7 +20,7 @@ export {
   untilAborted,
   WaitedTime,
 } from "./clock.ts";
-export { guarded } from "./options/callbacks.ts";
+export { guardCallback } from "./options/callbacks.ts";
 export * from "./options/nearest.ts";
 export * from "./options/options.ts";
 export * from "./values/byte-streams.ts";
@@ -31,7 +31,7 @@ export { exactJson, exactText, isLongInteger, jsonNumber, LONG_NUMBER } from "./
 export * from "./values/json/json-fields.ts";
 export { stringifyUnusual } from "./values/json/json-form.ts";
 export { jsonInParts, jsonParts } from "./values/json/json-parts.ts";
-export { COMMA, JsonScanner, measure, type Measured, MORE, newCount, QUOTE } from "./values/json/json-scanner.ts";
+export { COMMA, JsonScanner, measure, type Measurements, MORE, newCount, QUOTE } from "./values/json/json-scanner.ts";
 export { jsonOrText, JsonText, jsonTextOf, parsedJson } from "./values/json/json-text.ts";
 export * from "./values/json/quick-key.ts";
 export { lossText, type LostData, lostData, pathText, type Paths, shownKey } from "./values/json/lost-data.ts";
@@ -47,4 +47,4 @@ export * from "./untrusted/untrusted-text.ts";
 export * from "./places/counts.ts";
 export { Places, type Release } from "./places/places.ts";
 export { countNames, type InLine, type Rate, type SharedLimits, WaitingLine } from "./places/waiting-line.ts";
-export { byteText, cleanText, count, counted, INSET, insetLines, insetText, written } from "./texts.ts";
+export { byteText, cleanText, count, countText, INSET, insetLines, insetText, written } from "./texts.ts";

@@ -15,7 +15,7 @@ export function count(number: number): string {
 }
 
 /** `1 call`, `2 calls`. */
-export function counted(number: number, what: string, several = `${what}s`): string {
+export function countText(number: number, what: string, several = `${what}s`): string {
   return `${count(number)} ${number === 1 ? what : several}`;
 }
 

@@ -53,7 +53,7 @@ const SANDBOX = {
 };
 const BASE_URL = { "--base-url <url>": "a server that speaks the protocol of the model's provider" };
 const FALLBACK = {
-  "--fallback <provider:name>": repeatable("a model that goes on if the model before it fails for good (repeatable)"),
+  "--fallback <provider:name>": repeatable("a model that takes over if the previous one fails for good (repeatable)"),
 };
 const NO_STREAM = { "--no-stream": "request each turn as one reply, not as a stream" };
 const TENANT = { "--tenant <name>": "tenant of the execution (default: default)" };
@@ -100,7 +100,7 @@ const CONVERSATION = {
   ...SANDBOX,
   ...BASE_URL,
   "--set <name=value>": settings(`${SET}, as \`agent\` takes it`, SET_RULES),
-  "--instructions <file>": reading("text of your own for the model, beside the text of the package", readText),
+  "--instructions <file>": reading("text of your own for the model, in addition to the text of the package", readText),
   "--context <file>": repeatable(
     "a document that the model has before it begins, like AGENTS.md (repeatable)",
     readDocument,
@@ -126,8 +126,8 @@ export const ASK = {
 
 export const CHAT = {
   "--model <provider:name>": `${MODEL_TEXT} (default with --id: the model that it has)`,
-  "--id <id>": "take up this conversation of the journal",
-  "--allow-changed-tools": "with --id, go on although tools are gone or changed",
+  "--id <id>": "continue this conversation of the journal",
+  "--allow-changed-tools": "with --id, continue although tools are gone or changed",
   ...CONVERSATION,
 };
 
@@ -152,7 +152,7 @@ const SERVER = {
 
 const DRAIN = {
   "--drain <time>": reading(
-    "how long running executions may take to end when the server is told to end: 30, 30s, 2min; 30 s by default, of mcp 0",
+    "how long running executions may take to end when the server is stopped: 30, 30s, 2min; 30 s by default, of mcp 0",
     duration({ bare: "s", min: 0, max: 3_600_000, example: "a time like 30s or 2min" }),
   ),
 };
@@ -206,7 +206,7 @@ export const SERVE = {
   ...JOURNAL,
   ...DRAIN,
   "--webhooks <file>": reading(
-    "JSON file with a list of { url, secret, events, allowPrivate }: servers that are told when executions wait or have ended",
+    "JSON file with a list of { url, secret, events, allowPrivate }: servers that receive an event when executions wait or have ended",
     readWebhookFile,
   ),
 };
@@ -224,7 +224,7 @@ export const WORKER = {
   ),
   ...LISTENING,
   "--model <provider:name>": repeatable(
-    "a model with which conversations go on, or a module whose default export is one (repeatable)",
+    "a model with which conversations continue, or a module whose default export is one (repeatable)",
   ),
   ...BASE_URL,
   ...SANDBOX,
@@ -328,7 +328,7 @@ export const RESUME = {
     "the JSON Schema of what the program has to return, if it began with one that the journal has not kept",
     readSchema,
   ),
-  "--allow-changed-tools": "go on although tools are gone or changed",
+  "--allow-changed-tools": "continue although tools are gone or changed",
   ...REPORT_JSON,
 };
 

@@ -14,7 +14,7 @@ const guards: Guard[] = [];
  * Waits for work that runs foreign code. Rejects with a `Failure` if that code ends the process instead of throwing: by
  * an unhandled error, a promise that can never settle, or `process.exit`. Of nested guards the innermost reports.
  */
-export async function guarded<Value>(work: () => Promise<Value>, failure: Guard["failure"]): Promise<Value> {
+export async function guardWork<Value>(work: () => Promise<Value>, failure: Guard["failure"]): Promise<Value> {
   const { promise: broken, reject: fail } = Promise.withResolvers<never>();
   const guard = { failure, fail };
   guards.push(guard);

@@ -2,11 +2,11 @@ import { CommanderError } from "commander";
 import * as options from "./command-options.ts";
 import { EXIT } from "./exit-code.ts";
 import { Failure, failureOf, strayFailure } from "./failure.ts";
-import { guarded } from "./guarded.ts";
+import { guardWork } from "./guarded.ts";
 import { PortcullisCommand } from "./portcullis-command.ts";
 import { standardStreams, type Streams, useStreams, writeStderr } from "./terminal/standard-streams.ts";
 import { version } from "./package-json.ts";
-import { completeHint, type Given } from "./terminal/executions/waiting-hints.ts";
+import { completeHint, type CommandArguments } from "./terminal/executions/waiting-hints.ts";
 import { oneLine } from "./terminal/one-line.ts";
 import { insetText, PortcullisError } from "../base/index.ts";
 
@@ -60,7 +60,7 @@ program
   .description("talk with a model that may call the tools; each line of a pipe is a message")
   .addHelpText(
     "after",
-    "\nIn the conversation: /continue goes on with calls that wait, /exit or Ctrl-D ends, Ctrl-C interrupts.",
+    "\nIn the conversation: /continue resumes calls that wait, /exit or Ctrl-D ends, Ctrl-C interrupts.",
   )
   .runs(options.CHAT, async (given) => (await import("./commands/chat/chat.ts")).chat(given));
 
@@ -86,13 +86,13 @@ program
 program
   .command("serve")
   .example(`portcullis serve --tools ./tools.js --journal portcullis.db --keys keys.json`)
-  .description("serve programs over HTTP, with MCP at /mcp and a page to look at, until it is told to end")
+  .description("serve programs over HTTP, with MCP at /mcp and a page to look at, until it is stopped")
   .runs(options.SERVE, async (given) => (await import("./commands/serve/serve.ts")).serve(given));
 
 program
   .command("worker")
   .example(`portcullis worker --tools ./tools.js --journal postgres://portcullis@db/portcullis`)
-  .description("drive programs that others submit to the same journal in PostgreSQL, until it is told to end")
+  .description("drive programs that others submit to the same journal in PostgreSQL, until it is stopped")
   .runs(options.WORKER, async (given) => (await import("./commands/serve/worker.ts")).worker(given));
 
 const key = program
@@ -173,7 +173,7 @@ program
 program
   .command("resume")
   .example(`portcullis resume EXECUTION --tools ./tools.js --journal portcullis.db`)
-  .description("take up an execution that waits, or whose host died, and print its report")
+  .description("resume an execution that waits, or whose host died, and print its report")
   .argument("[execution]", "id of the execution; without it, every execution whose host died")
   .runs(options.RESUME, async (given, execution) =>
     (await import("./commands/run/resume.ts")).resume(execution, given),
@@ -196,9 +196,9 @@ program
   .runs(options.IMAGE, async (given) => (await import("./commands/image.ts")).buildImage(given));
 
 /** The arguments of the command, for the commands that its errors name. */
-let given: Given = {};
+let given: CommandArguments = {};
 program.hook("preAction", (_, command) => {
-  const { journal } = command.opts<Given>();
+  const { journal } = command.opts<CommandArguments>();
   const named = command.registeredArguments[0]?.name() === "execution" ? command.args[0] : undefined;
   given = { journal, execution: named };
 });
@@ -208,7 +208,7 @@ export async function main(args: readonly string[], streams: Streams): Promise<n
   useStreams(streams);
   [PortcullisCommand.exitCode, given] = [EXIT.completed, {}];
   try {
-    await guarded(() => program.parseAsync(args, { from: "user" }), strayFailure);
+    await guardWork(() => program.parseAsync(args, { from: "user" }), strayFailure);
     return PortcullisCommand.exitCode;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.completed : EXIT.usage;

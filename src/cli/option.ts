@@ -2,11 +2,13 @@ import { Option } from "commander";
 import { optionError } from "../base/index.ts";
 
 /** The options of a command: the flags of each, with its description, or with all that is declared of it. */
-export type OptionTable = Readonly<Record<string, string | Declared<unknown>>>;
+export type OptionTable = Readonly<Record<string, string | DeclaredOption<unknown>>>;
 
 /** What a command is given of its options. */
 export type CommandOptions<Table> = {
-  readonly [Flags in keyof Table as NameOf<Flags>]: Table[Flags] extends Declared<infer Value> ? Value : Plain<Flags>;
+  readonly [Flags in keyof Table as NameOf<Flags>]: Table[Flags] extends DeclaredOption<infer Value>
+    ? Value
+    : Plain<Flags>;
 };
 
 /** `maxTurns` for `--max-turns <number>`, `stream` for `--no-stream`. */
@@ -31,7 +33,7 @@ type Plain<Flags> = Flags extends `${string} <${string}`
 export type Reader<Value> = (flag: string, text: string) => Value;
 
 /** An option with a rule for its value. */
-export interface Declared<Value> {
+export interface DeclaredOption<Value> {
   readonly description: string;
   readonly apply: (option: Option) => Option;
   /** Carries the type; never set. */
@@ -39,7 +41,7 @@ export interface Declared<Value> {
 }
 
 /** An option whose value is read. */
-export function reading<Value>(description: string, read: Reader<Value>): Declared<Value | undefined> {
+export function reading<Value>(description: string, read: Reader<Value>): DeclaredOption<Value | undefined> {
   return { description, apply: (option) => readBy(option, read) };
 }
 
@@ -50,12 +52,12 @@ const notEmpty: Reader<string> = (flag, text) => {
 };
 
 /** An option with a default, which the help tells. */
-export function defaulting<Value>(description: string, value: Value, read?: Reader<Value>): Declared<Value> {
+export function defaulting<Value>(description: string, value: Value, read?: Reader<Value>): DeclaredOption<Value> {
   return { description, apply: (option) => readBy(option, read).default(value) };
 }
 
 /** An option that has to be given. */
-export function mandatory<Value = string>(description: string, read?: Reader<Value>): Declared<Value> {
+export function mandatory<Value = string>(description: string, read?: Reader<Value>): DeclaredOption<Value> {
   return { description, apply: (option) => readBy(option, read ?? notEmpty).makeOptionMandatory() };
 }
 
@@ -68,7 +70,7 @@ export function collecting<Value>(
   description: string,
   none: Value,
   add: (flag: string, text: string, before: Value) => Value,
-): Declared<Value> {
+): DeclaredOption<Value> {
   return {
     description,
     apply: (option) => option.argParser<Value>((text, before) => add(option.long ?? "", text, before)).default(none),
@@ -76,7 +78,10 @@ export function collecting<Value>(
 }
 
 /** A list of what is read, or of the texts. */
-export function repeatable<Value = string>(description: string, read?: Reader<Value>): Declared<readonly Value[]> {
+export function repeatable<Value = string>(
+  description: string,
+  read?: Reader<Value>,
+): DeclaredOption<readonly Value[]> {
   const readOne = read ?? (notEmpty as Reader<Value>);
   return collecting<readonly Value[]>(description, [], (flag, text, before) => [...before, readOne(flag, text)]);
 }

@@ -3,7 +3,7 @@ import {
   abortSignal,
   checkOptions,
   count,
-  counted,
+  countText,
   fieldsOf,
   option,
   type OptionsOf,
@@ -153,6 +153,6 @@ function notesOf({ conversations, programmatic, probed, programOnly, overflows }
     programmatic.fault !== probed.fault &&
       "The same program gave different answers: a tool, or the program, is not deterministic. Use fixed data, then compare.",
     layers.length > 2 &&
-      `The program makes its ${counted(layers.flat().length, "call")} in ${counted(layers.length, "step")}, one after the other, so direct calls are counted so too. If they do not need each other's answers, use Promise.all.`,
+      `The program makes its ${countText(layers.flat().length, "call")} in ${countText(layers.length, "step")}, one after the other, so direct calls are counted so too. If they do not need each other's answers, use Promise.all.`,
   ];
 }

@@ -2,7 +2,7 @@ import {
   pick,
   abortSignal,
   array,
-  asked,
+  callbackRule,
   callback,
   type ExecutionId,
   flag,
@@ -16,7 +16,7 @@ import {
   type OptionsOf,
   readOptions,
   required,
-  type Resolved,
+  type CheckedOptions,
   wholeNumber,
   withDefault,
   words,
@@ -75,7 +75,7 @@ export const RUN_RULES = {
    * with other results or messages if wanted. By default old results are dropped, with a handle in their place.
    * `"provider"`: the provider itself makes it shorter (Anthropic, OpenAI's Responses); refused for models of others.
    */
-  compact: asked(
+  compact: callbackRule(
     option<Compact | "provider">(
       'a function, or "provider"',
       (value) => typeof value === "function" || value === "provider",
@@ -109,7 +109,7 @@ export const CONVERSATION_RULES = {
   settings: object<OptionsOf<typeof CONVERSATION_SETTINGS>>(),
   /** Schema of the answer, like `z.object({ … })`: the model answers in JSON, and `report.answer` is the value. */
   answer: RESULT,
-  /** Models that go on if the model before them fails for good, in this order. */
+  /** Models that take over if the previous one fails for good, in this order. */
   fallbacks: option<readonly (Model | ModelName)[]>(
     "an array of models, or of their names",
     (value) => Array.isArray(value) && value.every(MODEL.accepts),
@@ -225,13 +225,19 @@ export type WithModels<Read extends GivenModels> = ReturnType<typeof withModels<
 type Grouped = Pick<typeof CONVERSATION_RULES, "settings" | "loop" | "fallbacks"> & { readonly model: typeof MODEL };
 
 /** Options of a conversation as they are read: those in its groups stand beside the others. */
-export type Opened<Rules extends Grouped> = WithModels<Omit<Resolved<Rules>, "settings" | "loop"> & GivenModels> &
-  Resolved<typeof CONVERSATION_SETTINGS & typeof LOOP_RULES>;
+export type ResolvedAgentOptions<Rules extends Grouped> = WithModels<
+  Omit<CheckedOptions<Rules>, "settings" | "loop"> & GivenModels
+> &
+  CheckedOptions<typeof CONVERSATION_SETTINGS & typeof LOOP_RULES>;
 
 /** Reads options of a conversation, with models in place of their names. `subject` is the function that was called, for errors. */
-export function openedOptions<Rules extends Grouped>(subject: string, options: unknown, rules: Rules): Opened<Rules> {
+export function openedOptions<Rules extends Grouped>(
+  subject: string,
+  options: unknown,
+  rules: Rules,
+): ResolvedAgentOptions<Rules> {
   const { settings, loop, ...read } = readOptions(subject, options, rules as Grouped);
-  return { ...withModels(read), ...readGroups(subject, { settings, loop }, LOOP_RULES) } as Opened<Rules>;
+  return { ...withModels(read), ...readGroups(subject, { settings, loop }, LOOP_RULES) } as ResolvedAgentOptions<Rules>;
 }
 
 /** The options in the groups of a conversation. `rules` are those of its loop. */
@@ -239,11 +245,11 @@ export function readGroups<Rules extends OptionRules>(
   subject: string,
   { settings = {}, loop = {} }: { readonly settings?: object; readonly loop?: object },
   rules: Rules,
-): Resolved<typeof CONVERSATION_SETTINGS & Rules> {
+): CheckedOptions<typeof CONVERSATION_SETTINGS & Rules> {
   return {
     ...readOptions(optionsIn(subject, "settings"), settings, CONVERSATION_SETTINGS),
     ...readOptions(optionsIn(subject, "loop"), loop, rules),
-  } as Resolved<typeof CONVERSATION_SETTINGS & Rules>;
+  } as CheckedOptions<typeof CONVERSATION_SETTINGS & Rules>;
 }
 
 /** As `openedOptions`, of a conversation that is taken up. */
@@ -281,7 +287,10 @@ export const KEPT_IN = {
 type RequestOptions = OptionsOf<
   typeof INSTRUCTION_RULES & typeof CONVERSATION_SETTINGS & typeof RUN_RULES & typeof KEPT_LOOP_RULES
 > &
-  Pick<Resolved<typeof CONVERSATION_RULES & typeof LOOP_RULES>, "programs" | "answer" | "maxTurns" | "maxTokens"> &
+  Pick<
+    CheckedOptions<typeof CONVERSATION_RULES & typeof LOOP_RULES>,
+    "programs" | "answer" | "maxTurns" | "maxTokens"
+  > &
   GivenModels;
 
 /** The conversation to hold, of options that were read. `subject` is the function that was called, for errors. */

@@ -1,4 +1,4 @@
-import type { Untimed } from "../gate/call-event.ts";
+import type { EventFields } from "../gate/call-event.ts";
 import type { WorkScope } from "../gate/work-scope.ts";
 import type { Model } from "../models/model.ts";
 import type { Scope } from "../executions/scope.ts";
@@ -6,7 +6,7 @@ import type { ToolFailure } from "../tools/tool-set.ts";
 import type { AgentEvent } from "./event.ts";
 
 export interface AgentScope extends Omit<Scope, "onEvent"> {
-  readonly onEvent: (event: Untimed<AgentEvent>) => void;
+  readonly onEvent: (event: EventFields<AgentEvent>) => void;
   /** For the operator: a tool whose `enabled` gave no answer. */
   readonly onSwitchFailed: (failed: ToolFailure) => void;
   /** The model that answers now in the conversation that makes the calls; undefined outside of a conversation. */

@@ -14,8 +14,8 @@ import {
 } from "../base/index.ts";
 import { findIfKnown } from "../journal/find-if-known.ts";
 import { beginConversation } from "./agent.ts";
-import { type HELD_RULES, KEPT_IN, KEPT_OPTIONS, type Opened, requestOf } from "./agent-options.ts";
-import { type Continued, copyConversation, copyTranscript, takeOver } from "./drive/copy-conversation.ts";
+import { type HELD_RULES, KEPT_IN, KEPT_OPTIONS, type ResolvedAgentOptions, requestOf } from "./agent-options.ts";
+import { type CopiedTurns, copyConversation, copyTranscript, takeOver } from "./drive/copy-conversation.ts";
 import { changeTools } from "./drive/change-opening.ts";
 import type { ModelTurn, ToolCall } from "../models/model.ts";
 import type { ClientResult } from "../executions/decide.ts";
@@ -24,7 +24,7 @@ import type { AgentScope } from "./agent-scope.ts";
 import { refusal, resultOfAnswer, toolOf } from "./calls/call-result.ts";
 import { cancelPrograms } from "./from-journal/past-conversation.ts";
 import { driveConversation, inLoop } from "./drive/drive-conversation.ts";
-import { interrupted } from "./drive/interruption.ts";
+import { interruptedError } from "./drive/interruption.ts";
 import { endingOfBadTurn } from "./drive/loop-rules.ts";
 import { refuseSilence, sayOrGoOn } from "./drive/say-once.ts";
 import type { AgentEnding } from "./ending.ts";
@@ -33,7 +33,7 @@ import { RUN_PROGRAM } from "../tools/tool-name.ts";
 import { saidByUser } from "./prompt/said-message.ts";
 import type { Tool } from "../tools/tool.ts";
 import { type ToolSet, TOOLS } from "../tools/tool-set.ts";
-import { messagesOf, type Said } from "./user-message.ts";
+import { messagesOf, type UserMessages } from "./user-message.ts";
 
 /** One turn of the model, of which nothing was done yet. */
 export interface Step {
@@ -67,7 +67,7 @@ export interface ConversationParts {
 export interface OpenOptions {
   /** As the developer wrote them, without defaults. */
   readonly given: object;
-  readonly read: Opened<typeof HELD_RULES>;
+  readonly read: ResolvedAgentOptions<typeof HELD_RULES>;
 }
 
 export async function openConversation<Context, Answer>(
@@ -82,7 +82,7 @@ export async function openConversation<Context, Answer>(
   return new Conversation<Context, Answer>({ ...parts, ...opened });
 }
 
-async function opening(scope: AgentScope, { given, read }: OpenOptions): Promise<Continued> {
+async function opening(scope: AgentScope, { given, read }: OpenOptions): Promise<CopiedTurns> {
   const { id: execution, allowChangedTools, from } = read;
   const request = requestOf(read, scope.gate.tools, "conversation");
   const chosen = [
@@ -142,7 +142,7 @@ export class Conversation<Context = unknown, Answer = string> implements AsyncDi
    * a message, open calls are given up first. Rejects with `conversation_busy`, `conversation_ended`, `option_invalid`,
    * and as `runtime.agent` does.
    */
-  async send(said?: Said): Promise<AgentReport<Answer>> {
+  async send(said?: UserMessages): Promise<AgentReport<Answer>> {
     const messages = said === undefined ? undefined : messagesOf(said, "send(message)");
     return this.#drive("send", async (interrupt) => {
       await sayOrGoOn(this.#live, messages);
@@ -156,7 +156,7 @@ export class Conversation<Context = unknown, Answer = string> implements AsyncDi
    * Asks for one turn of the model, and makes none of its calls: answer its calls by `answer`, or let `send()` make
    * them. Rejects with `call_open` while calls of the last turn have no answer, and as `send` does.
    */
-  async step(said?: Said): Promise<Step> {
+  async step(said?: UserMessages): Promise<Step> {
     const messages = said === undefined ? undefined : messagesOf(said, "step(message)");
     return this.#drive("step", async (interrupt) => {
       await this.#live.closeAnswered();
@@ -184,7 +184,7 @@ export class Conversation<Context = unknown, Answer = string> implements AsyncDi
 
   /** Ends what is under way: its `send` resolves with the ending `cancelled`, and the next `send` goes on. Otherwise does nothing. */
   interrupt(): void {
-    this.#interrupt.abort(interrupted());
+    this.#interrupt.abort(interruptedError());
   }
 
   /**

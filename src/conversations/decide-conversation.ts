@@ -9,7 +9,7 @@ import {
   type FindCall,
   recordsOf,
   refuseWrongResults,
-  type Said,
+  type DecisionInput,
 } from "../executions/decide.ts";
 import { drivenHere } from "../executions/driven.ts";
 import type { ToolSet } from "../tools/tool-set.ts";
@@ -17,7 +17,11 @@ import { childExecution } from "./calls/child-execution.ts";
 import { type PastConversation, readOwnConversation } from "./from-journal/past-conversation.ts";
 
 /** Notes decisions and results for calls of a conversation and of its programs, whose ids begin with the id of their program's call. */
-export async function decideConversation(scope: DecideScope, execution: ExecutionId, said: Said): Promise<void> {
+export async function decideConversation(
+  scope: DecideScope,
+  execution: ExecutionId,
+  said: DecisionInput,
+): Promise<void> {
   for (;;) {
     const past = await readOwnConversation(scope, execution);
     const records = await recordsOfConversation(past, said);
@@ -35,12 +39,15 @@ export async function decideConversation(scope: DecideScope, execution: Executio
 }
 
 /** The records for the conversation's own calls. Rejects with `call_unknown` or `decision_exists`, also for calls of its programs. */
-export async function recordsOfConversation(past: PastConversation, said: Said): Promise<readonly OutsideRecord[]> {
+export async function recordsOfConversation(
+  past: PastConversation,
+  said: DecisionInput,
+): Promise<readonly OutsideRecord[]> {
   return (await recordsOfAll(past, said))[0].records;
 }
 
 /** Rejects with `option_invalid` if a client's result does not fit the output of its tool, also for calls of its programs. */
-export async function refuseWrongResultsOf(past: PastConversation, said: Said, tools: ToolSet): Promise<void> {
+export async function refuseWrongResultsOf(past: PastConversation, said: DecisionInput, tools: ToolSet): Promise<void> {
   const [own, ...programs] = await recordsOfAll(past, said);
   await refuseWrongResults(own.records, own.find, tools.all);
   for (const { records, find } of programs) await refuseWrongResults(records, find, tools.visibleTo(["programmatic"]));
@@ -53,7 +60,7 @@ interface SaidRecords {
 
 async function recordsOfAll(
   { header, open, outcome, use }: PastConversation,
-  said: Said,
+  said: DecisionInput,
 ): Promise<readonly [own: SaidRecords, ...programs: SaidRecords[]]> {
   const { own, programs } = parted(said);
   const isOpen = outcome === undefined;
@@ -73,7 +80,7 @@ export async function noteInPrograms(
   scope: DecideScope,
   execution: ExecutionId,
   { open }: PastConversation,
-  said: Said,
+  said: DecisionInput,
 ): Promise<void> {
   for (const [callId, below] of parted(said).programs) {
     if (!open.has(callId))
@@ -86,13 +93,13 @@ export async function noteInPrograms(
 }
 
 /** Decisions and results for the conversation's own calls, and for each program's calls by the id of the program's call. */
-function parted({ decisions = {}, results = {} }: Said): {
-  readonly own: Said;
-  readonly programs: ReadonlyMap<string, Said>;
+function parted({ decisions = {}, results = {} }: DecisionInput): {
+  readonly own: DecisionInput;
+  readonly programs: ReadonlyMap<string, DecisionInput>;
 } {
   const ofDecisions = partedById(decisions);
   const ofResults = partedById(results);
-  const saidOf = (callId: string): Said => ({
+  const saidOf = (callId: string): DecisionInput => ({
     decisions: withoutPrefix(ofDecisions.get(callId)),
     results: withoutPrefix(ofResults.get(callId)),
   });

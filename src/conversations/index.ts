@@ -1,5 +1,5 @@
 export { ConversationLog } from "./drive/conversation-log.ts";
-export { cancelled, interrupted, keyRevoked, REASONS } from "./drive/interruption.ts";
+export { cancelledError, interruptedError, keyRevoked, REASONS } from "./drive/interruption.ts";
 export { childExecution, startedBy } from "./calls/child-execution.ts";
 export { NO_SOURCE, type ProgramDeclarations } from "./calls/run-program.ts";
 export { settingsOf } from "./conversation-settings.ts";

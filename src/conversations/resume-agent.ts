@@ -107,7 +107,7 @@ export async function takeUp(
   if (past.isRedacted)
     throw new PortcullisError(
       "journal_redacted",
-      `The journal of conversation ${JSON.stringify(execution)} was redacted and does not hold what happened, so the conversation cannot be taken up. Begin a new one.`,
+      `The journal of conversation ${JSON.stringify(execution)} was redacted and does not hold what happened, so the conversation cannot be resumed. Begin a new one.`,
     );
   const model = [work.model, ...(work.fallbacks ?? [])].find(({ name }) => name === past.answering.model);
   if (!model)

@@ -5,7 +5,7 @@ const EXPECTED =
   'text, parts like { type: "text", text } or { type: "image", mediaType, data }, or an array of such messages, not empty';
 
 /** What a user may say at once: one message, or several. */
-export type Said = UserMessage | readonly UserMessage[];
+export type UserMessages = UserMessage | readonly UserMessage[];
 
 /** The messages of what was said. Throws `option_invalid`; `label` names the argument. */
 export function messagesOf(said: unknown, label: string): readonly UserMessage[] {

@@ -70,7 +70,7 @@ export type ClientResult = { readonly value: unknown } | { readonly error: strin
 /** A result with the number by which what the client wrote is known again. */
 export type MarkedResult = ClientResult & { readonly mark?: number };
 
-export interface Said {
+export interface DecisionInput {
   readonly decisions?: Readonly<Record<string, Decision>> | undefined;
   readonly results?: Readonly<Record<string, ClientResult>> | undefined;
 }
@@ -81,7 +81,7 @@ export interface DecideScope extends Pick<Scope, "journal" | "tenant"> {
 }
 
 /** Notes decisions about calls that wait, without driving the execution. Rejects as `resume` does. */
-export async function decide(scope: DecideScope, execution: ExecutionId, said: Said): Promise<void> {
+export async function decide(scope: DecideScope, execution: ExecutionId, said: DecisionInput): Promise<void> {
   for (;;) {
     const past = await readOwn(scope, execution, NO_ITEMS);
     const records = await recordsOf(decidableOf(past, past.header), said);
@@ -134,13 +134,13 @@ export function decidableOf({ state, remembered }: Pick<Past, "state" | "remembe
  * The records of decisions and results. Rejects with `call_unknown`, `decision_exists`, or `approval_expired` for a call that has
  * waited too long.
  */
-export async function recordsOf(about: Decidable, said: Said): Promise<readonly OutsideRecord[]> {
+export async function recordsOf(about: Decidable, said: DecisionInput): Promise<readonly OutsideRecord[]> {
   return new Lane(about.header.tenant).work(recordsSliced(about, said));
 }
 
 function* recordsSliced(
   { header, find: findCall, grants }: Decidable,
-  { decisions = {}, results = {} }: Said,
+  { decisions = {}, results = {} }: DecisionInput,
 ): SlicedWork<readonly OutsideRecord[]> {
   const at = now();
   const { execution, limits } = header;
@@ -155,7 +155,7 @@ function* recordsSliced(
     if (!isExpired(header, call)) return call;
     throw new PortcullisError(
       "approval_expired",
-      `Call ${id} of ${call.tool} has waited for longer than its execution allows (limit waitMs: ${limits.waitMs} ms). Nothing was noted. Take the execution up without an answer for it: the program is told, and goes on.`,
+      `Call ${id} of ${call.tool} has waited for longer than its execution allows (limit waitMs: ${limits.waitMs} ms). Nothing was noted. Resume the execution without an answer for it: the program gets an error, and continues.`,
     );
   };
   let left = MAX_GRANTS - grants;

@@ -1,7 +1,7 @@
 import type { Language } from "../../bridge/frames.ts";
 import {
   abortSignal,
-  asked,
+  callbackRule,
   callback,
   type ExecutionId,
   flag,
@@ -47,7 +47,7 @@ export const TENANT = idText("a name");
 
 export const CONTEXT = option<unknown>("any value", () => true);
 export const APPROVE = callback<Approve>();
-export const POLICY = asked(
+export const POLICY = callbackRule(
   option<Policy | PolicyName>(
     `a function, or ${POLICY_NAMES.map((name) => JSON.stringify(name)).join(", ")}`,
     (given) => typeof given === "function" || POLICY_NAMES.some((name) => name === given),

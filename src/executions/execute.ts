@@ -6,7 +6,7 @@ import type { ProgramCheck, ProgramToCheck } from "./check/check-program.ts";
 import { driveExecution } from "./drive/drive-execution.ts";
 import type { Execution } from "./execution.ts";
 import type { Correction, Earlier } from "./from-journal/earlier-execution.ts";
-import { observed } from "./observers.ts";
+import { withObservers } from "./observers.ts";
 import { RUN_PROGRAM } from "../tools/tool-name.ts";
 import { prepare, givenByTools } from "./prepare/prepare.ts";
 import { recordOfResult, type ResultSchema } from "./drive/ending/result-schema.ts";
@@ -34,7 +34,7 @@ export async function execute(
 ): Promise<Execution> {
   const { gate, journal, language, leaseMs, tenant, signal } = scope;
   refuseReservedName(scope);
-  return observed(scope, { execution, source }, async (span) => {
+  return withObservers(scope, { execution, source }, async (span) => {
     const earlier = corrects && (await findEarlierOf(scope, corrects));
     const tools = gate.tools.visibleTo(["programmatic"]);
     const prepared = await read(source, language, { tenant, signal }, givenByTools(tools));

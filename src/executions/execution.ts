@@ -7,7 +7,7 @@ import type { Limits } from "./limits.ts";
 import type { ConnectionTotals, Ending, Logs, NotEvictedCause, Unreplayable } from "./outcome.ts";
 import { NO_CONNECTIONS, type Usage } from "./from-journal/execution-state.ts";
 
-export interface Execution extends Driven {
+export interface Execution extends DriveResult {
   readonly execution: ExecutionId;
   /** The limits that the execution began with. The runtime that reports it may have other limits. */
   readonly limits: Limits;
@@ -19,15 +19,15 @@ export interface Execution extends Driven {
   /** Who approved the program itself; undefined if it needed no approval. */
   readonly approvedBy?: string | undefined;
   /** Values that it has kept; undefined for a program that was refused before it started. */
-  readonly kept?: Kept;
+  readonly kept?: KeptValues;
 }
 
-export interface Kept extends KeptLarger {
+export interface KeptValues extends KeptLarger {
   /** Its own artifacts, and those of its conversation. */
   readonly place: ArtifactPlace;
 }
 
-export interface Driven extends Usage {
+export interface DriveResult extends Usage {
   readonly ending: Ending;
   readonly logs: Logs;
   /** All that is kept of what was printed, if `logs` leaves some of it out. */
@@ -48,7 +48,7 @@ export interface Driven extends Usage {
 }
 
 /** The report of a program that no driver has run, without its ending. */
-export const NOT_DRIVEN: Omit<Driven, "ending"> = {
+export const NOT_DRIVEN: Omit<DriveResult, "ending"> = {
   logs: { text: "", lines: 0, bytes: 0, dropped: 0 },
   notes: [],
   remarks: [],

@@ -5,7 +5,7 @@ import {
   object,
   type OptionPlace,
   PortcullisError,
-  type Resolved,
+  type CheckedOptions,
   wholeNumber,
 } from "../base/index.ts";
 import type { Journal } from "../journal/journal.ts";
@@ -72,7 +72,7 @@ export const LIMIT_RULES = {
   outputBytes: wholeNumber({ min: 64, max: 16 * MIB, default: 16 * KIB }),
 };
 
-type OwnLimits = Resolved<typeof LIMIT_RULES>;
+type OwnLimits = CheckedOptions<typeof LIMIT_RULES>;
 
 /** Limits of an execution: whole numbers, in the unit at the end of the name. */
 export type Limits = OwnLimits & ReturnType<typeof derivedLimits>;

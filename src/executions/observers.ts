@@ -23,7 +23,7 @@ interface Begun {
  * is told with its value, redacted, after the driving. Two facts are in no record, so the loop in `drive/drive.ts` tells
  * them to `scope.onEvent`: the output that it accepts, and that a program waits and keeps its guest.
  */
-export async function observed(
+export async function withObservers(
   scope: Scope,
   about: Pick<ProgramWork, "execution" | "source" | "before">,
   prepare: (span: WorkSpan | undefined) => Promise<Begun | { readonly fault: Fault }>,

@@ -155,7 +155,7 @@ export const BARE_CLIENT_OUTCOME = z.discriminatedUnion("type", [BARE_COMPLETED,
 export type Outcome = SchemaType<typeof OUTCOME>;
 
 /** A completed outcome with the fields the host needs to report the value. */
-export interface Completed extends Extract<Outcome, { type: "completed" }> {
+export interface CompletedOutcome extends Extract<Outcome, { type: "completed" }> {
   /** Full number of entries of each list and record that is cut in `value`. */
   readonly counts?: ReadonlyMap<object, number>;
   /** What is missing of texts that are cut in `value`. */
@@ -167,7 +167,7 @@ export interface Completed extends Extract<Outcome, { type: "completed" }> {
 }
 
 /** An outcome as the host represents it. */
-export type Ending = Completed | Exclude<Outcome, { type: "completed" }>;
+export type Ending = CompletedOutcome | Exclude<Outcome, { type: "completed" }>;
 
 export const LOGS = objectSchema({
   /** The output, with a line that gives the number of omitted lines at each gap. */

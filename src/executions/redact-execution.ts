@@ -3,7 +3,7 @@ import type { About, Redaction, Redactor } from "../journal/redaction/redactor.t
 import { type ShownLogs, shownLogs } from "./drive/log-collector.ts";
 import type { Execution } from "./execution.ts";
 import type { Limits } from "./limits.ts";
-import type { Completed, Ending, Fault, Outcome, Waiting } from "./outcome.ts";
+import type { CompletedOutcome, Ending, Fault, Outcome, Waiting } from "./outcome.ts";
 import type { Scope } from "./scope.ts";
 
 const TO_MODEL: About = { to: "model" };
@@ -64,9 +64,9 @@ export async function redactEnding(outcome: Outcome, redactor: Redactor, about: 
 }
 
 async function redactFailed(
-  ending: Exclude<Ending, Completed>,
+  ending: Exclude<Ending, CompletedOutcome>,
   redaction: Redaction,
-): Promise<Exclude<Ending, Completed>> {
+): Promise<Exclude<Ending, CompletedOutcome>> {
   const { text } = redaction;
   switch (ending.type) {
     case "failed": {
@@ -89,11 +89,11 @@ async function redactFailed(
 }
 
 async function redactCompleted(
-  ending: Completed,
+  ending: CompletedOutcome,
   { json }: Redaction,
   outputBytes: number,
   lane: Lane,
-): Promise<Completed> {
+): Promise<CompletedOutcome> {
   if (ending.text === undefined) return ending;
   const text = await json(ending.text);
   if (text === ending.text) return ending;

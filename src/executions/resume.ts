@@ -7,7 +7,7 @@ import { type ExecutionId, PortcullisError } from "../base/index.ts";
 import { rememberedIn } from "../gate/approve/remembered.ts";
 import type { Header, ProgramHeader } from "../journal/record.ts";
 import { changedTools, refuseChangedTools } from "./from-journal/changed-since.ts";
-import { decidableOf, decide, recordsOf, type Said, refuseWrongResults } from "./decide.ts";
+import { decidableOf, decide, recordsOf, type DecisionInput, refuseWrongResults } from "./decide.ts";
 import { drivenHere, executionDriven, isDriven, refuseDriven } from "./driven.ts";
 import { drivenScope } from "./authority.ts";
 import { driveExecution } from "./drive/drive-execution.ts";
@@ -20,7 +20,7 @@ import { limitsOf } from "./limits.ts";
 import { callOfId } from "./from-journal/execution-state.ts";
 import { type Past, readOwn, withoutOpenCalls } from "./from-journal/past-execution.ts";
 import { endAsDeadly, killsItsDrivers } from "./drive/ending/end-without-running.ts";
-import { observed, traceOf } from "./observers.ts";
+import { withObservers, traceOf } from "./observers.ts";
 import { prepare, givenByTools } from "./prepare/prepare.ts";
 import { recordedResult, refuseOtherResult, type ResultSchema } from "./drive/ending/result-schema.ts";
 import type { Scope } from "./scope.ts";
@@ -28,7 +28,7 @@ import { TrackedLog } from "./from-journal/tracked-log.ts";
 import { standingOf } from "./from-journal/standing.ts";
 import { endedExecution, waitingExecution } from "./from-journal/recorded-execution.ts";
 
-export interface ResumeWork extends Said {
+export interface ResumeWork extends DecisionInput {
   /** Take the execution up although tools have changed or are gone. */
   readonly allowChangedTools?: boolean | undefined;
   /** If this process drives it already, join that driver; true by default. Otherwise rejects with `execution_driven`. */
@@ -89,7 +89,7 @@ export async function takeUp(scope: Scope, execution: ExecutionId, past: Past, w
       ? prepared.map
       : { source: header.program, toSource: (position: Position) => position };
   const spanned = { execution, source: header.source, before: [header.trace, past.state.trace] };
-  return observed(own, spanned, async (span) => {
+  return withObservers(own, spanned, async (span) => {
     const driver = { driver: randomUUID(), leaseMs, ...traceOf(span) };
     const log = await TrackedLog.claim(journal, past.state, driver, records);
     if (killsItsDrivers(past.state)) return { log, drive: () => endAsDeadly(own, past, log) };
@@ -158,7 +158,7 @@ export function refuseOfAnother(
   if (parent === undefined || (parent.execution === above?.execution && parent.call === above.callId)) return;
   throw new PortcullisError(
     "option_invalid",
-    `Execution ${JSON.stringify(execution)} is call ${parent.call} of ${JSON.stringify(parent.execution)}, and goes on with it: resume that execution.`,
+    `Execution ${JSON.stringify(execution)} is call ${parent.call} of ${JSON.stringify(parent.execution)}, and continues with it: resume that execution.`,
   );
 }
 

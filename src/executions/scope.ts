@@ -4,7 +4,7 @@ import type { ParentCall, WorkScope } from "../gate/work-scope.ts";
 import type { ArtifactPlace } from "../gate/artifacts/session-artifacts.ts";
 import type { Journal } from "../journal/journal.ts";
 import type { Sandbox } from "../sandboxes/sandbox.ts";
-import type { Untimed } from "../gate/call-event.ts";
+import type { EventFields } from "../gate/call-event.ts";
 import type { ToolSet } from "../tools/tool-set.ts";
 import type { ExecutionEvent } from "./event.ts";
 import type { Limits } from "./limits.ts";
@@ -36,7 +36,7 @@ export interface Scope extends WorkScope {
   readonly signal: AbortSignal;
   /** Tells what owners of executions may do now; undefined in a process that does not have the keys. */
   readonly owners?: Owners | undefined;
-  readonly onEvent: (event: Untimed<ExecutionEvent>) => void;
+  readonly onEvent: (event: EventFields<ExecutionEvent>) => void;
   /** Where programs keep values: in a conversation, its artifacts. If it is missing, each program keeps its own. */
   readonly artifacts?: ArtifactPlace | undefined;
   /** The call that started this execution or conversation, if a call did. */

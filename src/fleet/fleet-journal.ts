@@ -87,5 +87,5 @@ function isSaid({ type }: JournalRecord): boolean {
 
 /** The error with which a driver stops, and leaves its execution to another worker. */
 export function leftByWorker(): PortcullisError {
-  return new PortcullisError("runtime_suspended", "The worker ends. Another worker goes on with the execution.");
+  return new PortcullisError("runtime_suspended", "The worker ends. Another worker continues the execution.");
 }

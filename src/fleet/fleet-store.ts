@@ -3,7 +3,7 @@ import type { Head, WorkerNeeds } from "../journal/journal.ts";
 import type { PostgresJournal } from "./postgres/postgres-journal.ts";
 import { nameOf, storedName } from "./postgres/tables/names.ts";
 import { isNeed, needsText } from "./postgres/tables/needs-text.ts";
-import { quoted } from "./postgres/tables/tables.ts";
+import { quotedName } from "./postgres/tables/tables.ts";
 import { QUEUE, queueSchema } from "./queue/queue-schema.ts";
 
 export interface Wake {
@@ -36,7 +36,7 @@ export class FleetStore {
 
   constructor(database: FleetDatabase) {
     this.#database = database;
-    this.#executions = `${quoted(database.schema)}.executions`;
+    this.#executions = `${quotedName(database.schema)}.executions`;
     this.#jobs = `${queueSchema(database.schema)}.job`;
   }
 

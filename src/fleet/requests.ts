@@ -1,6 +1,6 @@
 import type { ExecutionId } from "../base/index.ts";
 import { nameOf, storedName } from "./postgres/tables/names.ts";
-import { quoted } from "./postgres/tables/tables.ts";
+import { quotedName } from "./postgres/tables/tables.ts";
 import type { FleetDatabase } from "./fleet-store.ts";
 import { type DriverRequest, type FleetRequests, type RequestListener, REQUESTS } from "../runtime/fleet.ts";
 
@@ -27,7 +27,7 @@ export class DriverRequests implements FleetRequests {
   }
 
   async send(execution: ExecutionId, request: DriverRequest): Promise<void> {
-    const schema = quoted(this.#database.schema);
+    const schema = quotedName(this.#database.schema);
     await this.#database.query(
       `WITH old AS (DELETE FROM ${schema}.requests WHERE at < now() - interval '${KEPT_S} seconds'),
        asked AS (INSERT INTO ${schema}.requests (execution, request)
@@ -65,7 +65,7 @@ export class DriverRequests implements FleetRequests {
   }
 
   async #read(number: string): Promise<void> {
-    const schema = quoted(this.#database.schema);
+    const schema = quotedName(this.#database.schema);
     const { rows } = await this.#database.query(
       `SELECT e.id, r.request FROM ${schema}.requests AS r JOIN ${schema}.executions AS e ON e.number = r.execution
        WHERE r.number = $1 AND at > now() - interval '${KEPT_S} seconds'`,

@@ -3,7 +3,7 @@
  * claimed, which ends the wake, and driven until it ends, waits or is another driver's.
  */
 import { after, cancel, Counts, every, type ExecutionId, now, PortcullisError, type Timer } from "../base/index.ts";
-import type { Left, Recovered, TakenUp } from "../runtime/executions/index.ts";
+import type { OpenReason, Recovered, TakeUpResult } from "../runtime/executions/index.ts";
 import { findIfKnown } from "../journal/reading/index.ts";
 import type { ExecutionSummary } from "../journal/journal.ts";
 import type { JournalRecord } from "../journal/record.ts";
@@ -192,7 +192,7 @@ export class FleetWorker implements Worker, DriverWatch {
   }
 
   /** One that may have killed its drivers is driven alone: if this host dies of it, that counts for a single execution. */
-  async #takeUp(summary: ExecutionSummary, signal: AbortSignal): Promise<TakenUp> {
+  async #takeUp(summary: ExecutionSummary, signal: AbortSignal): Promise<TakeUpResult> {
     const taken = await this.#parts.takeUp(summary, false, signal);
     if (taken.type !== "suspect") return taken;
     const alone = this.#suspects.then(() => this.#parts.takeUp(summary, true, signal));
@@ -201,7 +201,7 @@ export class FleetWorker implements Worker, DriverWatch {
   }
 
   /** Resolves with false if the execution has changed meanwhile. */
-  async #rest({ execution, tenant, records }: ExecutionSummary, why: Left | undefined): Promise<boolean> {
+  async #rest({ execution, tenant, records }: ExecutionSummary, why: OpenReason | undefined): Promise<boolean> {
     const { journal, queue } = this.#parts;
     switch (why?.to) {
       case "outside":
@@ -238,7 +238,7 @@ export class FleetWorker implements Worker, DriverWatch {
   }
 
   /** What this worker leaves goes on at once with another one, and what failed later. */
-  async #wakeLater({ failures = 0, ...wake }: Wake, taken: TakenUp): Promise<void> {
+  async #wakeLater({ failures = 0, ...wake }: Wake, taken: TakeUpResult): Promise<void> {
     const { queue, onError } = this.#parts;
     const error = taken.type === "failed" ? taken.error : undefined;
     if (isLeaving(error)) {

@@ -104,7 +104,7 @@ async function runInterrupted(
       const waits = mayWait ? await programs.approval(id, call) : undefined;
       const question = waits
         ? questionText([waits])
-        : `Call ${call} of ${tool} was decided already. Any answer goes on.`;
+        : `Call ${call} of ${tool} was decided already. Any answer continues it.`;
       const { input, rawInput } = waits ?? {};
       const about = { program: id, callId: call, hold, tool, input, rawInput, question };
       const decision = answerTo(about, interrupt);

@@ -1,4 +1,4 @@
-import { counted, type ExecutionId, pause, PortcullisError, type SchemaType } from "../base/index.ts";
+import { countText, type ExecutionId, pause, PortcullisError, type SchemaType } from "../base/index.ts";
 import { randomUUID } from "node:crypto";
 import type { Report } from "../executions/output/index.ts";
 import type { WAITING } from "../executions/outcome.ts";
@@ -66,7 +66,7 @@ export class LeftPrograms {
       if (listed.state === "ended") return;
       if (listed.state === "waiting" || listed.records === seen) await this.#host.untilAppended(id, listed.records);
       else {
-        await joined(() => this.#host.resume(id, options));
+        await joinRun(() => this.#host.resume(id, options));
         seen = (await this.#host.status(id)).listed.records;
       }
     }
@@ -79,7 +79,7 @@ export class LeftPrograms {
       throw error;
     });
     if (found?.report && found.listed.state !== "running") return found.report;
-    return found && joined(() => this.#host.resume(id, options), options.signal);
+    return found && joinRun(() => this.#host.resume(id, options), options.signal);
   }
 }
 
@@ -88,9 +88,9 @@ export function leftText(id: ExecutionId, { approvals, calls, more = 0 }: Schema
   const parts = [
     approvals.length > 0 && `a person to approve ${callsText(approvals)}`,
     calls.length > 0 && `the result of ${callsText(calls)}`,
-    more > 0 && counted(more, "further call"),
+    more > 0 && countText(more, "further call"),
   ].filter((part) => part !== false);
-  return `The program waits for ${parts.join(" and for ")}. Nothing is lost, and it goes on by itself once that is there: do not run it again. For its result, call ${RUN_PROGRAM} later with ${JSON.stringify({ code: id })}.`;
+  return `The program waits for ${parts.join(" and for ")}. Nothing is lost, and it continues by itself once that is there: do not run it again. For its result, call ${RUN_PROGRAM} later with ${JSON.stringify({ code: id })}.`;
 }
 
 /** Calls by their number and tools. */
@@ -103,7 +103,7 @@ export function callsText(calls: readonly { readonly tool: string }[]): string {
  * What a program has come to, also if a request that came twice has another driver go on with it at the same time: in this
  * process it is joined, in another one it is waited for.
  */
-export async function joined(attempt: () => Promise<Report>, signal?: AbortSignal | null): Promise<Report> {
+export async function joinRun(attempt: () => Promise<Report>, signal?: AbortSignal | null): Promise<Report> {
   for (;;)
     try {
       return await attempt();

@@ -8,7 +8,7 @@ import {
   optionError,
   type OptionsOf,
   readOptions,
-  type Resolved,
+  type CheckedOptions,
 } from "../base/index.ts";
 import type { SearchInput } from "../tools/search/index.ts";
 import { APPROVE, CONTEXT, idText, type WithContext } from "../executions/execute-options.ts";
@@ -72,7 +72,7 @@ const OWN_MEANS: Readonly<Record<string, readonly (keyof typeof AS_TOOL_RULES)[]
   langchain: ["interrupt"],
 };
 
-type OwnOptions = Resolved<typeof AS_TOOL_RULES>;
+type OwnOptions = CheckedOptions<typeof AS_TOOL_RULES>;
 
 export type AsToolOptions<Context = unknown> = WithContext<OptionsOf<typeof AS_TOOL_RULES>, Context>;
 

@@ -66,14 +66,14 @@ export type Failure = NoValue<FailureCode>;
 
 export type Answer = Value | Refusal | Failure;
 
-export interface Failed {
+export interface FailedAnswer {
   readonly answer: Failure;
   readonly error?: unknown;
   readonly overdraft?: Overdraft;
 }
 
 /** What came of a handler, before it counts as the call's answer. `shape` is the kind of the result, like `array of 200`. */
-export type Handled = { readonly answer: Value; readonly shape: string } | Failed;
+export type HandlerAnswer = { readonly answer: Value; readonly shape: string } | FailedAnswer;
 
 /** Whether the sentence of a failure says more than its value, which is JSON text. A long sentence has been cut in its middle. */
 export function saysMore({ message }: { readonly message: string }, value: string): boolean {

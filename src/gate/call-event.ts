@@ -30,7 +30,7 @@ export function eventSchemas<Fields extends Readonly<Record<string, z.core.$ZodL
 
 export type EventOf<Schemas extends Readonly<Record<string, z.ZodType>>> = SchemaType<Schemas[keyof Schemas]>;
 
-export type Untimed<Event> = Event extends unknown ? Omit<Event, "at"> : never;
+export type EventFields<Event> = Event extends unknown ? Omit<Event, "at"> : never;
 
 const CALLED = CALL_LINE.pick({ callId: true, tool: true, caller: true }).shape;
 

@@ -4,14 +4,14 @@ import type { Tool } from "../tools/tool.ts";
 import type { AnsweredRecord, CallRecord, DecisionRecord, RetryRecord } from "../journal/record.ts";
 import type { Failure, Refusal, Value } from "./answer.ts";
 import type { DecidedApproval } from "./approve/approval.ts";
-import type { Granted } from "./approve/grant-terms.ts";
-import type { CallEvent, Untimed } from "./call-event.ts";
+import type { GrantUse } from "./approve/grant-terms.ts";
+import type { CallEvent, EventFields } from "./call-event.ts";
 import { NamedAddresses } from "./run/named.ts";
 import type { CallLine } from "./call-line.ts";
 import type { EarlierCall } from "./reuse/earlier-calls.ts";
 import type { ParentCall, WorkScope } from "./work-scope.ts";
 import type { CallIdentity, OpenCall } from "./open-call.ts";
-import type { Streamed } from "./streams/stream-reader.ts";
+import type { StreamProgress } from "./streams/stream-reader.ts";
 import type { CallSpans } from "./telemetry/telemetry.ts";
 
 /** Stands for the name of an unknown tool if texts are redacted. */
@@ -34,7 +34,7 @@ export interface LedgerParts {
   readonly scope?: Pick<WorkScope, "redactor" | "owner">;
   readonly execution: string;
   readonly log: GateLog;
-  readonly onEvent: (event: Untimed<CallEvent>) => void;
+  readonly onEvent: (event: EventFields<CallEvent>) => void;
   /** The call that started this session. Calls and tokens also count in its session. */
   readonly above?: ParentCall | undefined;
   readonly spans?: CallSpans | undefined;
@@ -48,7 +48,7 @@ export interface UnmadeCall {
   /** Whether the other driver had started its handler. */
   readonly started: boolean;
   /** What the program was given of its stream. */
-  readonly streamed?: Streamed | undefined;
+  readonly streamed?: StreamProgress | undefined;
 }
 
 /** Inputs that are kept for notes, and characters of each at most. */
@@ -137,7 +137,7 @@ export class CallLedger {
   approved(
     { callId }: CallIdentity,
     { type, ...details }: DecidedApproval,
-    by: { readonly remembered?: string; readonly granted?: Granted } = {},
+    by: { readonly remembered?: string; readonly granted?: GrantUse } = {},
   ) {
     const record: DecisionRecord = {
       type: "decision",
@@ -254,7 +254,7 @@ export class CallLedger {
     this.#tell({ type: "call_ended", ...line, ...(error === undefined ? {} : { error }) });
   }
 
-  #tell(event: WithoutExecution<Untimed<CallEvent>>): void {
+  #tell(event: WithoutExecution<EventFields<CallEvent>>): void {
     const { execution, onEvent } = this.#parts;
     onEvent({ execution, ...event });
   }
@@ -273,7 +273,7 @@ type AnyCall = Pick<OpenCall, "identity" | "since"> & Partial<OpenCall>;
 type Decision = Pick<CallRecord, "decision" | "code" | "policy" | "effect" | "earlier">;
 
 interface LineFacts extends Pick<CallLine, "bytes" | "outcome" | "started"> {
-  readonly streamed?: Streamed | undefined;
+  readonly streamed?: StreamProgress | undefined;
 }
 
 function lineOf(
@@ -299,6 +299,6 @@ export function earlierOf({ earlier }: OpenCall["decided"]): CallRecord["earlier
 }
 
 /** A stream that could not go on may have been begun by another driver. */
-function begunOf(started: boolean, streamed: Streamed | undefined): Streamed | undefined {
+function begunOf(started: boolean, streamed: StreamProgress | undefined): StreamProgress | undefined {
   return started || (streamed && streamed.items > 0) ? streamed : undefined;
 }

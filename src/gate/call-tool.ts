@@ -5,7 +5,7 @@ import type { Journal } from "../journal/journal.ts";
 import type { ContentPart } from "../tools/content.ts";
 import type { Tool } from "../tools/tool.ts";
 import { type Answer, HOST_CALL } from "./answer.ts";
-import type { CallEvent, Untimed } from "./call-event.ts";
+import type { CallEvent, EventFields } from "./call-event.ts";
 import type { Gate } from "./gate.ts";
 import { headerBase } from "./header-base.ts";
 import type { CallRequest } from "./open-call.ts";
@@ -35,7 +35,7 @@ export interface CallScope extends WorkScope {
   readonly leaseMs: number;
   readonly limits: GateLimits & Readonly<Record<string, number>>;
   readonly signal: AbortSignal;
-  readonly onEvent: (event: Untimed<CallEvent>) => void;
+  readonly onEvent: (event: EventFields<CallEvent>) => void;
 }
 
 /** How a host reads the items of a tool that streams. */

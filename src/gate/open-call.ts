@@ -17,7 +17,7 @@ import { CallEnd } from "./call-end.ts";
 import { digestOfShown, type ShownInput } from "./admit/read-input.ts";
 import type { EarlierCall } from "./reuse/earlier-calls.ts";
 import type { StreamPast } from "./streams/past-items.ts";
-import type { OpenStream, Streamed, StreamReader } from "./streams/stream-reader.ts";
+import type { OpenStream, StreamProgress, StreamReader } from "./streams/stream-reader.ts";
 
 export interface CallRequest {
   /** Unique in the session. */
@@ -50,7 +50,7 @@ export interface PastCall {
   readonly streamed?: StreamPast | undefined;
 }
 
-export interface Decided {
+export interface CallDecision {
   /** Whether a decision about it was appended to the journal. */
   isRecorded: boolean;
   /** Undefined until the call is known to need approval. */
@@ -74,7 +74,7 @@ export interface Handling {
   started: boolean;
   /** Set once it is answered as an earlier call was: no handler runs for it. */
   isReused?: true;
-  beside: Beside;
+  beside: AnswerExtras;
   /** Of a tool that streams: the stream, once the handler has given its iterable. */
   stream?: OpenStream;
   /** Of a stream that another driver had begun: whether the handler was told where to go on. */
@@ -82,7 +82,7 @@ export interface Handling {
   streamed?: StreamPast | undefined;
 }
 
-export interface Beside {
+export interface AnswerExtras {
   /** Of a search: the definitions that it showed. */
   readonly shown?: readonly ShownDefinition[];
   /** What the handler has said to people, as JSON text. */
@@ -97,7 +97,7 @@ export interface Beside {
   readonly named?: readonly string[];
 }
 
-const NOTHING: Beside = {};
+const NOTHING: AnswerExtras = {};
 
 interface Admitted {
   /** Whether it counts in the budget of calls. */
@@ -117,7 +117,7 @@ export class OpenCall {
   readonly inputBytes: number;
   readonly span: CallSpan | undefined;
   readonly since = monotonic();
-  readonly decided: Decided;
+  readonly decided: CallDecision;
   readonly handling: Handling = { attempt: 1, started: false, beside: NOTHING };
   /** Memory that its share holds for its input, and for what its schema made of that. */
   readonly held = { input: 0, shown: 0 };
@@ -217,7 +217,7 @@ export class OpenCall {
   }
 
   /** Of a stream: what has left to its reader so far, also by earlier drivers. */
-  get given(): Streamed | undefined {
+  get given(): StreamProgress | undefined {
     const { stream, streamed } = this.handling;
     return this.reader && (stream?.given ?? { items: streamed?.items ?? 0, bytes: streamed?.bytes ?? 0 });
   }

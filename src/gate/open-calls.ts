@@ -1,6 +1,6 @@
 import { memoryOf, monotonic, type Share } from "../base/index.ts";
 import { type Admission, heldOfFailure } from "./admit/admission.ts";
-import type { Answer, Failure, Handled, Refusal } from "./answer.ts";
+import type { Answer, Failure, HandlerAnswer, Refusal } from "./answer.ts";
 import type { CallLedger } from "./call-ledger.ts";
 import { CallWaits } from "./approve/call-waits.ts";
 import { type CallIdentity, OpenCall } from "./open-call.ts";
@@ -59,7 +59,7 @@ export class OpenCalls {
   }
 
   /** The answer of a call whose handler has run, or whose result came from outside; undefined if it has ended. */
-  finish(call: OpenCall, handled: Handled | undefined): Answer | undefined {
+  finish(call: OpenCall, handled: HandlerAnswer | undefined): Answer | undefined {
     const { admission, ledger, unread } = this.#parts;
     const { tool, identity } = call;
     if (!handled || !this.#remove(identity.callId)) return undefined;

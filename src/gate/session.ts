@@ -12,7 +12,7 @@ import type { AllowedQuestion, CallContext, Caller, Effect, Tool } from "../tool
 import type { ToolSet } from "../tools/tool-set.ts";
 import { type HeldBytes, PortcullisError, type Share, type SlicedWork } from "../base/index.ts";
 import { Admission } from "./admit/admission.ts";
-import { type Answer, approverOf, type Handled } from "./answer.ts";
+import { type Answer, approverOf, type HandlerAnswer } from "./answer.ts";
 import type { Budget, GateLimits, Overdraft, PastBudget } from "./admit/budget.ts";
 import { CallLedger, isOfSurface, type LedgerParts, type UnmadeCall } from "./call-ledger.ts";
 import type { CallLine } from "./call-line.ts";
@@ -309,7 +309,7 @@ export class GateSession implements ParentSession, WorkBelow {
   }
 
   /** How a call ends that nothing is read of any more before its stream goes on. The outcome of a write may be unknown, and remains so. */
-  #leftBefore({ handling: { streamed }, identity }: OpenCall): Handled | undefined {
+  #leftBefore({ handling: { streamed }, identity }: OpenCall): HandlerAnswer | undefined {
     return streamed && !this.waitsFor(identity.callId) ? streamEnded(streamed, false) : undefined;
   }
 

@@ -1,7 +1,7 @@
 import type { ResumeAgentOptions, SendOptions } from "../conversations/agent-options.ts";
 import type { AgentReport } from "../conversations/agent-report.ts";
 import type { AgentScope } from "../conversations/agent-scope.ts";
-import type { Said } from "../conversations/user-message.ts";
+import type { UserMessages } from "../conversations/user-message.ts";
 import { checkValue, type ExecutionId, fieldOf, readOptions } from "../base/index.ts";
 import type { ClientResult, Decision } from "../executions/decide.ts";
 import { resultSchemaOf } from "../executions/drive/ending/result-schema.ts";
@@ -133,7 +133,7 @@ export class ExecutionHandle<Context = unknown> {
    * `execution_exists`, `conversation_moved`, `conversation_busy`, `conversation_ended`, and as `agent` and `resume` do.
    */
   async send<Answer = string>(
-    message: Said | undefined,
+    message: UserMessages | undefined,
     options: SendOptions<Context, Answer>,
   ): Promise<AgentReport<Answer>> {
     const { send } = await import("./send.ts");

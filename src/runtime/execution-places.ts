@@ -6,7 +6,7 @@ import {
   Places,
   PortcullisError,
   readOptions,
-  type Resolved,
+  type CheckedOptions,
   wholeNumber,
 } from "../base/index.ts";
 
@@ -61,7 +61,11 @@ const within = new AsyncLocalStorage<Place>();
 export class ExecutionPlaces {
   readonly #places: Places;
 
-  constructor({ concurrency: atOnce = Number.POSITIVE_INFINITY, perTenant, queued }: Resolved<typeof PLACES_RULES>) {
+  constructor({
+    concurrency: atOnce = Number.POSITIVE_INFINITY,
+    perTenant,
+    queued,
+  }: CheckedOptions<typeof PLACES_RULES>) {
     this.#places = new Places({ atOnce, first: atOnce, perTenant, queued, full: () => busy(queued) });
   }
 

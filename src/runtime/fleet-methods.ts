@@ -4,7 +4,14 @@
 import { randomUUID } from "node:crypto";
 import { REASONS } from "../conversations/drive/interruption.ts";
 import type { AgentScope } from "../conversations/agent-scope.ts";
-import { type ExecutionId, now, optionError, PortcullisError, readOptions, type Resolved } from "../base/index.ts";
+import {
+  type ExecutionId,
+  now,
+  optionError,
+  PortcullisError,
+  readOptions,
+  type CheckedOptions,
+} from "../base/index.ts";
 import { takeUpOne, type TakeUpWork } from "./executions/recover.ts";
 import type { RECOVER_RULES } from "./executions/recover-options.ts";
 import { type Fleet, type FleetMember, SUBMIT_RULES, type SubmitOptions, WORK_RULES, type Worker } from "./fleet.ts";
@@ -27,7 +34,7 @@ export interface MemberParts {
   readonly closing: AbortSignal;
   /** The scope of one method, changed by its options. `subject` is the method, for errors. */
   readonly scopeOf: (subject: string, options: ScopeOptions) => Promise<AgentScope>;
-  readonly takingUp: (subject: string, options: Resolved<typeof RECOVER_RULES>) => TakeUpWork;
+  readonly takingUp: (subject: string, options: CheckedOptions<typeof RECOVER_RULES>) => TakeUpWork;
   /** Lets the closing of the runtime wait for work. */
   readonly untilEnded: <Value>(work: Promise<Value>) => Promise<Value>;
 }

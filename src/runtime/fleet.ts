@@ -13,7 +13,7 @@ import {
 import { type ContextArguments, EXECUTE_RULES } from "../executions/execute-options.ts";
 import type { ExecutionSummary, Journal, WorkerNeeds } from "../journal/journal.ts";
 import type { ToolSet } from "../tools/tool-set.ts";
-import type { TakenUp } from "./executions/recover.ts";
+import type { TakeUpResult } from "./executions/recover.ts";
 import { RECOVER_RULES, type RecoveredExecution, type RecoverOptions } from "./executions/recover-options.ts";
 
 /** Processes that share a journal and a queue. Made by `createFleet`. */
@@ -115,7 +115,7 @@ export interface WorkerHost {
   /** Whether a call of the tool changes something. */
   readonly isWrite: (tool: string) => boolean;
   /** Takes an execution up and drives it, until the signal is aborted. Never rejects. */
-  readonly takeUp: (summary: ExecutionSummary, takesSuspects: boolean, signal: AbortSignal) => Promise<TakenUp>;
+  readonly takeUp: (summary: ExecutionSummary, takesSuspects: boolean, signal: AbortSignal) => Promise<TakeUpResult>;
   /** Lets the closing of the runtime wait for work. */
   readonly untilEnded: (work: Promise<void>) => Promise<void>;
   /** Aborted when the runtime closes. */

@@ -1,7 +1,7 @@
 import { types } from "node:util";
 import { cutCleaned, INSET, insetLines, insetText, now, PortcullisError } from "../base/index.ts";
 import type { HiddenNames } from "../tools/observed/tenant-results.ts";
-import type { Untimed } from "../gate/call-event.ts";
+import type { EventFields } from "../gate/call-event.ts";
 import type { AgentEvent } from "../conversations/event.ts";
 import type { AgentScope } from "../conversations/agent-scope.ts";
 import { FailureLog, type Logger } from "../gate/run/failure-log.ts";
@@ -105,7 +105,7 @@ export class HostObservers {
     return {
       scope: {
         ...scope,
-        onEvent: (untimed: Untimed<AgentEvent>) => {
+        onEvent: (untimed: EventFields<AgentEvent>) => {
           const event: AgentEvent = { ...untimed, at: now() };
           if (events) events.take(event);
           else tell(event);

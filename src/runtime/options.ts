@@ -4,8 +4,8 @@ import { LOGGER } from "../gate/run/failure-log.ts";
 import type { Fleet } from "./fleet.ts";
 import type { Journal } from "../journal/journal.ts";
 import {
-  advised,
-  asked,
+  withAdvice,
+  callbackRule,
   bareFunction,
   callback,
   describe,
@@ -30,7 +30,7 @@ import { TELEMETRY } from "../gate/telemetry/options.ts";
 import { GIVEN_TOOLS, type GivenTools } from "../tools/current-tools.ts";
 import { PLACES_OPTION } from "./execution-places.ts";
 
-export const JOURNAL = advised(
+export const JOURNAL = withAdvice(
   option<Journal>("a journal: create, append, read, find, list and renew", isJournal),
   (given) =>
     typeof given === "string"
@@ -42,7 +42,7 @@ export const LISTENER = listener<(event: ExecutionEvent) => void>();
 /** How tools are found if there are too many to be listed. */
 export const SEARCH_RULES = {
   /** Gives a vector for each text. Searches then go by meaning too: tools are ranked by words and by vectors, and both count. */
-  embed: asked(bareFunction<Embed>(), "quoting"),
+  embed: callbackRule(bareFunction<Embed>(), "quoting"),
   /** Whether a tool may be found by this caller of this tenant. It is asked at each search, and does not keep a tool from being called. */
   filter: callback<SearchFilter>(),
 };
@@ -91,7 +91,7 @@ export const RUNTIME_RULES = {
    * Finds what must not leave: to a model, into the journal, to logs. `redactSecrets()` is one. Programs compute with values
    * as they are.
    */
-  redact: advised({ ...REDACT, accepts: (given) => REDACT.accepts(given) && given !== redactSecrets }, (given) =>
+  redact: withAdvice({ ...REDACT, accepts: (given) => REDACT.accepts(given) && given !== redactSecrets }, (given) =>
     given === redactSecrets ? "Call it: redact: redactSecrets()." : undefined,
   ),
   /**

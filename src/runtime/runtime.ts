@@ -12,7 +12,7 @@ import {
   optionsIn,
   readOptions,
   required,
-  type Resolved,
+  type CheckedOptions,
   wholeNumber,
   words,
 } from "../base/index.ts";
@@ -40,7 +40,7 @@ import type { TakeUpWork, Unrecovered } from "./executions/recover.ts";
 import { RECOVER_RULES, type RecoverOptions } from "./executions/recover-options.ts";
 import { resultSchemaOf } from "../executions/drive/ending/result-schema.ts";
 import type { ResumeOptions } from "../executions/resume-options.ts";
-import { RedactingJournal, storeOf, unredacted } from "../journal/redaction/redacting-journal.ts";
+import { RedactingJournal, storeOf, plainStore } from "../journal/redaction/redacting-journal.ts";
 import type { Sandbox } from "../sandboxes/sandbox.ts";
 import { addLoad, type RuntimeLoad } from "../gate/telemetry/process-load.ts";
 import { declareTools, type DeclarationOptions } from "../tools/declarations/declarations.ts";
@@ -112,7 +112,7 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
     const { sandbox, gate, limits, tenant, parent, observeResults } = parts;
     this.#observers = new HostObservers(parts);
     const { redactor } = this.#observers;
-    const given = unredacted(parts.journal);
+    const given = plainStore(parts.journal);
     const journal = redactor ? new RedactingJournal(given, redactor) : parts.journal;
     countReadings(gate.held, storeOf(journal), given, journal);
     this.#work = new WorkUnderWay(parts.places, parent);
@@ -217,7 +217,7 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
     for await (const one of recovering) yield "error" in one || "transcript" in one ? one : reportOf(one, gate.tools);
   }
 
-  #takingUp(subject: string, options: Resolved<typeof RECOVER_RULES>): TakeUpWork {
+  #takingUp(subject: string, options: CheckedOptions<typeof RECOVER_RULES>): TakeUpWork {
     const { context, model, fallbacks, result, signal, onEvent } = options;
     return {
       journal: this.journal,

@@ -1,4 +1,4 @@
-import type { AGENT_RULES, Opened } from "../conversations/agent-options.ts";
+import type { AGENT_RULES, ResolvedAgentOptions } from "../conversations/agent-options.ts";
 import type { AgentScope } from "../conversations/agent-scope.ts";
 import {
   pick,
@@ -6,7 +6,7 @@ import {
   optionError,
   optionsIn,
   PortcullisError,
-  type Resolved,
+  type CheckedOptions,
   type SlicedWork,
 } from "../base/index.ts";
 import type { Policy, PolicyName } from "../gate/approve/policy.ts";
@@ -31,7 +31,7 @@ const LANGUAGE_HINTS: ReadonlyMap<string, string> = new Map([
 
 export type ScopeOptions = Partial<
   Pick<
-    Opened<typeof AGENT_RULES>,
+    ResolvedAgentOptions<typeof AGENT_RULES>,
     "language" | "limits" | "tenant" | "signal" | "tools" | "context" | "approve" | "approvePrograms"
   >
 > & {
@@ -105,7 +105,7 @@ export class RuntimeScopes {
   async findTools(
     query: string,
     limit: number | undefined,
-    { caller, language, tenant = this.base.tenant }: Resolved<typeof SEARCH_TOOLS_RULES>,
+    { caller, language, tenant = this.base.tenant }: CheckedOptions<typeof SEARCH_TOOLS_RULES>,
   ): Promise<readonly FoundTool[]> {
     const share = this.gate.held.share(tenant, 0);
     try {

@@ -1,11 +1,11 @@
-import { type Opened, openedOptions, requestOf, SEND_RULES } from "../conversations/agent-options.ts";
+import { type ResolvedAgentOptions, openedOptions, requestOf, SEND_RULES } from "../conversations/agent-options.ts";
 import type { AgentReport } from "../conversations/agent-report.ts";
 import type { AgentScope } from "../conversations/agent-scope.ts";
 import { sayOnce } from "../conversations/drive/say-once.ts";
 import { messagesOf } from "../conversations/user-message.ts";
 import type { ExecutionId } from "../base/index.ts";
 
-type Read = Opened<typeof SEND_RULES>;
+type Read = ResolvedAgentOptions<typeof SEND_RULES>;
 
 /** As `ExecutionHandle.send`. `run` runs work in the runtime's scope, changed by the options, when there is a place for it. */
 export async function send<Answer>(

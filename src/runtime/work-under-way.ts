@@ -55,7 +55,7 @@ export class WorkUnderWay {
     this.#close.abort(
       new PortcullisError(
         "runtime_suspended",
-        "The runtime was suspended. What it ran stays open in the journal: `recover` or `resume` of another runtime goes on with it.",
+        "The runtime was suspended. What it ran stays open in the journal: `recover` or `resume` of another runtime continues it.",
       ),
     );
     const ended = await Promise.allSettled(running);

@@ -154,7 +154,7 @@ export type Exit =
 export const MEMORY_ABORT = /is_heap_oom = 1|out of memory|invalid size error|allocation fail|heap limit/i;
 
 /** The exit of a guest whose process or container ended by itself. `printed` is the end of its standard error. */
-export function died(how: string, printed: string): Exit {
+export function exitOfDeath(how: string, printed: string): Exit {
   const lastWords = printed.trim().slice(-500);
   return { type: "died", detail: `${how}${lastWords === "" ? "" : `: ${lastWords}`}` };
 }

@@ -7,7 +7,7 @@ import {
   packageVersion,
   PortcullisError,
   readOptions,
-  type Resolved,
+  type CheckedOptions,
 } from "../base/index.ts";
 import type { AgentEvent } from "../conversations/event.ts";
 import type { Runtime } from "../runtime/create-runtime.ts";
@@ -101,7 +101,7 @@ export async function createServer(runtime: Runtime, options: ServerOptions = {}
 }
 
 class Server {
-  readonly #options: Resolved<typeof SERVER_RULES>;
+  readonly #options: CheckedOptions<typeof SERVER_RULES>;
   readonly #keys: CurrentKeys;
   readonly #token: string | undefined;
   readonly #admitted: Admission;
@@ -115,7 +115,11 @@ class Server {
   #listener: HttpListener | undefined;
   #closed: Promise<{ readonly leftOpen: number }> | undefined;
 
-  constructor(runtime: Runtime, options: Resolved<typeof SERVER_RULES>, { createApp }: typeof import("./api/app.ts")) {
+  constructor(
+    runtime: Runtime,
+    options: CheckedOptions<typeof SERVER_RULES>,
+    { createApp }: typeof import("./api/app.ts"),
+  ) {
     const { journal } = runtime;
     const { keys, maxBodyBytes, pauseMs, storedMs, hostNames = [], onError = () => {}, onRequest = () => {} } = options;
     const served = new ServedModels(options);
@@ -299,7 +303,7 @@ async function end({ runtime, onEvent }: EndingParts, { execution, tenant, kind 
 function drivingOf(
   parts: DrivingParts,
   watch: JournalWatch,
-  { workers, concurrency }: Pick<Resolved<typeof SERVER_RULES>, "workers" | "concurrency">,
+  { workers, concurrency }: Pick<CheckedOptions<typeof SERVER_RULES>, "workers" | "concurrency">,
 ): Driving {
   const { fleet } = parts.runtime;
   if (fleet) return new FleetDriving(fleet, { ...parts, watch, concurrency: workers === "here" ? concurrency : 0 });

@@ -1,13 +1,13 @@
 import type { RecoveredConversation } from "../runtime/executions/index.ts";
 import type { Model } from "../models/model.ts";
 import { type ModelName, modelOf } from "../models/turn/index.ts";
-import type { Resolved } from "../base/index.ts";
+import type { CheckedOptions } from "../base/index.ts";
 import type { z } from "zod";
 import type { MODELS_QUERY } from "./api/bodies.ts";
 import { RequestProblem } from "./http/problems.ts";
 import type { SERVER_RULES } from "./server-options.ts";
 
-type Served = Pick<Resolved<typeof SERVER_RULES>, "model" | "models" | "maxTurns" | "maxTokens">;
+type Served = Pick<CheckedOptions<typeof SERVER_RULES>, "model" | "models" | "maxTurns" | "maxTokens">;
 
 /** The models of a server: those that clients may choose, and those with which it continues conversations. */
 export class ServedModels {

@@ -41,7 +41,7 @@ function valueOf(path: string, text: string, node: Node, levels: number): unknow
     if (fields.has(name))
       throw invalid(
         path,
-        `the key ${JSON.stringify(name.slice(0, 128))} stands twice, again ${placeIn(text, key?.offset ?? 0)}`,
+        `the key ${JSON.stringify(name.slice(0, 128))} is given twice, again ${placeIn(text, key?.offset ?? 0)}`,
       );
     fields.set(name, field && valueOf(path, text, field, levels - 1));
   }

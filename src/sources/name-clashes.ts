@@ -5,13 +5,13 @@ const PROBLEM_LENGTH = 500;
 /** Characters of it that say what is left out. */
 const TOOL_LENGTH = 250;
 
-export function told(problem: string): string {
+export function problemText(problem: string): string {
   return `${oneLine(problem, PROBLEM_LENGTH)}.`;
 }
 
 /** The problem of a described tool that is left out. */
 export function leftOut(tool: string, why: string): string {
-  return told(`${oneLine(tool, TOOL_LENGTH)} is left out: ${why.replace(/\.$/, "")}`);
+  return problemText(`${oneLine(tool, TOOL_LENGTH)} is left out: ${why.replace(/\.$/, "")}`);
 }
 
 /** The problem of a described tool that is taken over although something of it is not checked. */

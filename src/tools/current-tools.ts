@@ -1,4 +1,4 @@
-import { asked, option } from "../base/index.ts";
+import { callbackRule, option } from "../base/index.ts";
 import type { Tool } from "./tool.ts";
 import { areSame, type ToolFailure, TOOLS, ToolSet } from "./tool-set.ts";
 
@@ -6,7 +6,7 @@ import { areSame, type ToolFailure, TOOLS, ToolSet } from "./tool-set.ts";
 export type GivenTools<Context = unknown> = readonly Tool<Context>[] | (() => readonly Tool<Context>[]);
 
 /** Rule of an option whose tools may change. */
-export const GIVEN_TOOLS = asked(
+export const GIVEN_TOOLS = callbackRule(
   option<GivenTools>(
     `${TOOLS.expected}, or a function that returns one`,
     (given) => typeof given === "function" || TOOLS.accepts(given),

@@ -1,6 +1,6 @@
 import { MAX_STEPS } from "./json-schema/evaluate.ts";
 import { isFields, type OptionsOf, PortcullisError, readOptions } from "../base/index.ts";
-import { type Given, invalid, makeTool, placeOf, type ToolOptions } from "./define-tool.ts";
+import { type HandlerReturn, invalid, makeTool, placeOf, type ToolOptions } from "./define-tool.ts";
 import type { Schema } from "./schema.ts";
 import { FORMAT_RULES, textSchema } from "./text-format.ts";
 import type { Tool } from "./tool.ts";
@@ -11,7 +11,7 @@ export type TextToolOptions<
   Output extends Schema | undefined = undefined,
   Context = unknown,
   Stream extends boolean = false,
-  Answer = Given<Output, Stream>,
+  Answer = HandlerReturn<Output, Stream>,
 > = Omit<ToolOptions<Schema<string, string>, Output, Context, Stream, Answer>, "inputSchema" | "unknownFields"> &
   OptionsOf<typeof FORMAT_RULES>;
 
@@ -25,7 +25,7 @@ export function defineTextTool<
   Output extends Schema | undefined = undefined,
   Context = unknown,
   const Stream extends boolean = false,
-  const Answer extends Given<Output, Stream> = Given<Output, Stream>,
+  const Answer extends HandlerReturn<Output, Stream> = HandlerReturn<Output, Stream>,
 >(options: TextToolOptions<Output, Context, Stream, Answer>): Tool<Context> {
   return textTool<Context>(options, MAX_STEPS);
 }

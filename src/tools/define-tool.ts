@@ -9,7 +9,7 @@ import {
   type OptionsOf,
   PortcullisError,
   readOptions,
-  type Resolved,
+  type CheckedOptions,
 } from "../base/index.ts";
 import type { JsonSchema } from "./json-schema/json-schema.ts";
 import { isLazy, type Schema, schemaFault } from "./schema.ts";
@@ -38,7 +38,7 @@ type Literal<Value> = unknown extends Value
     : Value;
 
 /** What a handler gives. The compiler keeps the literals of what a handler returns, not those that a generator yields. */
-export type Given<Output extends Schema | undefined, Stream extends boolean> = Stream extends true
+export type HandlerReturn<Output extends Schema | undefined, Stream extends boolean> = Stream extends true
   ? Items<Literal<Result<Output>>>
   : Literal<Result<Output>> | Content<Literal<Result<Output>>>;
 
@@ -70,7 +70,7 @@ export type ToolOptions<
   Output extends Schema | undefined = undefined,
   Context = unknown,
   Stream extends boolean = false,
-  Answer = Given<Output, Stream>,
+  Answer = HandlerReturn<Output, Stream>,
 > = {
   [Name in keyof OptionsOf<typeof TOOL_RULES>]: Name extends keyof TypedOptions<Input, Output, Context, Stream, Answer>
     ? TypedOptions<Input, Output, Context, Stream, Answer>[Name]
@@ -87,7 +87,7 @@ export function defineTool<
   Output extends Schema | undefined = undefined,
   Context = unknown,
   const Stream extends boolean = false,
-  const Answer extends Given<Output, Stream> = Given<Output, Stream>,
+  const Answer extends HandlerReturn<Output, Stream> = HandlerReturn<Output, Stream>,
 >(options: ToolOptions<Input, Output, Context, Stream, Answer>): Tool<Context> {
   return makeTool<Context>(options);
 }
@@ -164,7 +164,7 @@ function readToolOptions(options: unknown, maker?: string) {
   }
 }
 
-type ReadOptions = Resolved<typeof TOOL_RULES>;
+type ReadOptions = CheckedOptions<typeof TOOL_RULES>;
 
 /** Options that a tool cannot have beside its others, and why. */
 const CONFLICTS: readonly (readonly [
@@ -188,7 +188,7 @@ const CONFLICTS: readonly (readonly [
   [
     "resumes",
     ({ stream, resumes }) => !stream && resumes !== undefined,
-    "only a stream goes on where it was left. Set `stream: true`, or leave it out.",
+    "only a stream continues where it was left. Set `stream: true`, or leave it out.",
   ],
   [
     "retry",

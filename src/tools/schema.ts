@@ -26,7 +26,7 @@ export interface Issue {
   readonly message: string;
 }
 
-export type Validated =
+export type ValidationResult =
   | { readonly ok: true; readonly value: unknown }
   | { readonly ok: false; readonly issues: readonly Issue[] };
 
@@ -302,7 +302,7 @@ export const DESCRIBED_VALUES = 1000;
  * Validates a value. Returns a promise only if the schema does. Of a large value, a schema of zod describes the first part
  * with faults; one of `jsonSchema()` always does.
  */
-export function validate(schema: Schema, value: unknown): Validated | Promise<Validated> {
+export function validate(schema: Schema, value: unknown): ValidationResult | Promise<ValidationResult> {
   const stops = isZod(schema) && isMany(value);
   const result = stops ? stopAtFault(schema, value) : schema["~standard"].validate(value);
   const read = (late: StandardSchemaV1.Result<unknown>) => toValidated(late, value, stops);
@@ -347,7 +347,7 @@ function stopAtFault(schema: Zod, value: unknown): ReturnType<Schema["~standard"
   }
 }
 
-function toValidated(result: StandardSchemaV1.Result<unknown>, value: unknown, stopped: boolean): Validated {
+function toValidated(result: StandardSchemaV1.Result<unknown>, value: unknown, stopped: boolean): ValidationResult {
   if (!result.issues) return { ok: true, value: result.value };
   const issues = result.issues.slice(0, ISSUES_LISTED).map((issue) => {
     const keys = keysOf(issue);

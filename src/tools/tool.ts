@@ -1,5 +1,5 @@
 import {
-  asked,
+  callbackRule,
   callback,
   type ExecutionId,
   flag,
@@ -8,7 +8,7 @@ import {
   option,
   type OptionsOf,
   required,
-  type Resolved,
+  type CheckedOptions,
   wholeNumber,
   wholeNumberOrInfinity,
   withDefault,
@@ -150,7 +150,7 @@ export const TOOL_RULES = {
    * a write.
    */
   effect: withDefault(
-    asked(
+    callbackRule(
       option<Effect | ((input: unknown) => Effect)>(
         `${EFFECTS.map((one) => `"${one}"`).join(", ")} or a function of the input`,
         (value) => typeof value === "function" || oneOf(EFFECTS).accepts(value),
@@ -160,7 +160,7 @@ export const TOOL_RULES = {
   ),
   /** Whether a call needs approval: `"never"` (default), `"always"`, or by its input: a call runs without only if the function answers `false`. */
   approval: withDefault(
-    asked(
+    callbackRule(
       option<"never" | "always" | ((input: unknown) => boolean | Promise<boolean>)>(
         `"never", "always" or a function of the input`,
         (value) => value === "never" || value === "always" || typeof value === "function",
@@ -236,7 +236,7 @@ export const TOOL_RULES = {
 export interface Tool<Context = unknown>
   extends
     Pick<
-      Resolved<typeof TOOL_RULES>,
+      CheckedOptions<typeof TOOL_RULES>,
       "name" | "description" | "inputSchema" | "allowedCallers" | "concurrency" | "timeoutMs" | "onUnknown"
     >,
     Pick<
@@ -263,7 +263,7 @@ export interface Tool<Context = unknown>
   /** Whether a call with this input needs approval before it runs. */
   readonly needsApproval: (input: unknown) => boolean | Promise<boolean>;
   readonly retry?: Retry;
-  readonly rate?: Resolved<typeof RATE_RULES>;
+  readonly rate?: CheckedOptions<typeof RATE_RULES>;
   /** `"client"`: the call is answered from outside this process, by `runtime.execution(id).answer`. */
   readonly execute: "client" | ((input: unknown, context: CallContext<Context>) => unknown);
 }
@@ -276,7 +276,7 @@ interface ObservedOutput {
 }
 
 /** How a call is made again if its handler throws. Each wait is up to a quarter shorter, by chance. */
-export type Retry = Resolved<typeof RETRY_RULES>;
+export type Retry = CheckedOptions<typeof RETRY_RULES>;
 
 /** Rule of a tool whose every call needs approval. */
 export const needsApprovalAlways = (): boolean => true;

@@ -135,7 +135,7 @@ test("if its host dies it ends as crashed with the cause, decided or not, and no
       type: "crashed",
       code: "engine_died",
       detail:
-        "the host died; the program was not taken up, because it had used state that a replay cannot reproduce (network)",
+        "the host died; the program was not resumed, because it had used state that a replay cannot reproduce (network)",
     });
     expect(await Array.fromAsync(next.executions.list({ open: true }))).toEqual([]);
   }

@@ -137,7 +137,7 @@ test("of more than a quarter of totalBytes a journal in memory keeps no batches,
     type: "crashed",
     code: "engine_died",
     detail:
-      "the host died; the program was not taken up, because it had read more of its streams than a journal in memory keeps; a journal in a file keeps all of them",
+      "the host died; the program was not resumed, because it had read more of its streams than a journal in memory keeps; a journal in a file keeps all of them",
   });
 
   // A journal in a file keeps all.

@@ -38,7 +38,7 @@ test("a program that waits gives its model one handle, and goes on by itself onc
   const text = await run(ONE);
   const handle = handleOf(text);
   expect(text.replace(handle, "HANDLE")).toBe(
-    'The program waits for a person to approve a call of refund. Nothing is lost, and it goes on by itself once that is there: do not run it again. For its result, call run_program later with {"code":"HANDLE"}.',
+    'The program waits for a person to approve a call of refund. Nothing is lost, and it continues by itself once that is there: do not run it again. For its result, call run_program later with {"code":"HANDLE"}.',
   );
   await decide(refunds.runtime, handle);
   const { report } = await refunds.runtime.execution(handle).wait();

@@ -4,7 +4,7 @@ import type { Policy, PolicyName } from "../../src/gate/approve/policy.ts";
 import { Gate } from "../../src/gate/gate.ts";
 import type { CallRequest, OpenCall, PastCall } from "../../src/gate/open-call.ts";
 import { HandlerContext } from "../../src/gate/run/handler-context.ts";
-import type { CallEvent, Untimed } from "../../src/gate/call-event.ts";
+import type { CallEvent, EventFields } from "../../src/gate/call-event.ts";
 import type { GateLog } from "../../src/gate/call-ledger.ts";
 import type { GateSession, PastUse } from "../../src/gate/session.ts";
 import type { UnreadAnswers } from "../../src/gate/run/unread-answers.ts";
@@ -55,7 +55,7 @@ export interface OpenSession {
   readonly session: GateSession;
   /** What was journalled, deferred records among them. */
   readonly records: JournalRecord[];
-  readonly events: Untimed<CallEvent>[];
+  readonly events: EventFields<CallEvent>[];
   /** Calls `t` as a program with this input, but for what is said here. */
   readonly call: (input?: unknown, changes?: Partial<CallRequest>, past?: PastCall) => ReturnType<GateSession["call"]>;
 }
@@ -65,7 +65,7 @@ export function openSession(parts: SessionParts = {}): OpenSession {
   const { tools = [makeTool()], approve, policies, callers = ["programmatic"], execution = "execution" } = parts;
   const gate = parts.gate ?? new Gate(new ToolSet(tools), parts.held);
   const records: JournalRecord[] = [];
-  const events: Untimed<CallEvent>[] = [];
+  const events: EventFields<CallEvent>[] = [];
   const session = gate.open({
     execution,
     scope: { tenant: parts.tenant ?? "acme", context: parts.context, approve, policies },

@@ -1,7 +1,7 @@
 import { useEffect, useId, useRef, useState } from "preact/hooks";
 import type { ExecutionView, WaitingView } from "../../../src/serve/views/view.ts";
 import { callText, capital, codeText, decisionText } from "../../../src/serve/views/words.ts";
-import { count, counted } from "../../format.ts";
+import { count, countText } from "../../format.ts";
 import { Approval } from "./approval.tsx";
 import { firstOpen } from "./first-open.ts";
 import { Text } from "../../text.tsx";
@@ -51,7 +51,7 @@ export function Approvals({ view }: ApprovalsProps) {
           <h2 id={id}>
             {isOver
               ? "Nothing waits any more"
-              : `${counted(waiting.length, "call")} wait${waiting.length === 1 ? "s" : ""}`}
+              : `${countText(waiting.length, "call")} wait${waiting.length === 1 ? "s" : ""}`}
           </h2>
           {shown.length > 1 && !isOver && !isHidden && <Ways shown={shown} open={open} onWay={goTo} />}
           {isOver ? (

@@ -17,7 +17,7 @@ const made = new WeakSet<Callback>();
  * The one way in which functions of the host are called. Whatever it throws, at once or later, ends neither the process nor
  * says anything in place of an answer. `owner` is what it is a method of.
  */
-export function guarded<Given>(kind: CallbackKind, name: string, given: Given, owner?: object): Given {
+export function guardCallback<Given>(kind: CallbackKind, name: string, given: Given, owner?: object): Given {
   if (typeof given !== "function" || made.has(given as unknown as Callback)) return given;
   const callback = given as unknown as Callback;
   const known = guards.get(callback) ?? new Map<string, Callback>();

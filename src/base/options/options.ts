@@ -1,5 +1,5 @@
 import { describe, describeSecret, optionError, PortcullisError } from "../errors.ts";
-import { type CallbackKind, guarded } from "./callbacks.ts";
+import { type CallbackKind, guardCallback } from "./callbacks.ts";
 import { orMeant } from "./nearest.ts";
 
 /** Whether an option must be given, may be left out, or has a default. */
@@ -57,7 +57,7 @@ export type OptionsOf<Rules> = ValuesOf<Pick<Rules, With<Rules, "required">>> &
   Partial<ValuesOf<Omit<Rules, With<Rules, "required">>>>;
 
 /** The options after checks, with defaults filled in. */
-export type Resolved<Rules> = ValuesOf<Omit<Rules, With<Rules, "optional">>> &
+export type CheckedOptions<Rules> = ValuesOf<Omit<Rules, With<Rules, "optional">>> &
   Partial<ValuesOf<Pick<Rules, With<Rules, "optional">>>>;
 
 /** A rule with a guard. The type parameter states what the guard cannot check, like a function's parameters. */
@@ -66,7 +66,7 @@ export function option<Value>(expected: string, accepts: (value: unknown) => boo
 }
 
 /** A rule with advice for refused values: what to write in their place. */
-export function advised<Rule extends OptionRule<unknown, OptionPresence>>(
+export function withAdvice<Rule extends OptionRule<unknown, OptionPresence>>(
   rule: Rule,
   advice: (given: unknown) => string | undefined,
 ): Rule {
@@ -158,12 +158,12 @@ export function flag(): OptionRule<boolean, "optional"> {
 
 /** A function that is asked for something. Its parameters and its result cannot be checked. If it fails, that has the code `callback_failed`. */
 export function callback<Callback>(expected = "a function"): OptionRule<Callback, "optional"> {
-  return asked(bareFunction(expected));
+  return callbackRule(bareFunction(expected));
 }
 
 /** A function that is told of something. What it throws is ignored. */
 export function listener<Callback>(): OptionRule<Callback, "optional"> {
-  return asked(bareFunction("a function"), "told");
+  return callbackRule(bareFunction("a function"), "told");
 }
 
 /** A function that does the work itself, like a handler: its caller says what its errors mean. */
@@ -172,11 +172,11 @@ export function bareFunction<Callback>(expected = "a function"): OptionRule<Call
 }
 
 /** A rule whose value may be a function that is asked. */
-export function asked<Rule extends OptionRule<unknown, OptionPresence>>(
+export function callbackRule<Rule extends OptionRule<unknown, OptionPresence>>(
   rule: Rule,
   kind: CallbackKind = "asked",
 ): Rule {
-  return { ...rule, guard: (name: string, given: unknown) => guarded(kind, name, given) };
+  return { ...rule, guard: (name: string, given: unknown) => guardCallback(kind, name, given) };
 }
 
 /** An object whose fields are checked elsewhere. */
@@ -228,8 +228,8 @@ export function readOptions<Rules extends OptionRules>(
   place: OptionPlace | string,
   options: unknown,
   rules: Rules,
-): Resolved<Rules> {
-  return { ...defaultsOf(rules), ...checkOptions(place, options, rules) } as unknown as Resolved<Rules>;
+): CheckedOptions<Rules> {
+  return { ...defaultsOf(rules), ...checkOptions(place, options, rules) } as unknown as CheckedOptions<Rules>;
 }
 
 /** Like `readOptions`, without defaults: returns the given options only. */
@@ -287,6 +287,6 @@ type Given<Fields> = {
 };
 
 /** Leaves out the fields that are `undefined`. */
-export function given<Fields extends object>(fields: Fields): Given<Fields> {
+export function withoutUndefined<Fields extends object>(fields: Fields): Given<Fields> {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Given<Fields>;
 }

@@ -30,12 +30,12 @@ export interface Reader {
 }
 
 /** What has become of a job; `given_up` if it took too long or too much, or if its signal was aborted before its turn. */
-export type Settled<Read> = Read | "given_up";
+export type JobResult<Read> = Read | "given_up";
 
 interface Job<Request, Read> {
   readonly tenant: string;
   readonly request: Request;
-  readonly settle: (settled: Settled<Read> | PortcullisError) => void;
+  readonly settle: (settled: JobResult<Read> | PortcullisError) => void;
 }
 
 /** Does one job at a time, tenants in turn, on a thread that is ended if a job takes too long. */
@@ -52,7 +52,7 @@ export class JobThread<Request, Read> {
   }
 
   /** Rejects with `sandbox_unavailable` if the thread does not start. */
-  do(request: Request, { tenant, signal }: Reader): Promise<Settled<Read>> {
+  do(request: Request, { tenant, signal }: Reader): Promise<JobResult<Read>> {
     return new Promise((resolve, reject) => {
       if (signal?.aborted) return resolve("given_up");
       // A job that is being done is not interrupted: terminating the thread costs more than finishing it.
@@ -60,7 +60,7 @@ export class JobThread<Request, Read> {
         this.#waiting.remove(job);
         job.settle("given_up");
       };
-      const settle = (settled: Settled<Read> | PortcullisError) => {
+      const settle = (settled: JobResult<Read> | PortcullisError) => {
         signal?.removeEventListener("abort", leave);
         if (settled instanceof PortcullisError) reject(settled);
         else resolve(settled);
@@ -122,7 +122,7 @@ export class JobThread<Request, Read> {
     thread.postMessage(this.#job.request, []);
   }
 
-  #end(settled: Settled<Read> | PortcullisError): void {
+  #end(settled: JobResult<Read> | PortcullisError): void {
     this.#stopClock();
     this.#thread?.unref();
     const job = this.#job;

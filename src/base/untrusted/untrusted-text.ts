@@ -1,6 +1,6 @@
 import { memoryOf, type Share } from "../values/held-bytes.ts";
 import { JsonText, parsedJson } from "../values/json/json-text.ts";
-import { JobThread, type Reader, type Settled } from "./job-thread.ts";
+import { JobThread, type Reader, type JobResult } from "./job-thread.ts";
 import { type JsonBounds, type JsonFault, type LargeField, type Readers, READERS } from "./readers.ts";
 import { entryTexts, fieldTexts } from "../values/json/json-fields.ts";
 import type { LostData, Paths } from "../values/json/lost-data.ts";
@@ -19,7 +19,7 @@ export interface UntrustedText {
   readonly [unread]: true;
 }
 
-export const untrusted = (text: string): UntrustedText => text as unknown as UntrustedText;
+export const asUntrusted = (text: string): UntrustedText => text as unknown as UntrustedText;
 
 const opened = (text: UntrustedText): string => text as unknown as string;
 
@@ -62,7 +62,7 @@ function read<Name extends keyof Readers, Made>(
   name: Name,
   asked: Parameters<Readers[Name]>,
   reader: TextReader,
-  made: (settled: Settled<ReturnType<Readers[Name]>>) => Made,
+  made: (settled: JobResult<ReturnType<Readers[Name]>>) => Made,
 ): Promisable<Made> {
   const texts = (asked as unknown[]).flat(3).filter((one) => typeof one === "string");
   const length = texts.reduce((sum, text) => sum + text.length, 0);
@@ -70,7 +70,7 @@ function read<Name extends keyof Readers, Made>(
     return made((READERS[name] as unknown as (...given: typeof asked) => ReturnType<Readers[Name]>)(...asked));
   const release = reader.hold(texts.reduce((sum, text) => sum + memoryOf(text), 0));
   const job = { name, asked, length } as { readonly length: number };
-  return (thread.do(job, reader) as Promise<Settled<ReturnType<Readers[Name]>>>).finally(release).then(made);
+  return (thread.do(job, reader) as Promise<JobResult<ReturnType<Readers[Name]>>>).finally(release).then(made);
 }
 
 /** The value of a text, or why it has none: it exceeds a bound, takes too long to be measured, or is no JSON. */
@@ -145,7 +145,7 @@ export async function readMessage(
     if (typeof message === "string") return message === "given_up" ? "time" : message;
     const { rest, field, part } = message;
     if (part === undefined || field === undefined) return { rest };
-    return { rest, cut: { field, part: part.look ? new JsonText(part.text, part.look) : untrusted(part.text) } };
+    return { rest, cut: { field, part: part.look ? new JsonText(part.text, part.look) : asUntrusted(part.text) } };
   });
 }
 

@@ -5,7 +5,7 @@ import { pathToFileURL } from "node:url";
 import { describe, nextTurn } from "../../base/index.ts";
 import { keepStdout } from "../terminal/standard-streams.ts";
 import { causeOf, reasonOf, UsageFailure } from "../failure.ts";
-import { guarded } from "../guarded.ts";
+import { guardWork } from "../guarded.ts";
 import { thrownText } from "../../executions/output/index.ts";
 import { noFile } from "./option-files.ts";
 import type { Tool } from "../../tools/tool.ts";
@@ -23,7 +23,7 @@ export async function loadModule(option: string, path: string, wanted: string): 
   keepStdout();
   const notLoaded = (reason: string, cause?: unknown) =>
     new UsageFailure(`${option}: ${path} cannot be loaded: ${reason}`, { cause, details: whereOf(cause, file) });
-  const exported = await guarded(async () => {
+  const exported = await guardWork(async () => {
     try {
       const loaded: unknown = await import(pathToFileURL(file).href);
       // Unhandled rejections of the module are reported within this tick.

@@ -1,5 +1,5 @@
 import { checkOptions, optionError, type OptionRules, type OptionsOf } from "../../base/index.ts";
-import { collecting, type Declared, type Reader } from "../option.ts";
+import { collecting, type DeclaredOption, type Reader } from "../option.ts";
 
 type Units = Readonly<Record<string, number>>;
 
@@ -46,7 +46,10 @@ export function duration({ bare = "", min, max, example }: DurationRule): Reader
  * A repeatable option `name=value` of what an API takes, by the rules of that. A value is a number, with a unit if its name ends
  * in `Ms` or `Bytes`, or JSON, or else a text.
  */
-export function settings<Rules extends OptionRules>(description: string, rules: Rules): Declared<OptionsOf<Rules>> {
+export function settings<Rules extends OptionRules>(
+  description: string,
+  rules: Rules,
+): DeclaredOption<OptionsOf<Rules>> {
   const names = Object.keys(rules);
   return collecting<OptionsOf<Rules>>(
     `${description} (${names.join(", ")})`,

@@ -6,7 +6,7 @@ import {
   PortcullisError,
   readOptions,
   required,
-  type Resolved,
+  type CheckedOptions,
   wholeNumber,
   words,
 } from "../../base/index.ts";
@@ -118,7 +118,7 @@ export function agentAsTool<Context = unknown>(options: AgentToolOptions<Context
  * is an error of the definition; the model of a caller is known with the call.
  */
 function requestMaker(
-  { name, model, settings, loop, ...read }: Resolved<typeof AGENT_TOOL_RULES>,
+  { name, model, settings, loop, ...read }: CheckedOptions<typeof AGENT_TOOL_RULES>,
   tools: ToolSet,
 ): (caller: Model | undefined) => AgentRequest {
   const settled = { ...read, ...readGroups(SUBJECT, { settings, loop }, AGENT_LOOP_RULES) };

@@ -16,7 +16,7 @@ import type { AgentScope } from "../agent-scope.ts";
 import type { AgentEnding } from "../ending.ts";
 import { turnsOfSay } from "../from-journal/conversation-state.ts";
 import { hasLongNames, MAX_ID_LENGTH, MAX_TURN_CALLS, MAX_TURN_HOSTED } from "../from-journal/transcript.ts";
-import { compacted, CONTEXT_TOKENS, dropOldResults } from "../prompt/compact.ts";
+import { compactTurns, CONTEXT_TOKENS, dropOldResults } from "../prompt/compact.ts";
 import { endingCancelled } from "../../executions/drive/ending/endings.ts";
 import { ownVersion } from "../../executions/from-journal/changed-since.ts";
 import { isNoticed } from "../prompt/said-message.ts";
@@ -47,7 +47,7 @@ export class ModelAsker {
 
   /** Asks for a turn. An ending means that there is none. */
   async ask(): Promise<ModelTurn | AgentEnding> {
-    if (this.#scope.signal.aborted) return cancelled(this.#scope.signal);
+    if (this.#scope.signal.aborted) return cancelledEnding(this.#scope.signal);
     // Agents that share the budget may have used the remaining tokens.
     if (this.#budget.tokensLeft <= 0) return tokensSpent(this.#budget);
     this.isAsking = true;
@@ -58,7 +58,7 @@ export class ModelAsker {
       reply = await this.#turn(isLast);
     this.isAsking = false;
     if (reply.type === "aborted" || (reply.type === "failed" && this.#scope.signal.aborted))
-      return cancelled(this.#scope.signal);
+      return cancelledEnding(this.#scope.signal);
     return reply.type === "failed" ? { type: "provider_failed", failure: reply.failure } : reply;
   }
 
@@ -144,7 +144,7 @@ export class ModelAsker {
     const { compact = (history) => dropOldResults(history, onlyReads) } = request;
     if (!last || !isNearlyFull(last, contextTokens) || isOfProgram(last)) return;
     if (!(await this.#live.conversation()).restore) return;
-    const kept = await compacted(sent, compact);
+    const kept = await compactTurns(sent, compact);
     if (kept) await this.#live.compact(kept);
   }
 
@@ -188,7 +188,7 @@ export class ModelAsker {
 }
 
 /** The ending of a conversation whose signal is aborted. Throws the reason if another driver goes on with it. */
-export function cancelled(signal: AbortSignal): AgentEnding {
+export function cancelledEnding(signal: AbortSignal): AgentEnding {
   checkOwned(signal);
   return endingCancelled(signal.reason);
 }

@@ -18,7 +18,7 @@ import { takeUp } from "../resume-agent.ts";
 import { type SaidMessage, saidByUser } from "../prompt/said-message.ts";
 import type { Transcript } from "../from-journal/transcript.ts";
 
-export interface Continued {
+export interface CopiedTurns {
   readonly live: LiveConversation;
   readonly ending?: AgentEnding | undefined;
 }
@@ -36,7 +36,7 @@ export interface ContinueWork {
  * Begins a conversation with the turns of one that has ended, which stays as it was. Rejects with `execution_unknown`, and
  * with `execution_open` for one that has not ended.
  */
-export async function copyConversation(scope: AgentScope, from: ExecutionId, work: ContinueWork): Promise<Continued> {
+export async function copyConversation(scope: AgentScope, from: ExecutionId, work: ContinueWork): Promise<CopiedTurns> {
   const past = await withHistory(scope, (history) => readOwnConversation(scope, from, history));
   if (!past.outcome)
     throw new PortcullisError(
@@ -60,7 +60,7 @@ export async function copyConversation(scope: AgentScope, from: ExecutionId, wor
  * Takes an open conversation over as it is. Rejects with `execution_unknown`, `conversation_ended`, `option_invalid` for an
  * option that it cannot change, and as `resume` does.
  */
-export async function takeOver(scope: AgentScope, id: ExecutionId, work: ContinueWork): Promise<Continued> {
+export async function takeOver(scope: AgentScope, id: ExecutionId, work: ContinueWork): Promise<CopiedTurns> {
   const { request, allowChangedTools, asks, chosen } = work;
   const history = historyShare(scope);
   try {
@@ -96,7 +96,7 @@ export async function copyTranscript(
   scope: AgentScope,
   transcript: Transcript,
   work: ContinueWork,
-): Promise<Continued> {
+): Promise<CopiedTurns> {
   // Loaded on demand: it loads the schema library.
   const { readTranscript } = await import("../from-journal/read-transcript.ts");
   const history = await new Lane(scope.tenant).work(readTranscript(transcript, "conversation({ from })"));

@@ -1,13 +1,13 @@
 import { PortcullisError } from "../../base/index.ts";
 
-export function interrupted(): PortcullisError {
+export function interruptedError(): PortcullisError {
   return new PortcullisError(
     "conversation_interrupted",
-    "The user interrupted. The conversation goes on when more is said.",
+    "The user interrupted. The conversation continues with the next message.",
   );
 }
 
-export function cancelled(): Error {
+export function cancelledError(): Error {
   return new Error("A client has cancelled it.");
 }
 
@@ -20,7 +20,7 @@ export function keyRevoked(): PortcullisError {
 }
 
 /** The reasons with which a process ends what another one drives. */
-export const REASONS = { cancel: cancelled, interrupt: interrupted, revoke: keyRevoked };
+export const REASONS = { cancel: cancelledError, interrupt: interruptedError, revoke: keyRevoked };
 
 export function isInterruption(reason: unknown): boolean {
   return PortcullisError.is(reason) && reason.code === "conversation_interrupted";

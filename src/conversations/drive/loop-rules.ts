@@ -45,13 +45,13 @@ function signatureOf(one: KeptTurn): string {
   return [...new Set(calls)].toSorted().join();
 }
 
-export interface Repeated {
+export interface Repetition {
   readonly times: number;
   readonly tool: string;
 }
 
 /** Whether a model that repeats itself is told, or its conversation ends; undefined if it does not repeat itself. */
-export function repeated(turns: readonly KeptTurn[]): Repeated | undefined {
+export function findRepetition(turns: readonly KeptTurn[]): Repetition | undefined {
   const last = turns.at(-1);
   const [call] = last?.turn.calls ?? [];
   if (!last || !call) return undefined;
@@ -62,11 +62,11 @@ export function repeated(turns: readonly KeptTurn[]): Repeated | undefined {
   return times >= MAX_SAME ? { times, tool } : undefined;
 }
 
-export function stuckText({ times, tool }: Repeated): string {
+export function stuckText({ times, tool }: Repetition): string {
   return `You have made the same call of ${JSON.stringify(tool)} ${times} times in a row, with the same answer each time.`;
 }
 
-export function stuckEnding({ times, tool }: Repeated): AgentEnding {
+export function stuckEnding({ times, tool }: Repetition): AgentEnding {
   return { type: "stuck", tool: cleanText(tool), times };
 }
 
@@ -79,13 +79,13 @@ export function isNearlyFull(last: ModelTurn, contextTokens: number): boolean {
   return tokensOf(last) > contextTokens * COMPACT_SHARE;
 }
 
-export interface Left {
+export interface RemainingBudget {
   readonly turns: number;
   readonly tokens: number;
   readonly contextTokens: number;
 }
 
-export function whyWrapUp(last: ModelTurn, left: Left): string | undefined {
+export function whyWrapUp(last: ModelTurn, left: RemainingBudget): string | undefined {
   const tokens = tokensOf(last);
   if (left.turns === 1) return "no further turn is left";
   if (tokens > 0 && left.tokens < 2 * tokens) return "the tokens for this conversation are nearly spent";

@@ -16,8 +16,8 @@ import type { AgentEnding } from "../ending.ts";
 import { untilAborted } from "../../base/index.ts";
 import type { LiveConversation } from "./live-conversation.ts";
 import { transcriptTurns } from "../from-journal/transcript.ts";
-import { cancelled, checkOwned, ModelAsker, tokensSpent } from "./ask-model.ts";
-import { endingOfBadTurn, mendable, noticeOf, repeated, stuckEnding, stuckText } from "./loop-rules.ts";
+import { cancelledEnding, checkOwned, ModelAsker, tokensSpent } from "./ask-model.ts";
+import { endingOfBadTurn, mendable, noticeOf, findRepetition, stuckEnding, stuckText } from "./loop-rules.ts";
 import { cancelPrograms } from "../from-journal/past-conversation.ts";
 import { type KeptTurn, saidInSay, turnsOfSay } from "../from-journal/conversation-state.ts";
 import { isNoticed } from "../prompt/said-message.ts";
@@ -119,7 +119,7 @@ export class SayLoop {
   async #endingAfterCalls(): Promise<AgentEnding | undefined> {
     if (this.#scope.signal.aborted) return undefined;
     const { state, request, execution } = this.#live;
-    const found = request.notices === false ? undefined : repeated(turnsOfSay(state));
+    const found = request.notices === false ? undefined : findRepetition(turnsOfSay(state));
     if (found && isNoticed(saidInSay(state), "stuck")) return stuckEnding(found);
     if (found) await this.#live.say([noticeOf("stuck", stuckText(found))]);
     if (!request.stopWhen) return undefined;
@@ -184,7 +184,7 @@ export class SayLoop {
 
   #limitReached(): AgentEnding | undefined {
     const { request, state } = this.#live;
-    if (this.#scope.signal.aborted) return cancelled(this.#scope.signal);
+    if (this.#scope.signal.aborted) return cancelledEnding(this.#scope.signal);
     if (this.#session.budget.tokensLeft <= 0) return tokensSpent(this.#session.budget);
     return turnsOfSay(state).length >= request.maxTurns
       ? { type: "turns_spent", allowed: request.maxTurns }
@@ -198,7 +198,7 @@ export class SayLoop {
     // A schema of the host's may wait for ever.
     const waiting = checking && untilAborted(checking, signal);
     const checked = await waiting?.catch<CheckedAnswer | undefined>(() => (signal.aborted ? undefined : checking));
-    if (schema && !checked) return cancelled(signal);
+    if (schema && !checked) return cancelledEnding(signal);
     if (checked?.ok === false) return { type: "answer_invalid", answer, reason: checked.reason };
     this.#value = checked?.value;
     return { type: "answered", answer, ...(isWrappedUp ? { wrappedUp: true } : {}) };

@@ -164,13 +164,13 @@ function readFields(path: string, lines: readonly string[]): ReadonlyMap<string,
     if (isBlank(line)) continue;
     const [, name = "", text = ""] = /^([A-Za-z][\w-]{0,63}):(?=\s|$)(.*)$/s.exec(line) ?? [];
     if (name === "")
-      throw error("expected a field, like name: reviewer. A text of several lines stands below `name: |`.");
+      throw error("expected a field, like name: reviewer. A text of several lines goes below `name: |`.");
     if (!(FIELDS as readonly string[]).includes(name))
       throw error(
         `there is no field ${JSON.stringify(name)}${orMeant(name, FIELDS)} The fields are ${FIELDS.join(", ")}.`,
       );
     const before = fields.get(name);
-    if (before) throw error(`${name} stands twice, first in line ${before.line}.`);
+    if (before) throw error(`${name} is given twice, first in line ${before.line}.`);
     const isBlock = /^[|>][+-]?$/.test(text.trim());
     const belongs = isBlock ? /^(?:\s|$)/ : text.trim() === "" ? /^(?:\s*-(?:\s|$)|\s*(?:#|$))/ : /(?!)/;
     const from = at;

@@ -7,7 +7,7 @@ import {
   PortcullisError,
   readOptions,
   required,
-  type Resolved,
+  type CheckedOptions,
   withDefault,
 } from "../../base/index.ts";
 import type { Model } from "../../models/model.ts";
@@ -70,7 +70,7 @@ export async function loadAgents<Context = unknown>(
 function agentOf(
   name: string,
   file: AgentFile,
-  { model, models, tools, ...shared }: Resolved<typeof LOAD_AGENTS_RULES>,
+  { model, models, tools, ...shared }: CheckedOptions<typeof LOAD_AGENTS_RULES>,
 ): Tool {
   return agentAsTool({
     ...shared,
@@ -78,7 +78,7 @@ function agentOf(
     description: file.required("description"),
     model: file.modelFrom(models) ?? model,
     tools: file.narrow(tools),
-    instructions: file.requiredText("what the agent is told before its task"),
+    instructions: file.requiredText("what the agent reads before its task"),
   });
 }
 

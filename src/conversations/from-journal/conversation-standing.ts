@@ -27,7 +27,7 @@ export type ConversationStanding =
 
 /** What people are told of a conversation that is held. */
 export const HELD_CONVERSATION =
-  "Its journal was redacted and does not hold what happened: only the process that has the conversation can go on with it. Once that process has ended, begin a new conversation.";
+  "Its journal was redacted and does not hold what happened: only the process that has the conversation can continue it. Once that process has ended, begin a new conversation.";
 
 export function standingOfConversation(past: PastConversation): ConversationStanding {
   if (past.outcome) return { state: "ended" };

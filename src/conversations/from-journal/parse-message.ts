@@ -33,7 +33,7 @@ export function parseEnding(execution: string, outcome: string): AgentEnding {
   if (success) return data;
   const brokenOff = BROKEN_OFF.safeParse(value);
   const why = brokenOff.success
-    ? `was broken off and cannot go on: ${brokenOff.data.detail}`
+    ? `was broken off and cannot continue: ${brokenOff.data.detail}`
     : "has an unknown outcome.";
   throw new PortcullisError("journal_invalid", `Conversation ${JSON.stringify(execution)} ${why}`);
 }

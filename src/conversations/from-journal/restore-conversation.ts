@@ -34,7 +34,7 @@ export async function restoreConversation(
   if (history.turns.length > 0 && !conversation.restore)
     throw new PortcullisError(
       "option_invalid",
-      `The conversations of ${model.name} have no \`restore\`, so none can be taken up with it.`,
+      `The conversations of ${model.name} have no \`restore\`, so none can be resumed with it.`,
     );
   const areForeign = history.turns.some((one) => isForeign(one, model));
   const lane = new Lane(header.tenant);

@@ -85,7 +85,7 @@ function handleOf(result: CallResult, isRepeatable: boolean): CallResult {
 }
 
 /** A history that was made shorter; undefined if nothing changed. Throws `option_invalid` for a history that cannot be sent. */
-export async function compacted(
+export async function compactTurns(
   sent: readonly KeptTurn[],
   compact: Compact,
 ): Promise<readonly { readonly from: KeptTurn; readonly to: KeptTurn }[] | undefined> {

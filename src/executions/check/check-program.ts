@@ -26,7 +26,7 @@ export interface ProgramToCheck {
   readonly compiler?: Compiler;
 }
 
-export interface Checked {
+export interface CheckResult {
   readonly ms: number;
   /** In the order of the program, with positions in its source; undefined if the check was not made. */
   readonly findings: readonly Finding[] | undefined;
@@ -40,7 +40,7 @@ export async function checkProgram({
   tenant,
   signal,
   compiler = findCompiler(),
-}: ProgramToCheck): Promise<Checked> {
+}: ProgramToCheck): Promise<CheckResult> {
   const since = monotonic();
   const ending = AbortSignal.any([signal, deadline(CHECK_MS)]);
   // Schemas of tools are asked, which may never answer.
@@ -94,7 +94,7 @@ export class ProgramCheck {
   readonly #mode: ProgramCheckMode;
   readonly #source: string;
   readonly #ending = new AbortController();
-  readonly #checking: Promise<Checked>;
+  readonly #checking: Promise<CheckResult>;
   #warnings: readonly Finding[] = [];
   isJudged = false;
 

@@ -9,7 +9,7 @@ import type { OutcomeRecord } from "../../journal/record.ts";
 import { defineTool } from "../../tools/define-tool.ts";
 import { jsonSchema } from "../../tools/schema.ts";
 import { RUN_PROGRAM } from "../../tools/tool-name.ts";
-import { type Driven, type Execution, NOT_DRIVEN } from "../execution.ts";
+import { type DriveResult, type Execution, NOT_DRIVEN } from "../execution.ts";
 import { heldAllowance } from "../limits.ts";
 import type { Ending } from "../outcome.ts";
 import { approverOfProgram, type ExecutionState, PROGRAM_CALL, usageOf } from "../from-journal/execution-state.ts";
@@ -28,7 +28,7 @@ export async function driveExecution(scope: Scope, log: TrackedLog, work: Work):
   const share = scope.gate.held.share(scope.tenant, heldAllowance(limits, log.isDurable));
   const place = artifacts ?? { space: new ArtifactSpace(journal, execution, work.past?.artifacts, log), prefix: "" };
   const session = openSession(scope, log, work, { share, artifacts: place });
-  let driven: Driven;
+  let driven: DriveResult;
   let kept: KeptLarger;
   try {
     const ending = await takeOver(scope, log, work, place, session);
@@ -128,7 +128,7 @@ async function leaveFailed(log: TrackedLog, session: GateSession, error: unknown
   await log.end(log.state.drivers.isTakenUp ? undefined : outcome).catch(() => {});
 }
 
-function outcomeRecord({ ending, notes, ...driven }: Driven): OutcomeRecord {
+function outcomeRecord({ ending, notes, ...driven }: DriveResult): OutcomeRecord {
   const { queuedMs, cpuMs, wallMs, approvalMs, peakMemoryBytes, evictions } = driven;
   return {
     type: "outcome",

@@ -24,7 +24,7 @@ import { EventQueue } from "./event-queue.ts";
 import { FirstEnding } from "./ending/first-ending.ts";
 import { type ExecutionState, type Usage, usageOf } from "../from-journal/execution-state.ts";
 import { fireEvent, type GuestEvent, startEvent, stopEvent } from "../guest/guest-event.ts";
-import type { Driven } from "../execution.ts";
+import type { DriveResult } from "../execution.ts";
 import { GuestSupervisor } from "../guest/guest-supervisor.ts";
 import { HeldTurns } from "./held-turns.ts";
 import { LogCollector } from "./log-collector.ts";
@@ -146,7 +146,7 @@ export class Driver {
   }
 
   /** Rejects only if the journal does, or if the sandbox cannot open a guest. */
-  async run(): Promise<Driven> {
+  async run(): Promise<DriveResult> {
     const { signal } = this.#scope;
     const onAbort = () =>
       leavesOpen(signal.reason) ? this.#giveUp(signal.reason) : this.#stop(endingCancelled(signal.reason));

@@ -1,13 +1,15 @@
 import type { Logs } from "../outcome.ts";
-import { endsOf, type Measured, occurrences, readPlainData } from "../../base/index.ts";
+import { endsOf, type Measurements, occurrences, readPlainData } from "../../base/index.ts";
 import type { Limits } from "../limits.ts";
 
 /** An output frame as read. `overflow`: more than an honest guest sends. `malformed`: the body is not a JSON string. */
-export type Printed = { readonly type: "text"; readonly text: string } | { readonly type: "overflow" | "malformed" };
+export type PrintedFrame =
+  | { readonly type: "text"; readonly text: string }
+  | { readonly type: "overflow" | "malformed" };
 
 const ESCAPE_LENGTH = 6;
 /** JSON that begins with a quotation mark is one text, or malformed: there is nothing in it to measure. */
-const TEXT: Measured = { depth: 0, values: 1 };
+const TEXT: Measurements = { depth: 0, values: 1 };
 /** Longest line that is shown whole in a log that is too long, as UTF-8. */
 const LINE_BYTES = 16_384;
 
@@ -32,7 +34,7 @@ export class LogCollector {
     return this.bytes > this.#allowedBytes;
   }
 
-  take({ body, dropped }: { readonly body: string; readonly dropped: number }): Printed {
+  take({ body, dropped }: { readonly body: string; readonly dropped: number }): PrintedFrame {
     if (!body.startsWith('"')) return { type: "malformed" };
     // A text whose JSON is that long must exceed the bound: it is counted here and need not be parsed.
     const minBytes = Math.ceil((body.length - 2) / ESCAPE_LENGTH);

@@ -3,7 +3,7 @@ import { FAILURE_CODES, type FailureCode, REFUSAL_CODES, type RefusalCode } from
 import { dueAt } from "../../gate/approve/call-waits.ts";
 import type { CallLine, CallOutcome } from "../../gate/call-line.ts";
 import type { StandIn } from "../../gate/reuse/earlier-calls.ts";
-import { shapeOfStream, type Streamed } from "../../gate/streams/stream-reader.ts";
+import { shapeOfStream, type StreamProgress } from "../../gate/streams/stream-reader.ts";
 import type {
   AnsweredRecord,
   CallRecord,
@@ -169,7 +169,7 @@ export interface KnownCall extends CallFacts {
   /** When it was made, in milliseconds since 1970. */
   readonly at: number;
   /** Of a stream: what the program was given so far. */
-  streamed?: Streamed;
+  streamed?: StreamProgress;
   end?: CallEnd | undefined;
 }
 
@@ -320,7 +320,7 @@ export class CallHistory {
 }
 
 /** How far the stream is that answers a call, or how far it came; undefined if no stream is known to answer it. */
-export function streamedOf({ end, streamed }: Pick<KnownCall, "end" | "streamed">): Streamed | undefined {
+export function streamedOf({ end, streamed }: Pick<KnownCall, "end" | "streamed">): StreamProgress | undefined {
   if (!end) return streamed;
   const { items, bytes } = end;
   return items === undefined ? undefined : { items, bytes };

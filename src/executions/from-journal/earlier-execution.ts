@@ -128,7 +128,7 @@ export async function findEarlier(scope: Corrected, after: Correction): Promise<
   if (!ended)
     throw new PortcullisError(
       "execution_open",
-      `Execution ${JSON.stringify(execution)} has not ended, so no program can go on from what it has done. Resume it, or cancel it, first.`,
+      `Execution ${JSON.stringify(execution)} has not ended, so no program can continue from what it has done. Resume it, or cancel it, first.`,
     );
   const header = await readHeader(journal, execution, { tenant });
   if (header?.kind !== "program") throw invalidAt(execution, 0, "it is no header of a program");

@@ -1,4 +1,4 @@
-import type { Kept } from "../execution.ts";
+import type { KeptValues } from "../execution.ts";
 import type { ArtifactSpace } from "../../journal/artifact-space.ts";
 import { cleanText, insetText, type SchemaType } from "../../base/index.ts";
 import type { REPORT_ARTIFACT } from "./report-shape.ts";
@@ -22,7 +22,7 @@ export function reportArtifacts(space: ArtifactSpace | undefined): readonly Repo
 const LISTED = 10;
 
 /** What a program has kept under names of its own, for the model: name, size, shape and first row. Empty if nothing. */
-export function keptText(kept: Kept | undefined): string {
+export function keptText(kept: KeptValues | undefined): string {
   if (!kept) return "";
   const { place, value, printed } = kept;
   const told = new Set([value?.name, printed?.name]);

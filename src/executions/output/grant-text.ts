@@ -1,4 +1,4 @@
-import { cleanText, count, counted } from "../../base/texts.ts";
+import { cleanText, count, countText } from "../../base/texts.ts";
 import type { Effect } from "../../tools/tool.ts";
 
 export interface GrantWords {
@@ -10,7 +10,7 @@ export interface GrantWords {
 /** A grant as a person says it at the time `now`: `19 more calls of orders.refund with at most 500 of amount in all, until 18:00`. */
 export function grantText({ calls, sums = {}, untilMs }: GrantWords, now: number, tool?: string): string {
   const of = tool === undefined ? "" : ` of ${tool}`;
-  const number = calls === undefined ? "any number of calls" : counted(calls, "more call");
+  const number = calls === undefined ? "any number of calls" : countText(calls, "more call");
   const amounts = Object.entries(sums).map(([pointer, sum]) => `at most ${count(sum)} of ${fieldOf(pointer)} in all`);
   const which = amounts.length === 0 ? "" : ` with ${amounts.join(" and ")}`;
   return cleanText(`${number}${of}${which}${untilMs === undefined ? "" : `, until ${timeText(untilMs, now)}`}`);

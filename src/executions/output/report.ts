@@ -3,7 +3,7 @@ import type { CallLine } from "../../gate/call-line.ts";
 import {
   cleanText,
   count,
-  counted,
+  countText,
   cutMiddle,
   type ExecutionId,
   INSET,
@@ -15,7 +15,7 @@ import {
 import type { Execution } from "../execution.ts";
 import type { Limits } from "../limits.ts";
 import type { KeptValue } from "../drive/ending/keep-value.ts";
-import type { Completed, Logs, Outcome } from "../outcome.ts";
+import type { CompletedOutcome, Logs, Outcome } from "../outcome.ts";
 import { LOAD_ARTIFACT, SAVE_ARTIFACT, SEARCH_TOOLS } from "../../tools/tool-name.ts";
 import type { Tool } from "../../tools/tool.ts";
 import type { ToolSet } from "../../tools/tool-set.ts";
@@ -115,7 +115,7 @@ export function reportOf<Value = unknown>(
 }
 
 function endedText(
-  ending: Exclude<Execution["ending"], Completed>,
+  ending: Exclude<Execution["ending"], CompletedOutcome>,
   { calls, turns }: Execution,
   tools: ToolSet,
   shown: ReportSituation["shown"],
@@ -149,7 +149,11 @@ function printedHeading(kept: KeptValue | undefined): string {
 }
 
 /** `cutBytes` are the bytes of the whole value, if a stub stands for it. */
-function shownValue({ value, counts, texts, text }: Completed, outputBytes: number, kept: KeptValue | undefined) {
+function shownValue(
+  { value, counts, texts, text }: CompletedOutcome,
+  outputBytes: number,
+  kept: KeptValue | undefined,
+) {
   if (text === undefined) return { value, text };
   const bytes = Buffer.byteLength(text);
   const shown = bytes <= outputBytes ? cleanText(text) : undefined;
@@ -217,7 +221,7 @@ function amountsOf(lines: readonly CallLine[]): readonly string[] {
     ...(lines.length === 1 ? [] : [`${lines.length} times`]),
     ...(lines.some(({ items }) => items !== undefined)
       ? [
-          counted(
+          countText(
             lines.reduce((sum, { items = 0 }) => sum + items, 0),
             "item",
           ),

@@ -1,4 +1,4 @@
-import { byteText, counted, insetLines } from "../../base/index.ts";
+import { byteText, countText, insetLines } from "../../base/index.ts";
 import type { Fault, Outcome, StoppedBy, Waiting } from "../outcome.ts";
 
 /** For each limit, what happened and what to do. The reader is the model that wrote the program. */
@@ -90,9 +90,9 @@ export function waitingText(what: "program" | "conversation", { approvals, calls
     held.length > 0 && `the approval of ${namesOf(held)}`,
     unknown.length > 0 && `a decision about ${namesOf(unknown)}, which may have taken effect already`,
     calls.length > 0 && `the result of ${namesOf(calls)}`,
-    more > 0 && counted(more, "further call"),
+    more > 0 && countText(more, "further call"),
   ].filter((part) => part !== false);
-  return `The ${what} waits for ${parts.join(" and for ")}. Nothing of it runs meanwhile. It goes on as soon as that is there.`;
+  return `The ${what} waits for ${parts.join(" and for ")}. Nothing of it runs meanwhile. It continues as soon as that is there.`;
 }
 
 const CALLS_NAMED = 5;

@@ -8,7 +8,7 @@ import { preparingThread } from "./preparing-thread.ts";
 import { refuseText } from "./refuse-text.ts";
 import type { GivenByTools } from "./thread/find-misused-call.ts";
 
-export type Prepared =
+export type PreparedProgram =
   | { readonly ok: true; readonly program: string; readonly map: SourceMap }
   | { readonly ok: false; readonly fault: Fault };
 
@@ -31,7 +31,7 @@ export async function prepare(
   language: Language = "javascript",
   reader: Reader = { tenant: "" },
   tools: GivenByTools = new Map(),
-): Promise<Prepared> {
+): Promise<PreparedProgram> {
   const refused = refuseText(source);
   if (refused) return { ok: false, fault: refused };
   const read = await preparingThread.do({ source, language, tools }, reader);

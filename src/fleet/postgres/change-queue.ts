@@ -1,26 +1,26 @@
 import { Places, PortcullisError, setImmediate } from "../../base/index.ts";
 import type { PoolClient } from "pg";
 import type { Within } from "./shown-types.ts";
-import { type Change, type Changed, changedOf, changeText, changeValues, isTold, noticeOf } from "./changes.ts";
-import { Blocked, type Database, type Row, type RunOptions } from "./connection/database.ts";
-import { quoted } from "./tables/tables.ts";
+import { type Change, type ChangeResult, changedOf, changeText, changeValues, isTold, noticeOf } from "./changes.ts";
+import { BlockedError, type Database, type Row, type RunOptions } from "./connection/database.ts";
+import { quotedName } from "./tables/tables.ts";
 import { inTransaction } from "./connection/transaction.ts";
 import type { PackedRecord, StoredText } from "../../journal/packing/index.ts";
 
 /** Changes that share a commit, at most, and the length of their records, in UTF-16 code units. A change with more is made alone. */
 const [GROUP_SIZE, GROUP_LENGTH] = [128, 1024 * 1024];
 
-export interface Asked extends Change, Within {}
+export interface QueuedChange extends Change, Within {}
 
 export interface Result {
   /** Missing if nothing was done: the head, or the driver, is another one, or there is such an execution already. */
-  readonly changed: Changed | undefined;
+  readonly changed: ChangeResult | undefined;
   /** Whether an earlier attempt of the same change may have been done, because its connection was lost. */
   readonly mayBeDone: boolean;
 }
 
 interface Waiting {
-  readonly asked: Asked;
+  readonly asked: QueuedChange;
   readonly length: number;
   /** Whether its records are inserted by statements of their own. */
   readonly hasParts: boolean;
@@ -59,10 +59,10 @@ export class ChangeQueue {
     this.#database = database;
     this.#options = options;
     this.#alone = new Places({ atOnce: options.aloneAtOnce });
-    this.#text = changeText(quoted(database.schema));
+    this.#text = changeText(quotedName(database.schema));
   }
 
-  make(asked: Asked): Promise<Result> {
+  make(asked: QueuedChange): Promise<Result> {
     return new Promise((resolve, reject) => {
       const length = asked.records.reduce((sum, { text }) => sum + text.length, 0);
       const hasParts = length > GROUP_LENGTH || asked.records.some(({ longTexts }) => longTexts.length > 0);
@@ -139,13 +139,13 @@ export class ChangeQueue {
       const made = await this.#database.run(make, { idempotent: true, onLost, ...options });
       for (const [place, { resolve, mayBeDone }] of group.entries()) resolve({ changed: made.get(place), mayBeDone });
     } catch (error) {
-      if (error instanceof Blocked || (group.length > 1 && !isUnavailable(error))) return false;
+      if (error instanceof BlockedError || (group.length > 1 && !isUnavailable(error))) return false;
       for (const { reject } of group) reject(error);
     }
     return true;
   }
 
-  async #makeByStatement(client: PoolClient, group: readonly Waiting[]): Promise<ReadonlyMap<number, Changed>> {
+  async #makeByStatement(client: PoolClient, group: readonly Waiting[]): Promise<ReadonlyMap<number, ChangeResult>> {
     const changes = group.map(({ asked }) => asked);
     const made = client.query<Row>(this.#statement(changes, true));
     this.#notify(client, changes);
@@ -156,11 +156,14 @@ export class ChangeQueue {
     return { name: "portcullis change", text: this.#text, values: changeValues(changes, withRecords) };
   }
 
-  async #makeInTransaction(client: PoolClient, { asked, hasParts }: Waiting): Promise<ReadonlyMap<number, Changed>> {
+  async #makeInTransaction(
+    client: PoolClient,
+    { asked, hasParts }: Waiting,
+  ): Promise<ReadonlyMap<number, ChangeResult>> {
     const made = await inTransaction(client, async () => {
       const found = changedOf((await client.query<Row>(this.#statement([asked], !hasParts))).rows);
       const changed = found.get(0);
-      if (changed && hasParts) await insertParts(client, quoted(this.#database.schema), asked, changed);
+      if (changed && hasParts) await insertParts(client, quotedName(this.#database.schema), asked, changed);
       if (changed) await asked.within?.((text, values) => this.#database.queryOn(client, text, values));
       return found;
     });
@@ -192,7 +195,7 @@ async function insertParts(
   client: PoolClient,
   schema: string,
   { records }: Change,
-  { number, head }: Changed,
+  { number, head }: ChangeResult,
 ): Promise<void> {
   const texts = distinctTexts(records);
   if (texts.length > 0) await insertTexts(client, schema, texts, number);

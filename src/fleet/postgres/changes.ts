@@ -3,7 +3,7 @@ import { FIRST_MOMENT, isGivenBack, type PackedRecord } from "../../journal/pack
 import type { Head, Lease } from "../../journal/journal.ts";
 import type { Header } from "../../journal/record.ts";
 import type { Row, Statement } from "./connection/database.ts";
-import { quoted } from "./tables/tables.ts";
+import { quotedName } from "./tables/tables.ts";
 import { keptTime } from "./tables/lease-times.ts";
 import { storedName } from "./tables/names.ts";
 
@@ -20,7 +20,7 @@ export interface Change {
   readonly header?: Header;
 }
 
-export interface Changed {
+export interface ChangeResult {
   /** Key of the execution's records. */
   readonly number: string;
   readonly head: Head;
@@ -89,7 +89,7 @@ export function changeValues(changes: readonly Change[], withRecords: boolean): 
   ];
 }
 
-export function changedOf(rows: readonly Row[]): ReadonlyMap<number, Changed> {
+export function changedOf(rows: readonly Row[]): ReadonlyMap<number, ChangeResult> {
   return new Map(
     rows.map(({ place, number, head }) => [Number(place), { number: String(number), head: Number(head) }]),
   );
@@ -107,7 +107,7 @@ export function isTold({ records, lease }: Change): boolean {
 export function noticeOf(schema: string, channel: string, token: string, changes: readonly Change[]): Statement {
   return {
     name: `portcullis notice ${schema}`,
-    text: `SELECT pg_notify($1, $2 || ' ' || head || CASE WHEN ended THEN '!' WHEN leased_until < ${FIRST_MOMENT} THEN '-' ELSE '' END || ' ' || id) FROM ${quoted(schema)}.executions WHERE id = ANY($3)`,
+    text: `SELECT pg_notify($1, $2 || ' ' || head || CASE WHEN ended THEN '!' WHEN leased_until < ${FIRST_MOMENT} THEN '-' ELSE '' END || ' ' || id) FROM ${quotedName(schema)}.executions WHERE id = ANY($3)`,
     values: [channel, token, changes.map(({ execution }) => storedName(execution))],
   };
 }

@@ -31,7 +31,7 @@ import {
   type StoredJournal,
 } from "../../journal/stored-journal.ts";
 import type { NoticeListener, Within } from "./shown-types.ts";
-import { type Asked, ChangeQueue, type Result } from "./change-queue.ts";
+import { type QueuedChange, ChangeQueue, type Result } from "./change-queue.ts";
 import { Database, type DatabaseOptions, type Row } from "./connection/database.ts";
 import { diagnoseDatabase } from "./connection/diagnose.ts";
 import { nameOf } from "./tables/names.ts";
@@ -220,7 +220,7 @@ class DatabaseJournal implements PostgresJournal {
     await this.#database.close();
   }
 
-  async #make(asked: Asked): Promise<Result> {
+  async #make(asked: QueuedChange): Promise<Result> {
     const result = await this.#queue.make(asked);
     if (result.changed && asked.records.length > 0)
       this.#listeners.tell({ execution: asked.execution, head: result.changed.head, ended: asked.ends });

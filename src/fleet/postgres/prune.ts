@@ -2,14 +2,14 @@ import { readOptions } from "../../base/index.ts";
 import { PRUNE_RULES, type PruneOptions } from "../../journal/stored-journal.ts";
 import type { Database } from "./connection/database.ts";
 import { NOW } from "./tables/lease-times.ts";
-import { quoted } from "./tables/tables.ts";
+import { quotedName } from "./tables/tables.ts";
 
 const PAGE = 256;
 
 /** Deletes old executions, and the texts that no execution has any more. Others may append meanwhile. */
 export async function pruneExecutions(database: Database, options: PruneOptions): Promise<number> {
   const { before, open } = readOptions("prune", options, PRUNE_RULES);
-  const schema = quoted(database.schema);
+  const schema = quotedName(database.schema);
   let deleted = 0;
   for (;;) {
     const page = await deletePage(database, schema, before, open);

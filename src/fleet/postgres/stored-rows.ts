@@ -10,7 +10,7 @@ import {
   summaryOf,
 } from "../../journal/packing/index.ts";
 import type { Database, Row } from "./connection/database.ts";
-import { quoted } from "./tables/tables.ts";
+import { quotedName } from "./tables/tables.ts";
 import { NOW, ownTime } from "./tables/lease-times.ts";
 import { nameOf, storedName } from "./tables/names.ts";
 import { needsOf } from "./tables/needs-text.ts";
@@ -45,7 +45,7 @@ export class StoredRows {
 
   constructor(database: Database) {
     this.#database = database;
-    this.#schema = quoted(database.schema);
+    this.#schema = quotedName(database.schema);
   }
 
   async find(execution: string): Promise<FoundExecution | undefined> {

@@ -5,7 +5,7 @@ import { type Report, shownInput } from "../../executions/output/index.ts";
 import type { Decision } from "../../executions/decide.ts";
 import type { WaitingApproval } from "../../executions/outcome.ts";
 import { CONTINUE_PROGRAM } from "../../tools/tool-name.ts";
-import { callsText, joined } from "../left-programs.ts";
+import { callsText, joinRun } from "../left-programs.ts";
 import { notRun, type ProgramHost, progressOf, type RunOptions } from "../program-tool.ts";
 import type { Approve } from "../../gate/approve/approval.ts";
 import type { Policy, PolicyRequest } from "../../gate/approve/policy.ts";
@@ -54,13 +54,13 @@ export class WaitingPrograms {
   /** Runs a program until it ends or waits. If it was run before, gives what it has come to. */
   run(id: ExecutionId, code: string, going: Going): Promise<Report> {
     const { host } = this.#parts;
-    return joined(() => host.execute(code, { id, ...this.#options(id, going) }), going.signal).catch(unlessUnknown);
+    return joinRun(() => host.execute(code, { id, ...this.#options(id, going) }), going.signal).catch(unlessUnknown);
   }
 
   /** Goes on with a program after these decisions, until it ends or waits. Without decisions it only tells what it has come to. */
   goOn(id: ExecutionId, going: Going, decisions: Readonly<Record<string, Decision>> = {}): Promise<Report> {
     const { host } = this.#parts;
-    return joined(() => host.resume(id, { ...this.#options(id, going), decisions }), going.signal).catch(
+    return joinRun(() => host.resume(id, { ...this.#options(id, going), decisions }), going.signal).catch(
       (error: unknown) => {
         const isLate = PortcullisError.is(error) && (error.code === "decision_exists" || error.code === "call_unknown");
         // Another person has decided one of these calls at the same time: what was decided first holds.
@@ -133,7 +133,7 @@ export function waitsText(id: ExecutionId, approvals: readonly WaitingApproval[]
 
 /** A call that the program waits for must have a client's result, which no approval gives. */
 export const WAITS_FOR_CLIENT =
-  "The program waits for the result of a client, which this loop cannot give. It goes on when the host has it.";
+  "The program waits for the result of a client, which this loop cannot give. It continues when the host has it.";
 
 function digest(text: string): string {
   return createHash("sha256").update(text).digest("hex");

@@ -7,7 +7,7 @@ import { measure, memoryOf, type Share } from "../../base/index.ts";
 import { canonicalDigest } from "../run/canonical-json.ts";
 import type { Answer, Failure, Refusal, Value } from "../answer.ts";
 import { Budget, type GateLimits, type Overdraft } from "./budget.ts";
-import type { Beside, CallIdentity, CallRequest, Handling, OpenCall } from "../open-call.ts";
+import type { AnswerExtras, CallIdentity, CallRequest, Handling, OpenCall } from "../open-call.ts";
 import { parsedBytes, type ReadInput, readInput, type ShownInput } from "./read-input.ts";
 import type { SessionArtifacts } from "../artifacts/session-artifacts.ts";
 import * as sentences from "../sentences.ts";
@@ -222,7 +222,7 @@ export class Admission {
 const DIGEST_BYTES = 64;
 
 /** The memory of what people are told beside a result, by its text in the journal and its value in the report. */
-function heldBeside({ display, named = [] }: Beside = {}): number {
+function heldBeside({ display, named = [] }: AnswerExtras = {}): number {
   return (display === undefined ? 0 : 2 * memoryOf(display)) + DIGEST_BYTES * named.length;
 }
 

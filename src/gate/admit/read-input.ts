@@ -3,7 +3,7 @@ import {
   lossText,
   lostData,
   measure,
-  type Measured,
+  type Measurements,
   memoryOf,
   nearest,
   nextTurn,
@@ -16,7 +16,14 @@ import {
 } from "../../base/index.ts";
 import type { FieldsRead } from "../../tools/json-schema/input-fields.ts";
 import { StepsSpent } from "../../tools/json-schema/steps.ts";
-import { DESCRIBED_VALUES, isPlain, type Issue, issuesText, validate, type Validated } from "../../tools/schema.ts";
+import {
+  DESCRIBED_VALUES,
+  isPlain,
+  type Issue,
+  issuesText,
+  validate,
+  type ValidationResult,
+} from "../../tools/schema.ts";
 import { inputFieldsOf, type ToolInput } from "../../tools/tool-schemas.ts";
 import type { Overdraft } from "./budget.ts";
 import { hash } from "node:crypto";
@@ -85,7 +92,7 @@ function fitted(
     const fields = inputFieldsOf(tool, value);
     const issues = fields === undefined ? [] : unknownIssues(tool.name, fields);
     const isAsSent = isPlain(tool.inputSchema) && fields?.dropped !== true;
-    const finish = (validated: Validated) => toRead(validated, issues, { text, isAsSent, shown });
+    const finish = (validated: ValidationResult) => toRead(validated, issues, { text, isAsSent, shown });
     // Validated even if fields are refused: the caller is told of all faults at once.
     const validated = validate(tool.inputSchema, value);
     return validated instanceof Promise ? validated.then(finish).catch(unreadable) : finish(validated);
@@ -97,7 +104,7 @@ function fitted(
 }
 
 /** Memory that a text of so many bytes takes together with its value. */
-export function parsedBytes(textBytes: number, { values }: Pick<Measured, "values">): number {
+export function parsedBytes(textBytes: number, { values }: Pick<Measurements, "values">): number {
   return textBytes + values * VALUE_BYTES;
 }
 
@@ -108,7 +115,7 @@ interface Sent {
   readonly shown: ShownInput | undefined;
 }
 
-function toRead(validated: Validated, unknown: readonly Issue[], { text, isAsSent, shown }: Sent): ReadInput {
+function toRead(validated: ValidationResult, unknown: readonly Issue[], { text, isAsSent, shown }: Sent): ReadInput {
   const issues = [...unknown, ...(validated.ok ? [] : validated.issues)];
   if (!validated.ok || issues.length > 0) return { ok: false, reason: issuesText(issues) };
   const { value } = validated;

@@ -77,7 +77,7 @@ export const BY_LENGTH = 256;
 export const NOTE_LENGTH = 2048;
 
 /** What came of asking. `error` is for the operator. */
-export type Asked =
+export type ApprovalResult =
   | {
       readonly approval: DecidedApproval | "later";
       readonly fields?: Readonly<Record<string, unknown>>;
@@ -90,7 +90,7 @@ export async function askApproval(
   approve: Approve | undefined,
   request: ApprovalRequest,
   onGrant: (callId: string) => void = () => {},
-): Promise<Asked> {
+): Promise<ApprovalResult> {
   try {
     const answer: unknown = await approve?.(request);
     if (answer === "later") return { approval: answer };

@@ -31,7 +31,7 @@ export interface GrantLeft extends Grant {
 }
 
 /** How a call is allowed by a grant, as the journal keeps it. */
-export interface Granted {
+export interface GrantUse {
   /** Id of the call with whose decision the grant was given. */
   readonly call: string;
   /** What the call takes of each sum, by JSON pointer. */

@@ -3,7 +3,7 @@ import type { DecisionRecord } from "../../journal/record.ts";
 import type { Tool } from "../../tools/tool.ts";
 import { toolDigest } from "../../tools/tool-digest.ts";
 import { valueAt } from "../../tools/json-schema/json-schema.ts";
-import { type Grant, type Granted, type GrantLeft, keysOf, MAX_GRANTS, tooManyGrants } from "./grant-terms.ts";
+import { type Grant, type GrantUse, type GrantLeft, keysOf, MAX_GRANTS, tooManyGrants } from "./grant-terms.ts";
 import type { CallLedger } from "../call-ledger.ts";
 import type { OpenCall } from "../open-call.ts";
 
@@ -20,7 +20,7 @@ export interface RememberedDecision {
 }
 
 interface Taken {
-  readonly granted: Granted;
+  readonly granted: GrantUse;
   readonly by: string | undefined;
 }
 
@@ -166,13 +166,13 @@ function amountsOf(
   return amounts;
 }
 
-function use(grant: OpenGrant, { sums = {} }: Pick<Granted, "sums">): void {
+function use(grant: OpenGrant, { sums = {} }: Pick<GrantUse, "sums">): void {
   grant.calls -= 1;
   for (const [pointer, amount] of Object.entries(sums))
     grant.sums.set(pointer, (grant.sums.get(pointer) ?? 0n) - exact(amount));
 }
 
-function leftOf({ terms, sums, calls }: OpenGrant): Granted["left"] {
+function leftOf({ terms, sums, calls }: OpenGrant): GrantUse["left"] {
   const left = [...sums].map(([pointer, sum]) => [pointer, sum > 0n ? Number(`${sum}e-${PLACES}`) : 0] as const);
   return {
     calls: terms.calls && Math.max(0, calls),

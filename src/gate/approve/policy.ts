@@ -47,20 +47,20 @@ export const POLICY_NAMES = Object.keys(PRESETS) as readonly PolicyName[];
 const POLICY_MS = 5000;
 
 /** What came of asking. `reason` is for the journal, and of a refusal for the caller. */
-export type Ruled =
+export type PolicyVerdict =
   | { readonly type: "allow"; readonly reason?: undefined }
   | { readonly type: "ask" | "deny"; readonly reason: string }
   /** There was no answer, and `error`, for the operator, says why. */
   | { readonly type: "none"; readonly reason?: undefined; readonly error: unknown };
 
-export const ALLOWED: Ruled = { type: "allow" };
+export const ALLOWED: PolicyVerdict = { type: "allow" };
 
 /** Asks a policy about a call. Never rejects. */
 export async function askPolicy(
   policy: Policy | PolicyName,
   request: Omit<PolicyRequest, "input" | "rawInput">,
   readInput: () => Pick<PolicyRequest, "input" | "rawInput">,
-): Promise<Ruled> {
+): Promise<PolicyVerdict> {
   if (typeof policy === "string")
     return PRESETS[policy](request.effect) ? { type: "ask", reason: `The policy is ${policy}.` } : ALLOWED;
   const { tool } = request;
@@ -80,7 +80,7 @@ export async function askPolicy(
 
 const LATE = Symbol("late");
 
-function readAnswer(tool: string, answer: unknown): Ruled {
+function readAnswer(tool: string, answer: unknown): PolicyVerdict {
   if (answer === "allow") return ALLOWED;
   if (answer === "ask") return { type: "ask", reason: "The policy asks." };
   const none = (why: string) => {

@@ -7,7 +7,7 @@ import type { OpenCalls } from "../open-calls.ts";
 import { cannotWait } from "../sentences.ts";
 import type { WorkScope } from "../work-scope.ts";
 import { askApproval, toolAbout } from "./approval.ts";
-import { ALLOWED, askPolicy, type Ruled } from "./policy.ts";
+import { ALLOWED, askPolicy, type PolicyVerdict } from "./policy.ts";
 
 export interface Rules {
   readonly execution: string;
@@ -18,7 +18,7 @@ export interface Rules {
 }
 
 /** Without a reason, the tool's own rule says that the call needs approval. */
-export type RuledCall = Ruled | { readonly type: "ask"; readonly reason?: undefined };
+export type RuledCall = PolicyVerdict | { readonly type: "ask"; readonly reason?: undefined };
 
 export function mayBeHeld({ tool }: OpenCall, { scope: { policies = [] }, isGoverned }: Rules): boolean {
   return tool.approvable || (policies.length > 0 && isGoverned(tool));

@@ -1,12 +1,12 @@
 import type { Artifact, ArtifactSpace } from "../../journal/artifact-space.ts";
-import { nearest, plainFault, PortcullisError, readerOf, type Share, untrusted } from "../../base/index.ts";
+import { nearest, plainFault, PortcullisError, readerOf, type Share, asUntrusted } from "../../base/index.ts";
 import type { RedactTarget } from "../../journal/redaction/redact-option.ts";
 import type { Redactor } from "../../journal/redaction/redactor.ts";
 import { jsonSchema } from "../../tools/schema.ts";
 import type { CallContext, Tool } from "../../tools/tool.ts";
 import { LOAD_ARTIFACT, SAVE_ARTIFACT } from "../../tools/tool-name.ts";
 import { artifactNameFault, artifactUnknown, NAME_LENGTH } from "./artifact-name.ts";
-import { describeValue, type Described } from "../run/describe-value.ts";
+import { describeValue, type ValueDescription } from "../run/describe-value.ts";
 import type { OpenCall } from "../open-call.ts";
 import type { ReadInput } from "../admit/read-input.ts";
 
@@ -37,7 +37,7 @@ export class StoredText {
   }
 }
 
-interface SaveInput extends Described {
+interface SaveInput extends ValueDescription {
   readonly name: string;
   readonly text: string;
   readonly bytes: number;
@@ -69,7 +69,7 @@ export class SessionArtifacts {
     const { lane } = this.#share;
     const reader = readerOf(this.#share, call.signal);
     const faultOfName = artifactNameFault(name) ?? (await this.#redactedFault(name));
-    const faultOfValue = faultOfName ?? (await plainFault(untrusted(text), reader));
+    const faultOfValue = faultOfName ?? (await plainFault(asUntrusted(text), reader));
     const fault = faultOfValue ?? ((await this.#redactor?.changes(text)) ? VALUE_REDACTED : undefined);
     if (call.isOver) return undefined;
     if (fault !== undefined) return { ok: false, reason: fault };

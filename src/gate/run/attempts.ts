@@ -1,10 +1,10 @@
 import { after, monotonic, PortcullisError } from "../../base/index.ts";
 import type { CallContext, Retry } from "../../tools/tool.ts";
 import type { TakenInput } from "../admit/admission.ts";
-import type { Failed } from "../answer.ts";
+import type { FailedAnswer } from "../answer.ts";
 import type { CallLedger } from "../call-ledger.ts";
 import type { OpenCall } from "../open-call.ts";
-import { Returned, runHandler } from "./run-handler.ts";
+import { HandlerResult, runHandler } from "./run-handler.ts";
 
 export interface Attempts {
   readonly retry: Retry;
@@ -25,14 +25,14 @@ export async function runAttempts(
   input: unknown,
   context: CallContext,
   { retry, ledger, readInput, whenRate }: Attempts,
-): Promise<Returned | Failed> {
+): Promise<HandlerResult | FailedAnswer> {
   let own = input;
   let leftMs = call.tool.timeoutMs;
   for (;;) {
     const begunAt = monotonic() - call.approvalWait.ms;
     const handled = await runHandler(call, own, context, leftMs);
     leftMs -= monotonic() - call.approvalWait.ms - begunAt;
-    if (handled instanceof Returned || !isRepeated(call, handled, retry)) return handled;
+    if (handled instanceof HandlerResult || !isRepeated(call, handled, retry)) return handled;
     // A random part spreads the attempts of calls that failed together.
     const delayMs = retry.delayMs * 2 ** (call.handling.attempt - 1) * (1 - Math.random() / 4);
     if (delayMs >= leftMs) return handled;
@@ -49,7 +49,11 @@ export async function runAttempts(
   }
 }
 
-function isRepeated(call: OpenCall, { answer, error }: Failed, { attempts, on = isWorthAnother }: Retry): boolean {
+function isRepeated(
+  call: OpenCall,
+  { answer, error }: FailedAnswer,
+  { attempts, on = isWorthAnother }: Retry,
+): boolean {
   const { decided, handling, isOver } = call;
   if (isOver || answer.code === "handler_timed_out" || handling.attempt >= attempts || decided.effect === "write")
     return false;

@@ -9,7 +9,7 @@ import type { CallContext } from "../../tools/tool.ts";
 import type { Redactor } from "../../journal/redaction/redactor.ts";
 import { describe, isLarge, serialiseResult } from "../../base/index.ts";
 import type { TakenInput } from "../admit/admission.ts";
-import type { Answer, Failure, Handled } from "../answer.ts";
+import type { Answer, Failure, HandlerAnswer } from "../answer.ts";
 import { runAttempts } from "./attempts.ts";
 import type { CallQueues } from "../queues/call-queues.ts";
 import type { OpenCall } from "../open-call.ts";
@@ -19,7 +19,7 @@ import {
   noText,
   readOutside,
   readResult,
-  Returned,
+  HandlerResult,
   runHandler,
   thrownFailure,
   toText,
@@ -43,7 +43,7 @@ export interface RunnerParts extends OpenCallsParts {
   readonly earlier?: EarlierCalls | undefined;
 }
 
-type Ran = Returned | Handled | undefined;
+type Ran = HandlerResult | HandlerAnswer | undefined;
 
 const NOTHING = Promise.resolve(undefined);
 
@@ -97,11 +97,11 @@ export class CallRunner {
     // Each item is held to the limit of a result by itself.
     const items = await readOutside(call, text, { ...limits, resultBytes: Number.POSITIVE_INFINITY }, share);
     if (calls.isGone(call)) return undefined;
-    if (items instanceof Returned && Array.isArray(items.value)) {
+    if (items instanceof HandlerResult && Array.isArray(items.value)) {
       const all = items.value as unknown[];
       return calls.finish(call, await inContext(() => this.#give(call, all)));
     }
-    if (!(items instanceof Returned)) return calls.finish(call, items);
+    if (!(items instanceof HandlerResult)) return calls.finish(call, items);
     const error = sentences.outputFaults(call.tool, "it is no list of items");
     return calls.fail(call, sentences.outputInvalid(call), error);
   }
@@ -156,7 +156,7 @@ export class CallRunner {
     const { identity, span, tool } = call;
     const stream = async () => {
       const ran = await handle();
-      if (!(ran instanceof Returned)) return ran;
+      if (!(ran instanceof HandlerResult)) return ran;
       const failed = (error: unknown) => ({ answer: sentences.resultNotJson(call, identity.callId), error });
       let items: ReturnType<typeof itemsOf>;
       try {
@@ -175,7 +175,7 @@ export class CallRunner {
     call: OpenCall,
     items: AsyncIterable<unknown> | Iterable<unknown>,
     areRecorded = false,
-  ): Promise<Handled | undefined> {
+  ): Promise<HandlerAnswer | undefined> {
     const { calls, ledger, limits, share, unread } = this.#parts;
     const { handling, reader = new GatheredItems(call, limits, share) } = call;
     const observe = (text: string) => calls.observe(call, text);
@@ -187,7 +187,7 @@ export class CallRunner {
   }
 
   #answer(call: OpenCall, ran: Answer | Ran): Answer | undefined | Promise<Answer | undefined> {
-    if (ran instanceof Returned) return this.#answerWith(call, ran.value);
+    if (ran instanceof HandlerResult) return this.#answerWith(call, ran.value);
     return ran && "answer" in ran ? this.#parts.calls.finish(call, ran) : ran;
   }
 

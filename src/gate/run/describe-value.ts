@@ -8,10 +8,14 @@ const HEAD_LENGTH = 2048;
 const SHAPE_LENGTH = 800;
 const [FIRST_LENGTH, FIELD_LENGTH] = [200, 10];
 
-export type Described = Pick<Artifact, "shape" | "first">;
+export type ValueDescription = Pick<Artifact, "shape" | "first">;
 
 /** The shape and the beginning of a value, given as JSON text. Both hold foreign text. */
-export async function describeValue(text: string, lane: Lane, redactor: Redactor | undefined): Promise<Described> {
+export async function describeValue(
+  text: string,
+  lane: Lane,
+  redactor: Redactor | undefined,
+): Promise<ValueDescription> {
   // Before it is shortened: a part of what must not leave would not be found.
   const shown = redactor ? (await redactor.json(text, { to: "model" })).text : text;
   const head = await readHead(shown, HEAD_LENGTH, lane);

@@ -1,4 +1,4 @@
-import { cutMiddle, guarded, option, type OptionRule, PortcullisError } from "../../base/index.ts";
+import { cutMiddle, guardCallback, option, type OptionRule, PortcullisError } from "../../base/index.ts";
 import type { CallEvent } from "../call-event.ts";
 
 /** A call that failed or went wrong. Its program or model was told at most a sentence about the cause. */
@@ -29,7 +29,7 @@ export const LOGGER: OptionRule<Logger, "optional"> = {
   ...option<Logger>("a logger with a method error, like pino or console", isLogger),
   guard: (name, given) => {
     const { error, warn } = given as Logger;
-    const told = (method: Logger["error"]) => guarded("told", name, method, given as Logger);
+    const told = (method: Logger["error"]) => guardCallback("told", name, method, given as Logger);
     return { error: told(error), ...(warn && { warn: told(warn) }) };
   },
 };

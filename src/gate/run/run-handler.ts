@@ -13,17 +13,17 @@ import {
   serialiseResult,
   type Share,
   TooManyValues,
-  untrusted,
+  asUntrusted,
 } from "../../base/index.ts";
-import { issuesText, type Schema, type Validated, validate } from "../../tools/schema.ts";
+import { issuesText, type Schema, type ValidationResult, validate } from "../../tools/schema.ts";
 import type { CallContext } from "../../tools/tool.ts";
-import type { Failed, Failure, Handled } from "../answer.ts";
+import type { FailedAnswer, Failure, HandlerAnswer } from "../answer.ts";
 import { OVER } from "../call-end.ts";
 import { handlerOf, valueOf } from "../../tools/text-results.ts";
 import type { OpenCall } from "../open-call.ts";
 import * as sentences from "../sentences.ts";
 
-export class Returned {
+export class HandlerResult {
   readonly value: unknown;
 
   constructor(value: unknown) {
@@ -40,14 +40,14 @@ export function runHandler(
   input: unknown,
   context: CallContext,
   allowedMs = call.tool.timeoutMs,
-): Returned | Failed | Promise<Returned | Failed> {
+): HandlerResult | FailedAnswer | Promise<HandlerResult | FailedAnswer> {
   const { execute: handler } = call.tool;
   if (handler === "client") throw new Error("A client's tool has no handler here.");
   if (call.isOver) return timedOut(call);
   call.handling.started = true;
   try {
     const returned = handlerOf(handler)(input, context);
-    return isThenable(returned) ? withinTime(call, returned, context, allowedMs) : new Returned(returned);
+    return isThenable(returned) ? withinTime(call, returned, context, allowedMs) : new HandlerResult(returned);
   } catch (error) {
     return failed(thrownFailure(call, error, context), reasonOf(error));
   }
@@ -59,7 +59,7 @@ function withinTime(
   returned: PromiseLike<unknown>,
   context: CallContext,
   allowedMs: number,
-): Failed | Promise<Returned | Failed> {
+): FailedAnswer | Promise<HandlerResult | FailedAnswer> {
   const promised = Promise.resolve(returned);
   if (call.isOver) {
     // Nothing awaits the promise if the call ends first: its error is ignored.
@@ -75,11 +75,11 @@ function withinTime(
     else call.over.setLate(`The call took longer than ${call.tool.timeoutMs} ms.`);
   };
   let timer = after(allowedMs, onTime);
-  return call.over.or<unknown, Returned | Failed>(
+  return call.over.or<unknown, HandlerResult | FailedAnswer>(
     () => promised,
     (value) => {
       cancel(timer);
-      return value === OVER ? timedOut(call) : new Returned(value);
+      return value === OVER ? timedOut(call) : new HandlerResult(value);
     },
     (error) => {
       cancel(timer);
@@ -89,7 +89,7 @@ function withinTime(
   );
 }
 
-function timedOut({ tool, decided }: OpenCall): Failed {
+function timedOut({ tool, decided }: OpenCall): FailedAnswer {
   return failed(sentences.handlerTimedOut(tool.name, tool.timeoutMs, decided.effect));
 }
 
@@ -116,16 +116,21 @@ export function thrownFailure(
 }
 
 /** Checks a result that came from outside this process, as JSON text. Only for a schema it becomes a value. */
-export async function readResult(call: OpenCall, text: string, limits: ResultLimits, share: Share): Promise<Handled> {
+export async function readResult(
+  call: OpenCall,
+  text: string,
+  limits: ResultLimits,
+  share: Share,
+): Promise<HandlerAnswer> {
   const bytes = Buffer.byteLength(text);
   const plain =
     call.tool.outputSchema || bytes > limits.resultBytes
       ? undefined
-      : await readPlainJson(untrusted(text), readerOf(share, call.signal));
+      : await readPlainJson(asUntrusted(text), readerOf(share, call.signal));
   if (plain && plain.values <= limits.resultValues)
     return handledText(call, plain, { type: "text", text, bytes, values: plain.values }, limits);
   const read = await readOutside(call, text, limits, share);
-  return read instanceof Returned ? toText(call, read.value, limits, share) : read;
+  return read instanceof HandlerResult ? toText(call, read.value, limits, share) : read;
 }
 
 /** Reads a value that came from outside this process, as JSON text, within the limits of a result. */
@@ -134,24 +139,24 @@ export async function readOutside(
   text: string,
   limits: ResultLimits,
   share: Share,
-): Promise<Returned | Failed> {
+): Promise<HandlerResult | FailedAnswer> {
   const bytes = Buffer.byteLength(text);
   if (bytes > limits.resultBytes) return noText(call, { type: "too_large", bytes }, limits);
   const values = await share.lane.run(() => measure(text).values);
   if (values > limits.resultValues) return noText(call, { type: "too_many", values }, limits);
-  return new Returned(await share.lane.run(() => parseOutside(text, call)));
+  return new HandlerResult(await share.lane.run(() => parseOutside(text, call)));
 }
 
 /**
  * Validates a result against the tool's schema and its size limit, and encodes it as JSON text, for `use`. Never rejects
  * by itself. Returns a promise only if it must wait, because it runs for every call.
  */
-export function toText<Used = Handled>(
+export function toText<Used = HandlerAnswer>(
   call: OpenCall,
   returned: unknown,
   limits: ResultLimits,
   share: Share,
-  use: (handled: Handled) => Used = (handled: unknown) => handled as Used,
+  use: (handled: HandlerAnswer) => Used = (handled: unknown) => handled as Used,
 ): Used | Promise<Used> {
   if (call.tool.outputSchema !== undefined)
     return validatedText(call, call.tool.outputSchema, returned, limits, share).then(use);
@@ -164,13 +169,13 @@ async function validatedText(
   returned: unknown,
   limits: ResultLimits,
   share: Share,
-): Promise<Handled> {
+): Promise<HandlerAnswer> {
   const { name } = call.tool;
   // A result that is too large is refused before a schema walks it.
   const returnedText = isLarge(returned) ? await serialiseResult(returned, limits, share) : undefined;
   if (returnedText && returnedText.type !== "text" && returnedText.type !== "not_json")
     return handledText(call, returned, returnedText, limits);
-  let validated: Validated;
+  let validated: ValidationResult;
   try {
     validated = await share.lane.run(() => validate(output, valueOf(returned)));
   } catch (error) {
@@ -181,7 +186,7 @@ async function validatedText(
   return handledText(call, validated.value, await serialiseResult(validated.value, limits, share), limits);
 }
 
-export function handledText(call: OpenCall, value: unknown, encoded: ResultText, limits: ResultLimits): Handled {
+export function handledText(call: OpenCall, value: unknown, encoded: ResultText, limits: ResultLimits): HandlerAnswer {
   if (encoded.type !== "text") return noText(call, encoded, limits);
   return { answer: { ok: true, text: encoded.text, bytes: encoded.bytes }, shape: resultType(value) };
 }
@@ -192,7 +197,7 @@ export function noText(
   encoded: Exclude<ResultText, { readonly type: "text" }>,
   limits: ResultLimits,
   index?: number,
-): Failed {
+): FailedAnswer {
   switch (encoded.type) {
     case "not_json":
       return failed(
@@ -208,7 +213,7 @@ export function noText(
   }
 }
 
-function failed(answer: Failure, error?: unknown): Failed {
+function failed(answer: Failure, error?: unknown): FailedAnswer {
   return { answer, error };
 }
 
@@ -232,7 +237,7 @@ export function isThenable<Value>(value: unknown): value is PromiseLike<Value> {
 const { then } = Promise.prototype;
 
 /** Awaits a promise as `await` does, which does not look for its own `then`: a handler could give one that answers twice. */
-export function settled<Value>(
+export function awaitPromise<Value>(
   promise: PromiseLike<Value>,
   fulfilled: (value: Value) => void,
   rejected: (error: unknown) => void,

@@ -1,8 +1,8 @@
 import { type ResultLimits, setImmediate, type Share } from "../../base/index.ts";
 import type { OpenCall } from "../open-call.ts";
-import type { Handled } from "../answer.ts";
+import type { HandlerAnswer } from "../answer.ts";
 import * as sentences from "../sentences.ts";
-import type { Batch, OpenStream, Streamed, StreamReader } from "./stream-reader.ts";
+import type { Batch, OpenStream, StreamProgress, StreamReader } from "./stream-reader.ts";
 import type { StreamRun } from "./stream-run.ts";
 
 /** Reads a stream for a caller that gets its items as one array, within the limits of one result. */
@@ -22,7 +22,7 @@ export class GatheredItems implements StreamReader {
     this.#share = share;
   }
 
-  get handed(): Streamed {
+  get handed(): StreamProgress {
     return { items: this.#count, bytes: this.#bytes - 1 };
   }
 
@@ -42,7 +42,7 @@ export class GatheredItems implements StreamReader {
     else setImmediate(() => this.#stream?.more());
   };
 
-  async read(stream: StreamRun): Promise<Handled | undefined> {
+  async read(stream: StreamRun): Promise<HandlerAnswer | undefined> {
     const handled = await stream.run();
     this.#share.giveBack(this.#heldBytes);
     if (!handled || !("shape" in handled)) return handled;

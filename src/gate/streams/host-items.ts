@@ -1,7 +1,7 @@
 import { after, cancel, nextTurn, pause, PortcullisError, type Share, type Timer } from "../../base/index.ts";
 import type { ContentPart } from "../../tools/content.ts";
 import type { FailureCode, RefusalCode } from "../answer.ts";
-import type { Batch, Streamed, StreamReader } from "./stream-reader.ts";
+import type { Batch, StreamProgress, StreamReader } from "./stream-reader.ts";
 import { BATCH_BYTES } from "./next-batch.ts";
 
 /** Why a call has no value, or its stream no further items. `message` is for the caller: a model may read it. */
@@ -43,7 +43,7 @@ const NEXT_MS = 50;
 export class HostItems implements StreamReader, AsyncIterable<unknown> {
   readonly #parts: HostItemsParts;
   readonly #batches: Batch[] = [];
-  #handed: Streamed = { items: 0, bytes: 0 };
+  #handed: StreamProgress = { items: 0, bytes: 0 };
   #changed = Promise.withResolvers<void>();
   #unread: Timer | undefined;
   #isRead = false;
@@ -62,7 +62,7 @@ export class HostItems implements StreamReader, AsyncIterable<unknown> {
     this.#parts = parts;
   }
 
-  get handed(): Streamed {
+  get handed(): StreamProgress {
     return this.#handed;
   }
 

@@ -1,11 +1,11 @@
 import { isUint8Array } from "node:util/types";
 import { Content } from "../../tools/content.ts";
-import { issuesText, type Schema, type Validated, validate } from "../../tools/schema.ts";
+import { issuesText, type Schema, type ValidationResult, validate } from "../../tools/schema.ts";
 import { isLarge, memoryOf, type ResultLimits, serialiseResult, type Share } from "../../base/index.ts";
-import type { Failed } from "../answer.ts";
+import type { FailedAnswer } from "../answer.ts";
 import type { OpenCall } from "../open-call.ts";
 import * as sentences from "../sentences.ts";
-import { isThenable, noText, settled } from "../run/run-handler.ts";
+import { isThenable, noText, awaitPromise } from "../run/run-handler.ts";
 import type { ItemText } from "./next-batch.ts";
 
 export interface ItemParts {
@@ -17,14 +17,14 @@ export interface ItemParts {
 }
 
 /** An item as text, or why it ends the stream. */
-type Read = ItemText | Failed;
+type Read = ItemText | FailedAnswer;
 
 /**
  * Checks an item that a handler has yielded, and makes its text. `index` counts from 0. Returns a promise only if it must
  * wait, because it runs for every item. Never throws or rejects. Nothing is held for the text yet.
  */
 export function itemText(parts: ItemParts, index: number, value: unknown): Read | Promise<Read> {
-  const failed = (cause: unknown): Failed => noText(parts.call, { type: "not_json", cause }, parts.limits, index);
+  const failed = (cause: unknown): FailedAnswer => noText(parts.call, { type: "not_json", cause }, parts.limits, index);
   try {
     const read = readItem(parts, index, value);
     return read instanceof Promise ? read.catch(failed) : read;
@@ -44,7 +44,7 @@ function readItem(parts: ItemParts, index: number, value: unknown): Read | Promi
       "is a chunk of bytes: decode the bytes, and yield values, such as the lines of node:readline",
     );
   if (isThenable(value)) {
-    settled(value, ignore, ignore);
+    awaitPromise(value, ignore, ignore);
     return noItem(parts, index, "is a promise: await it before you yield it");
   }
   if (output === undefined) return encoded(parts, index, value);
@@ -61,12 +61,12 @@ async function validatedLarge(parts: ItemParts, index: number, value: unknown, o
 
 function validated(parts: ItemParts, index: number, value: unknown, output: Schema): Read | Promise<Read> {
   const { tool } = parts.call;
-  const failed = (error: unknown): Failed => ({ answer: sentences.itemInvalid(tool.name, index), error });
-  const take = (result: Validated): Read | Promise<Read> =>
+  const failed = (error: unknown): FailedAnswer => ({ answer: sentences.itemInvalid(tool.name, index), error });
+  const take = (result: ValidationResult): Read | Promise<Read> =>
     result.ok
       ? encoded(parts, index, result.value)
       : failed(sentences.itemFaults(tool, index, issuesText(result.issues)));
-  let result: Validated | Promise<Validated>;
+  let result: ValidationResult | Promise<ValidationResult>;
   try {
     result = parts.share.lane.run(() => validate(output, value));
   } catch (error) {
@@ -85,7 +85,7 @@ function encoded(parts: ItemParts, index: number, value: unknown): Read | Promis
 }
 
 /** The item is no item. The operator is told why. */
-function noItem({ call: { tool, identity } }: ItemParts, index: number, what: string): Failed {
+function noItem({ call: { tool, identity } }: ItemParts, index: number, what: string): FailedAnswer {
   return {
     answer: sentences.resultNotJson(tool.name, identity.callId),
     error: sentences.noItem(tool.name, index, what),

@@ -1,8 +1,8 @@
 import { createHash, type Hash } from "node:crypto";
-import type { Streamed } from "./stream-reader.ts";
+import type { StreamProgress } from "./stream-reader.ts";
 
 /** What the journal holds of a stream that another driver has left open. */
-export interface StreamPast extends Streamed {
+export interface StreamPast extends StreamProgress {
   readonly batches: number;
   /** How often the program has asked for one more batch. */
   readonly asked: number;

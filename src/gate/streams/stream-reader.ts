@@ -1,6 +1,6 @@
-import type { Failure, Handled } from "../answer.ts";
+import type { Failure, HandlerAnswer } from "../answer.ts";
 
-export interface Streamed {
+export interface StreamProgress {
   /** Items that were given, and the bytes of their JSON. */
   readonly items: number;
   readonly bytes: number;
@@ -51,27 +51,27 @@ export interface Batch {
 export interface StreamReader {
   readonly take: (batch: Batch) => void;
   /** What the caller was handed so far, also by earlier drivers. Batches that wait for the caller are not in it. */
-  readonly handed: Streamed;
+  readonly handed: StreamProgress;
 }
 
 /** A stream, as its reader sees it. */
 export interface OpenStream {
   /** What has left, also by earlier drivers. */
-  readonly given: Streamed;
+  readonly given: StreamProgress;
   /** The caller was handed a batch that had left. */
   readonly tell: () => void;
   /** What a call ended with, if listeners were not told of all of it. They are taken to be told now. */
-  readonly takeLastNews: (ended: Streamed) => Streamed | undefined;
+  readonly takeLastNews: (ended: StreamProgress) => StreamProgress | undefined;
   /** The reader can take one batch more. */
   readonly more: () => void;
   /** The reader reads no more. Returns how the call ends with that; undefined if the stream has ended. */
-  readonly stop: () => Handled | undefined;
+  readonly stop: () => HandlerAnswer | undefined;
   /** Ends the stream with a failure at once. For a reader that cannot take what it is given. */
   readonly fail: (answer: Failure) => void;
 }
 
 /** How a call ends whose stream has given this, to its end or until its reader had enough. */
-export function streamEnded({ items, bytes }: Streamed, isComplete: boolean): Handled {
+export function streamEnded({ items, bytes }: StreamProgress, isComplete: boolean): HandlerAnswer {
   return { answer: { ok: true, text: "null", bytes, items }, shape: shapeOfStream(items, isComplete) };
 }
 

@@ -4,9 +4,9 @@
  */
 import { AsyncLocalStorage } from "node:async_hooks";
 import { after, cancel, monotonic, setImmediate, type Timer } from "../../base/index.ts";
-import type { Failed, Failure, Handled } from "../answer.ts";
+import type { FailedAnswer, Failure, HandlerAnswer } from "../answer.ts";
 import { OVER } from "../call-end.ts";
-import { isThenable, reasonOf, settled, thrownFailure } from "../run/run-handler.ts";
+import { isThenable, reasonOf, awaitPromise, thrownFailure } from "../run/run-handler.ts";
 import type { UnreadAnswers } from "../run/unread-answers.ts";
 import * as sentences from "../sentences.ts";
 import { type ItemParts, itemText } from "./item-text.ts";
@@ -14,7 +14,7 @@ import { BATCH_ITEMS, type ItemText, NextBatch } from "./next-batch.ts";
 import {
   NEWS_MS,
   type OpenStream,
-  type Streamed,
+  type StreamProgress,
   streamEnded,
   StreamNews,
   type StreamReader,
@@ -50,18 +50,18 @@ export class StreamRun implements OpenStream {
   readonly #parts: StreamParts;
   readonly #past: PastItems;
   readonly #batch: NextBatch;
-  readonly #ended = Promise.withResolvers<Handled>();
+  readonly #ended = Promise.withResolvers<HandlerAnswer>();
   #iterator: { next(): Next; return?(): unknown } | undefined;
   #inContext: ReturnType<typeof AsyncLocalStorage.snapshot> = (run, ...values) => run(...values);
   /** How often the reader has asked for a batch, which it does when it begins to read one. */
   #asked: number;
   #sent: number;
-  #given: Streamed;
+  #given: StreamProgress;
   /** `pulling`: the handler was asked for an item. `making`: an item becomes text. */
   #state: "idle" | "pulling" | "making" | "over" = "idle";
   /** Whether the batch waits for the reader to read answers of other calls. */
   #waitsForRoom = false;
-  #last: (() => Handled) | undefined;
+  #last: (() => HandlerAnswer) | undefined;
   readonly #news: StreamNews;
   #telling: Timer | undefined;
   /** Until the handler was silent for its tool's time, and the time for approvals up to where it was asked for the last item. */
@@ -79,7 +79,7 @@ export class StreamRun implements OpenStream {
     this.#sent = past?.batches ?? 0;
   }
 
-  get given(): Streamed {
+  get given(): StreamProgress {
     return this.#given;
   }
 
@@ -95,15 +95,15 @@ export class StreamRun implements OpenStream {
       });
   }
 
-  takeLastNews(ended: Streamed): Streamed | undefined {
+  takeLastNews(ended: StreamProgress): StreamProgress | undefined {
     return this.#news.take(ended.items, "end") ? ended : undefined;
   }
 
   /** Gives batches until the handler, the reader or a limit ends the stream. Undefined if the call ends first. Never rejects. */
-  run(): Promise<Handled | undefined> {
+  run(): Promise<HandlerAnswer | undefined> {
     const { call } = this.#parts;
     this.#inContext = AsyncLocalStorage.snapshot();
-    return call.over.or<Handled, Handled | undefined>(
+    return call.over.or<HandlerAnswer, HandlerAnswer | undefined>(
       () => {
         this.#begin();
         return this.#ended.promise;
@@ -121,7 +121,7 @@ export class StreamRun implements OpenStream {
     this.#inContext(() => this.#goOn());
   }
 
-  stop(): Handled | undefined {
+  stop(): HandlerAnswer | undefined {
     if (this.#state === "over") return undefined;
     this.#abort(STOPPED);
     this.#leave();
@@ -187,7 +187,7 @@ export class StreamRun implements OpenStream {
     if (!this.#parts.areRecorded) this.#listen();
     try {
       const next = this.#iterator?.next() as Next;
-      if (isThenable<Step>(next)) settled(next, this.#took, this.#threw);
+      if (isThenable<Step>(next)) awaitPromise(next, this.#took, this.#threw);
       else this.#read(next);
     } catch (error) {
       this.#handlerThrew(error);
@@ -255,7 +255,7 @@ export class StreamRun implements OpenStream {
   }
 
   /** Takes an item that was read, if nothing has ended the stream meanwhile. */
-  #take(read: ItemText | Failed): void {
+  #take(read: ItemText | FailedAnswer): void {
     const { areRecorded, call, limits, observe, share } = this.#parts;
     if (this.#state !== "making") return;
     this.#state = "idle";
@@ -304,7 +304,7 @@ export class StreamRun implements OpenStream {
     this.tell();
   }
 
-  #changed(): Failed {
+  #changed(): FailedAnswer {
     const { name } = this.#parts.call.tool;
     const error = new Error(
       `The stream of ${name} was given again from its first item, with other items than the journal has. Have its handler read \`after\` of its context and yield what follows, or give all items again, in their order.`,
@@ -313,7 +313,7 @@ export class StreamRun implements OpenStream {
   }
 
   /** Ends the handler. The items that were made before leave first. */
-  #end(last: Failed): void {
+  #end(last: FailedAnswer): void {
     if (this.#state === "over" || this.#last) return;
     this.#last = () => last;
     this.#state = "idle";
@@ -331,7 +331,7 @@ export class StreamRun implements OpenStream {
     this.#iterator = undefined;
     try {
       const returned = this.#inContext(() => iterator?.return?.());
-      if (isThenable(returned)) settled(returned, ignore, (error) => this.#noticed(error));
+      if (isThenable(returned)) awaitPromise(returned, ignore, (error) => this.#noticed(error));
     } catch (error) {
       this.#noticed(error);
     }
@@ -341,7 +341,7 @@ export class StreamRun implements OpenStream {
     this.#parts.call.noticed ??= error;
   }
 
-  #finish(handled: Handled): void {
+  #finish(handled: HandlerAnswer): void {
     this.#leave();
     this.#ended.resolve(handled);
   }

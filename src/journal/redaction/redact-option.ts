@@ -1,4 +1,4 @@
-import { asked, bareFunction } from "../../base/index.ts";
+import { callbackRule, bareFunction } from "../../base/index.ts";
 
 /**
  * Where a text goes. `model`: into a conversation, or into the report of a program, which a model reads. `journal`: into a
@@ -44,7 +44,7 @@ export interface RedactFinding {
  */
 export type Redact = (request: RedactRequest) => readonly RedactFinding[] | Promise<readonly RedactFinding[]>;
 
-export const REDACT = asked(
+export const REDACT = callbackRule(
   bareFunction<Redact>("a function that finds what must not leave, like redactSecrets()"),
   "quoting",
 );

@@ -138,7 +138,7 @@ export function storeOf(journal: Journal): Journal {
 }
 
 /** The journal without what redacts its records. */
-export function unredacted(journal: Journal): Journal {
+export function plainStore(journal: Journal): Journal {
   return journal instanceof RedactingJournal ? journal.store : journal;
 }
 

@@ -8,7 +8,7 @@ const REDACT_MS = 10_000;
 
 export type About = Pick<RedactRequest, "to" | "tool" | "callId">;
 
-export interface Redacted {
+export interface RedactedText {
   readonly text: string;
   /** Characters that were taken out; 0 if the text is unchanged. */
   readonly taken: number;
@@ -43,7 +43,7 @@ export class Redactor {
     return createHmac("sha256", this.#key).update(plain).digest("hex");
   }
 
-  async text(text: string, about: About): Promise<Redacted> {
+  async text(text: string, about: About): Promise<RedactedText> {
     if (text === "") return { text, taken: 0 };
     const findings = await this.#find({ text, ...about });
     if (!findings) return { text: markOf(text.length, FAILED), taken: text.length };
@@ -51,7 +51,7 @@ export class Redactor {
   }
 
   /** Redacts a text that is JSON, and stays JSON: its names, strings and numbers. */
-  async json(json: string, about: About): Promise<Redacted> {
+  async json(json: string, about: About): Promise<RedactedText> {
     const rest = new RedactedJson(json);
     let taken = 0;
     for await (const { text, segments, fields } of viewsOf(json)) {
@@ -70,7 +70,7 @@ export class Redactor {
   }
 
   for(about: About): Redaction {
-    const counted = async (redacting: Promise<Redacted>) => {
+    const counted = async (redacting: Promise<RedactedText>) => {
       const { text, taken } = await redacting;
       redaction.taken += taken;
       return text;

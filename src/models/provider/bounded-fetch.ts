@@ -9,7 +9,7 @@ import {
   nextTurn,
   readerFor,
   type TextReader,
-  untrusted,
+  asUntrusted,
 } from "../../base/index.ts";
 
 /** Maximum size of what is parsed in one piece: a reply, or an event of a stream. It is held until it is complete. */
@@ -133,7 +133,7 @@ function eventsWithin(reader: () => TextReader): Bounding {
 async function checkText(what: string, { buffer, byteOffset, byteLength }: Uint8Array, reader: TextReader) {
   if (byteLength <= AT_ONCE) return;
   const text = Buffer.from(buffer, byteOffset, byteLength).toString("latin1");
-  const fault = await jsonFault(untrusted(text), BOUNDS, reader);
+  const fault = await jsonFault(asUntrusted(text), BOUNDS, reader);
   if (fault !== undefined) throw new ReplyTooLarge(`${what} ${FAULTS[fault]}.`);
 }
 

@@ -253,7 +253,7 @@ export abstract class ProviderConversation<Reply extends ProviderReply, Client> 
     if (read?.type !== "turn" || !isDeepStrictEqual(idsOf(read), idsOf(turn)))
       throw new PortcullisError(
         "journal_invalid",
-        `The journal's record of a turn of ${this.#failed.provider} cannot be read. Its conversation cannot go on.`,
+        `The journal's record of a turn of ${this.#failed.provider} cannot be read. Its conversation cannot continue.`,
       );
     this.opaque = opaque;
   }

@@ -10,7 +10,7 @@ import {
   PortcullisError,
   readOptions,
   required,
-  type Resolved,
+  type CheckedOptions,
   secret,
   text,
   wholeNumber,
@@ -89,7 +89,7 @@ export interface ProviderTraits {
 }
 
 /** Options with defaults in place. */
-export type ResolvedOptions = Resolved<typeof PROVIDER_RULES> & {
+export type ResolvedOptions = CheckedOptions<typeof PROVIDER_RULES> & {
   readonly apiKey: string;
   readonly own: Fields;
 };

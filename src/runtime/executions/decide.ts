@@ -16,11 +16,11 @@ import {
   type DecideScope,
   recordsOf,
   refuseWrongResults,
-  type Said,
+  type DecisionInput,
 } from "../../executions/decide.ts";
 
 /** Notes decisions and results for calls of an execution or a conversation that wait, without driving it. Rejects as `resume` does. */
-export async function decide(scope: DecideScope, execution: ExecutionId, said: Said): Promise<void> {
+export async function decide(scope: DecideScope, execution: ExecutionId, said: DecisionInput): Promise<void> {
   const { journal } = scope;
   const { kind } = await findOwn(scope, execution);
   const note = kind === "conversation" ? decideConversation : decideProgram;

@@ -11,7 +11,7 @@ import { openCalls } from "../../executions/from-journal/standing.ts";
 import type { RecoveredConversation } from "./recover-options.ts";
 
 /** Why a recovery has left an execution open, and how the next recovery sees without reading it that this still holds. */
-export type Left =
+export type OpenReason =
   | {
       /** Only a person's decisions or clients' results bring it further. */
       readonly to: "outside";
@@ -26,13 +26,13 @@ export type Left =
   /** The host does not have its model. */
   | { readonly to: "model"; readonly records: Head; readonly model: string; readonly task: string };
 
-export type LeftOpen = Map<ExecutionId, Left>;
+export type LeftOpen = Map<ExecutionId, OpenReason>;
 
 /** Longer tasks are read again: what is kept of an execution stays small. */
 const KEPT_TASK_CHARACTERS = 2000;
 
 /** Notes why an execution stays open. Without a reason, or with one that would take much memory, it is read again. */
-export function note(left: LeftOpen | undefined, execution: ExecutionId, why: Left | undefined): void {
+export function note(left: LeftOpen | undefined, execution: ExecutionId, why: OpenReason | undefined): void {
   if (why && !(why.to === "model" && why.task.length > KEPT_TASK_CHARACTERS)) left?.set(execution, why);
   else left?.delete(execution);
 }
@@ -66,7 +66,7 @@ export async function isOpen(journal: Journal, execution: ExecutionId): Promise<
   return (await findIfKnown(journal, execution))?.ended === false;
 }
 
-export function waitingProgram(state: ExecutionState): Left {
+export function waitingProgram(state: ExecutionState): OpenReason {
   return {
     to: "outside",
     records: state.records,
@@ -79,7 +79,7 @@ export function waitingProgram(state: ExecutionState): Left {
  * For a conversation that waits for the outside. Undefined if a driver has one of its programs: the end of the driver's
  * lease may change how the conversation stands, and leaves no record.
  */
-export function waitingConversation({ header, records, open, rest }: PastConversation): Left | undefined {
+export function waitingConversation({ header, records, open, rest }: PastConversation): OpenReason | undefined {
   const programs = new Map<ExecutionId, Head>();
   let until = Number.POSITIVE_INFINITY;
   for (const call of open.values()) {
@@ -92,7 +92,7 @@ export function waitingConversation({ header, records, open, rest }: PastConvers
   return { to: "outside", records, programs, until };
 }
 
-export function withoutModel({ header: { task }, records, answering: { model } }: PastConversation): Left {
+export function withoutModel({ header: { task }, records, answering: { model } }: PastConversation): OpenReason {
   return { to: "model", records, model, task };
 }
 

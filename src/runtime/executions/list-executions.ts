@@ -1,4 +1,4 @@
-import { Lane, plainFault, PortcullisError, readerFor, textOf, untrusted } from "../../base/index.ts";
+import { Lane, plainFault, PortcullisError, readerFor, textOf, asUntrusted } from "../../base/index.ts";
 import type { ExecutionSummary, Journal, ListOptions } from "../../journal/journal.ts";
 import {
   BudgetSpent,
@@ -141,7 +141,7 @@ async function haveInputs(calls: readonly UnansweredCall[], tenant: string): Pro
   for (const call of calls) {
     if (!room.take(call)) break;
     for (const text of [call.inputText, call.converted])
-      if (text !== undefined && (await plainFault(untrusted(text), reader)) !== undefined) return false;
+      if (text !== undefined && (await plainFault(asUntrusted(text), reader)) !== undefined) return false;
   }
   return true;
 }

@@ -19,7 +19,7 @@ import { endAsCancelled, mayKillItsDriver } from "../../executions/drive/ending/
 import {
   isOpen,
   isStillLeft,
-  type Left,
+  type OpenReason,
   type LeftOpen,
   note,
   waitingConversation,
@@ -64,7 +64,7 @@ export interface RecoverWork extends TakeUpWork {
 export type Recovered = Execution | AgentReport;
 
 /** What became of an execution that was to be taken up. */
-export type TakenUp =
+export type TakeUpResult =
   /** It was driven here, until it ended or waits. */
   | { readonly type: "driven"; readonly recovered: Recovered }
   /** It could not be taken up, or not be driven on. */
@@ -72,7 +72,7 @@ export type TakenUp =
   /** It has ended, another driver has it, or the journal does not hold it. */
   | { readonly type: "others" }
   /** It stays open as it is. Without `why` it was not found out for how long. */
-  | { readonly type: "left"; readonly why: Left | undefined }
+  | { readonly type: "left"; readonly why: OpenReason | undefined }
   /** It may have killed its drivers, and was not taken up. */
   | { readonly type: "suspect" };
 
@@ -116,13 +116,13 @@ export async function* recover(work: RecoverWork): AsyncGenerator<Recovered | Un
   }
 }
 
-function yielded({ execution, tenant }: RecoveredExecution, taken: TakenUp): readonly (Recovered | Unrecovered)[] {
+function yielded({ execution, tenant }: RecoveredExecution, taken: TakeUpResult): readonly (Recovered | Unrecovered)[] {
   if (taken.type === "driven") return [taken.recovered];
   return taken.type === "failed" ? [{ execution, tenant, error: taken.error }] : [];
 }
 
 /** Never rejects: one execution must not end the recovery of others. */
-async function recoverOne(work: RecoverWork, summary: ExecutionSummary, takesSuspects: boolean): Promise<TakenUp> {
+async function recoverOne(work: RecoverWork, summary: ExecutionSummary, takesSuspects: boolean): Promise<TakeUpResult> {
   const { left, journal } = work;
   try {
     if (!isDriven(journal, summary) && (await isStillLeft(work, summary))) return { type: "left", why: undefined };
@@ -138,7 +138,11 @@ async function recoverOne(work: RecoverWork, summary: ExecutionSummary, takesSus
  * Takes an execution up if it has no outcome, is held by no driver and does not merely wait, and drives it until it ends
  * or waits. Never rejects.
  */
-export async function takeUpOne(work: TakeUpWork, summary: ExecutionSummary, takesSuspects: boolean): Promise<TakenUp> {
+export async function takeUpOne(
+  work: TakeUpWork,
+  summary: ExecutionSummary,
+  takesSuspects: boolean,
+): Promise<TakeUpResult> {
   const { execution, kind, tenant, ended } = summary;
   if (ended || kind === "call" || isDriven(work.journal, summary)) return { type: "others" };
   const one = { execution, tenant };
@@ -149,7 +153,7 @@ export async function takeUpOne(work: TakeUpWork, summary: ExecutionSummary, tak
   }
 }
 
-function failedOrTaken(error: unknown): TakenUp {
+function failedOrTaken(error: unknown): TakeUpResult {
   if (PortcullisError.is(error) && TAKEN.has(error.code)) return { type: "others" };
   return { type: "failed", error: error instanceof Error ? error : new Error(String(error), { cause: error }) };
 }
@@ -158,7 +162,7 @@ async function takeUpProgram(
   { journal, needsSameProtocol = false, result: resultFor, run }: TakeUpWork,
   one: RecoveredExecution,
   takesSuspects: boolean,
-): Promise<TakenUp> {
+): Promise<TakeUpResult> {
   const { execution } = one;
   const reading = readRecords(journal, execution, one);
   const fold = new PastFold();
@@ -183,7 +187,7 @@ async function takeUpProgram(
 async function takeUpConversation(
   { journal, model: modelFor, fallbacks: fallbacksFor, run }: TakeUpWork,
   { execution, tenant, records }: ExecutionSummary,
-): Promise<TakenUp> {
+): Promise<TakeUpResult> {
   const one = { execution, tenant };
   // Its client goes on with it, or it expires: the client alone has its tools, and sets what each of its requests may take.
   if ((await readHeader(journal, execution, one))?.owner?.surface)
@@ -203,11 +207,11 @@ async function takeUpConversation(
   return driven(run({ ...one, model }, (scope) => resumeAgent(scope, execution, { model, fallbacks, joins: false })));
 }
 
-function left(why: Left | undefined): TakenUp {
+function left(why: OpenReason | undefined): TakeUpResult {
   return { type: "left", why };
 }
 
-async function driven(running: Promise<Recovered>): Promise<TakenUp> {
+async function driven(running: Promise<Recovered>): Promise<TakeUpResult> {
   return { type: "driven", recovered: await running };
 }
 

@@ -3,7 +3,7 @@ import {
   oneOf,
   option,
   type OptionsOf,
-  type Resolved,
+  type CheckedOptions,
   text,
   wholeNumber,
   withDefault,
@@ -55,4 +55,4 @@ export const DOCKER_RULES = {
 
 export type DockerSandboxOptions = OptionsOf<typeof DOCKER_RULES>;
 
-export type PoolOptions = Pick<Resolved<typeof DOCKER_RULES>, "warm" | "containers" | "queue" | "evict">;
+export type PoolOptions = Pick<CheckedOptions<typeof DOCKER_RULES>, "warm" | "containers" | "queue" | "evict">;

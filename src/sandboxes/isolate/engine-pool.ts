@@ -72,7 +72,7 @@ interface Waiter extends InLine {
 }
 
 /** An engine that runs a program, which may have to give it up. */
-export interface Occupied {
+export interface BusyEngine {
   readonly engine: EngineProcess;
   /** Ends the guest, and leaves the engine to the pool. `freed` resolves when the engine is no longer the program's. */
   evict(freed: Promise<unknown>): void;
@@ -94,7 +94,7 @@ export class EnginePool {
    * for another engine, or have just begun to prepare for another program.
    */
   readonly #coming = new Map<EngineProcess, string | undefined>();
-  readonly #evictions: Evictions<Occupied>;
+  readonly #evictions: Evictions<BusyEngine>;
   #usualMemoryBytes = USUAL_MEMORY_BYTES;
   #trimmer: Timer | undefined;
   #refiller: Timer | undefined;
@@ -171,14 +171,14 @@ export class EnginePool {
   }
 
   /** The program on this engine waits, and may be evicted until it is withdrawn. */
-  offer(occupied: Occupied, offer: Offer): void {
+  offer(occupied: BusyEngine, offer: Offer): void {
     const { serving } = occupied.engine;
     if (!serving) return;
     this.#evictions.offer(occupied, serving.tenant, offer);
     if (this.#waiting.length > 0) this.#makeRoom();
   }
 
-  withdraw(occupied: Occupied): void {
+  withdraw(occupied: BusyEngine): void {
     this.#evictions.withdraw(occupied);
   }
 
@@ -269,7 +269,7 @@ export class EnginePool {
     }
   }
 
-  #nextEviction(): { readonly occupied: Occupied; readonly tenant: string } | undefined {
+  #nextEviction(): { readonly occupied: BusyEngine; readonly tenant: string } | undefined {
     if (this.closed) return undefined;
     const held = this.#held;
     const coming = countNames(this.#coming.values());
@@ -294,13 +294,13 @@ export class EnginePool {
   }
 
   /** Takes an engine from its program, and prepares it for the next program. */
-  #free(occupied: Occupied): void {
+  #free(occupied: BusyEngine): void {
     this.#evictions.withdraw(occupied);
     if (!occupied.engine.ended) occupied.evict(this.release(occupied.engine));
   }
 
   /** Takes an engine from its program, and starts an engine for another tenant in its place. */
-  #freeFor(occupied: Occupied, tenant: string): void {
+  #freeFor(occupied: BusyEngine, tenant: string): void {
     const { engine } = occupied;
     this.#evictions.withdraw(occupied);
     if (engine.ended) return;
@@ -309,7 +309,7 @@ export class EnginePool {
     occupied.evict(engine.exit);
   }
 
-  #freeMemory(occupied: Occupied): void {
+  #freeMemory(occupied: BusyEngine): void {
     const idle = this.#idle.shift();
     if (idle) return idle.retire();
     this.#evictions.withdraw(occupied);

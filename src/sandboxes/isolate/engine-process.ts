@@ -3,7 +3,7 @@ import type { Socket } from "node:net";
 import { after, cancel, monotonic, nextTick, OutputTail, startWith, type Timer } from "../../base/index.ts";
 import { FrameChannel } from "../frame-channel.ts";
 import type { FrameQueue } from "../frame-queue.ts";
-import { died, type Exit, type KillReason, MEMORY_ABORT } from "../sandbox.ts";
+import { exitOfDeath, type Exit, type KillReason, MEMORY_ABORT } from "../sandbox.ts";
 import { hostMark } from "./janitor.ts";
 import { keepAwake } from "../keep-awake.ts";
 import type { FramePieces } from "../unsent-frames.ts";
@@ -231,7 +231,7 @@ export class EngineProcess {
   #causeOfDeath(code: number | null, signal: NodeJS.Signals | null): Exit {
     const { text } = this.#stderr;
     if (MEMORY_ABORT.test(text)) return { type: "memory", seenBytes: 0 };
-    return died(`the engine ended with ${signal ?? `exit code ${code}`}`, text);
+    return exitOfDeath(`the engine ended with ${signal ?? `exit code ${code}`}`, text);
   }
 
   #finish(exit: Exit): void {

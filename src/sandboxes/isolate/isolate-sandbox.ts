@@ -18,7 +18,7 @@ import {
   type SandboxLoad,
   usageOf,
 } from "../sandbox.ts";
-import type { EnginePool, Occupied } from "./engine-pool.ts";
+import type { EnginePool, BusyEngine } from "./engine-pool.ts";
 import { startCommand } from "./engine-command.ts";
 import type { EngineProcess } from "./engine-process.ts";
 import { wallFinding } from "./diagnose.ts";
@@ -181,7 +181,7 @@ function unavailable(cause: unknown): never {
   );
 }
 
-class IsolateGuest implements Guest, Occupied {
+class IsolateGuest implements Guest, BusyEngine {
   readonly frames: FrameQueue;
   readonly engine: EngineProcess;
   readonly #pool: EnginePool;

@@ -1,4 +1,4 @@
-import { oneOf, option, type OptionsOf, type Resolved, wholeNumber, withDefault } from "../../base/index.ts";
+import { oneOf, option, type OptionsOf, type CheckedOptions, wholeNumber, withDefault } from "../../base/index.ts";
 import type { EngineCommand } from "./engine-command.ts";
 
 export const ISOLATE_RULES = {
@@ -39,5 +39,5 @@ export const ISOLATE_RULES = {
 
 export type IsolateSandboxOptions = OptionsOf<typeof ISOLATE_RULES>;
 
-export type PoolOptions = Resolved<typeof ISOLATE_RULES> &
+export type PoolOptions = CheckedOptions<typeof ISOLATE_RULES> &
   Required<Pick<IsolateSandboxOptions, "warm" | "engines" | "poolBytes">>;

@@ -84,7 +84,7 @@ export const BEGIN_BODY = z.strictObject({
   message,
   model: z.string().max(NAME_LENGTH).optional().meta({ description: "one of `GET /v1/models`; the first by default" }),
   id: execution.optional().meta({ description: "id of your choice: the same again never begins a second one" }),
-  instructions: z.string().optional().meta({ description: "what the model is told before it begins" }),
+  instructions: z.string().optional().meta({ description: "what the model reads before it begins" }),
   tools: z.array(z.string().max(NAME_LENGTH)).max(MOST_CALLS).optional().meta({
     description: "names of tools, like crm.find or crm.*; all of the key's by default",
   }),
@@ -101,7 +101,7 @@ export const BEGIN_BODY = z.strictObject({
 });
 
 export const SAY_BODY = z.strictObject({
-  message: message.optional().meta({ description: "missing: it goes on from where it is" }),
+  message: message.optional().meta({ description: "missing: it continues from where it is" }),
   expect: z.int().min(0).optional().meta({
     description: "`said` of the conversation as you know it: the same message with the same number is never said twice",
   }),

@@ -107,7 +107,7 @@ export function refuseOfGateway({ owner }: Header): void {
   if (owner?.surface === undefined) return;
   throw new RequestProblem(
     "execution_driven",
-    "A request to /v1/messages or /v1/responses has begun this execution. Answer its calls and go on with it there, with the same key.",
+    "A request to /v1/messages or /v1/responses has begun this execution. Answer its calls and continue it there, with the same key.",
   );
 }
 
@@ -198,6 +198,6 @@ export async function untilBegun<Value>(
 }
 
 /** The answer to a request that does not wait. */
-export function accepted({ ids }: ApiParts, { tenant }: Key, id: ExecutionId, status = 202): Response {
+export function acceptedResponse({ ids }: ApiParts, { tenant }: Key, id: ExecutionId, status = 202): Response {
   return Response.json({ execution: ids.shown(tenant, id), state: "running" }, { status });
 }

@@ -171,7 +171,7 @@ export const ROUTES: readonly Route[] = [
     MODELS_QUERY,
   ),
   post("/v1/conversations", "converse", "Begin a conversation with a model", BEGIN_BODY, BEGUN, begin),
-  post(CONVERSATION, "converse", "Say more in a conversation, or go on with it", SAY_BODY, BEGUN, continueIt),
+  post(CONVERSATION, "converse", "Send a message to a conversation, or continue it", SAY_BODY, BEGUN, continueIt),
   post(
     `${CONVERSATION}/interrupt`,
     "converse",

@@ -2,7 +2,7 @@ import {
   cancel,
   every,
   type ExecutionId,
-  given,
+  withoutUndefined,
   monotonic,
   pause,
   PortcullisError,
@@ -84,7 +84,7 @@ export class FleetDriving implements Driving {
 
   async run({ runtime, program, execution, settings }: ClientProgram, onBegun: () => void): Promise<Report> {
     try {
-      await this.#fleet.submit(runtime, program, { ...given(settings), id: execution });
+      await this.#fleet.submit(runtime, program, { ...withoutUndefined(settings), id: execution });
     } catch (error) {
       // Its client is given a report, as of any program that cannot be run.
       if (PortcullisError.is(error) && error.code === "program_too_large")

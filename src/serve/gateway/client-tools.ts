@@ -1,5 +1,5 @@
 import type { SlicedWork } from "../../base/index.ts";
-import { type AskedTool, groupedName, orRefused, refused } from "./surface/surface.ts";
+import { type SurfaceRequest, groupedName, orRefused, invalidField } from "./surface/surface.ts";
 import { CLIENT_TEXT_STEPS, textTool } from "../../tools/define-text-tool.ts";
 import { defineTool, runsAt } from "../../tools/define-tool.ts";
 import { PatternStates } from "../../tools/json-schema/index.ts";
@@ -18,13 +18,13 @@ export const LONGEST = 60;
 /** A client's tools as tools of a conversation: their calls wait for the client. */
 export class ClientTools {
   readonly all: Tool[] = [];
-  readonly #given = new Map<string, AskedTool>();
+  readonly #given = new Map<string, SurfaceRequest>();
   readonly #own = new Map<string, string>();
   /** How many tools have had a name before numbers made it their own. */
   readonly #alike = new Map<string, number>();
 
   /** Makes the tools of a request, with a pause after each. Throws `RefusedAsk` for a tool that cannot be made. */
-  static *made(tools: readonly AskedTool[]): SlicedWork<ClientTools> {
+  static *made(tools: readonly SurfaceRequest[]): SlicedWork<ClientTools> {
     const made = new ClientTools(tools);
     const states = new PatternStates(MOST_STATES);
     for (const [name, tool] of made.#given) {
@@ -37,9 +37,9 @@ export class ClientTools {
   }
 
   /** The names of the tools alone. */
-  constructor(tools: readonly AskedTool[]) {
+  constructor(tools: readonly SurfaceRequest[]) {
     if (tools.length > MOST_TOOLS)
-      throw refused(
+      throw invalidField(
         "tools",
         `this server takes at most ${MOST_TOOLS} tools in one request, and these are ${tools.length}`,
       );
@@ -53,7 +53,7 @@ export class ClientTools {
   }
 
   /** The tool of the client by the name that it has in the conversation. */
-  given(own: string): AskedTool | undefined {
+  given(own: string): SurfaceRequest | undefined {
     return this.#given.get(own);
   }
 
@@ -62,7 +62,7 @@ export class ClientTools {
     return this.#own.get(name) ?? name;
   }
 
-  #freeName({ name, namespace }: AskedTool): string {
+  #freeName({ name, namespace }: SurfaceRequest): string {
     const whole = [...(namespace === undefined ? [] : [namespace]), name].map(identifier).join(".");
     for (let number = (this.#alike.get(whole) ?? 0) + 1; ; number += 1) {
       const own = number === 1 ? whole : `${whole}_${number}`;
@@ -73,7 +73,7 @@ export class ClientTools {
   }
 }
 
-function keyOf({ name, namespace }: Pick<AskedTool, "name" | "namespace">): string {
+function keyOf({ name, namespace }: Pick<SurfaceRequest, "name" | "namespace">): string {
   return namespace === undefined ? name : groupedName(namespace, name);
 }
 
@@ -82,7 +82,7 @@ function identifier(name: string): string {
   return identifierOf(name.slice(0, LONGEST));
 }
 
-function toolOf(name: string, asked: AskedTool, states: PatternStates): Tool {
+function toolOf(name: string, asked: SurfaceRequest, states: PatternStates): Tool {
   const { description, inputSchema: input, textFormat, outputSchema: output, callers, isDeferred, place } = asked;
   return orRefused(place, () => {
     const about = {
@@ -99,7 +99,7 @@ function toolOf(name: string, asked: AskedTool, states: PatternStates): Tool {
       return defineTool({ ...about, inputSchema: storedSchema(input, { states }), unknownFields: "allow" });
     const tool = textTool({ ...about, format: textFormat }, CLIENT_TEXT_STEPS);
     const unfit = states.take(compiledForm(tool.inputSchema)?.states ?? 0);
-    if (unfit !== undefined) throw refused(place, `its format ${unfit}.`);
+    if (unfit !== undefined) throw invalidField(place, `its format ${unfit}.`);
     return tool;
   });
 }

@@ -223,7 +223,7 @@ async function giveUpCalls(runtime: Runtime, past: PastConversation): Promise<vo
   if (drivenHere(journal, execution)) return;
   // Of a conversation that is taken up to be ended, programs are not taken up.
   await cancelPrograms({ journal, leaseMs: LEASE_MS }, past);
-  const signal = AbortSignal.abort(new Error("Its client does not go on with it."));
+  const signal = AbortSignal.abort(new Error("Its client does not continue it."));
   const options = { model: silent(past.answering.model), allowChangedTools: true };
   await runtime.execution(execution, { tenant }).resume({ ...options, signal, approve: () => "later" });
 }

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { settingsOf } from "../../conversations/index.ts";
 import { messageText } from "../../conversations/prompt/said-message.ts";
-import { areSame, Lane, type SlicedWork, untrusted, type UntrustedText } from "../../base/index.ts";
+import { areSame, Lane, type SlicedWork, asUntrusted, type UntrustedText } from "../../base/index.ts";
 import { areRecorded } from "../../gate/header-base.ts";
 import type { CallResult, ContentPart, UserMessage } from "../../models/model.ts";
 import type { Asked, AskedAnswer } from "./surface/surface.ts";
@@ -78,7 +78,7 @@ function itemsAsked({ turns }: Asked, tools: ClientTools): readonly Item[] {
     ...calls.map((call): Item => {
       const result = results.get(call.id);
       if (call.type === "program_call") return { program: call.source ?? "", result };
-      return { tool: tools.own(call.tool), input: untrusted(call.inputText), result };
+      return { tool: tools.own(call.tool), input: asUntrusted(call.inputText), result };
     }),
   ]);
 }
@@ -106,7 +106,7 @@ function resultOf(part: ToldPart): AskedAnswer | undefined {
 }
 
 function told({ text, isError, parts = [] }: Pick<CallResult, "text" | "isError" | "parts">): AskedAnswer {
-  return { text: untrusted(text), isError, parts };
+  return { text: asUntrusted(text), isError, parts };
 }
 
 /** What the conversation comes to with the turns that answers up to this one have told, and none that the client has not seen. */
@@ -124,7 +124,7 @@ function itemsUntil(replies: Replies, reply: number): readonly Item[] {
       const kept = index < copied || !isProgram ? results.get(call.id) : undefined;
       const result = shown.get(key) ?? (kept && told(kept));
       if (isProgram) return [{ program: call.source ?? "", result }];
-      return [{ tool: call.tool, input: untrusted(call.inputText), result }];
+      return [{ tool: call.tool, input: asUntrusted(call.inputText), result }];
     }),
   ]);
 }

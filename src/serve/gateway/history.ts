@@ -1,8 +1,8 @@
 import { MAX_TURN_CALLS, type Transcript, type TranscriptTurn } from "../../conversations/from-journal/index.ts";
-import { type Asked, type AskedAnswer, refused } from "./surface/surface.ts";
+import { type Asked, type AskedAnswer, invalidField } from "./surface/surface.ts";
 import type { CallResult, ModelCall } from "../../models/model.ts";
 import { isWholeEnd, NO_USAGE } from "../../models/model.ts";
-import { bytesOf, passOn, untrusted } from "../../base/index.ts";
+import { bytesOf, passOn, asUntrusted } from "../../base/index.ts";
 import { RUN_PROGRAM } from "../../tools/tool-name.ts";
 import type { ClientTools } from "./client-tools.ts";
 import type { Exchange } from "./gateway-parts.ts";
@@ -26,7 +26,7 @@ export function transcriptOf(turns: readonly TranscriptTurn[], { programs }: Ask
 export function historyAsked({ turns }: Asked, tools: ClientTools, model: string): readonly TranscriptTurn[] {
   return turns.map(({ said, text, calls, results }) => {
     if (calls.length > MAX_TURN_CALLS)
-      throw refused("input", `this server takes at most ${MAX_TURN_CALLS} calls in one turn of the model`);
+      throw invalidField("input", `this server takes at most ${MAX_TURN_CALLS} calls in one turn of the model`);
     const own = calls.map((call) => (call.type === "tool_call" ? { ...call, tool: tools.own(call.tool) } : call));
     const end = { type: calls.length > 0 ? ("called" as const) : ("answered" as const) };
     return {
@@ -64,4 +64,4 @@ function resultOf(call: ModelCall, answer: AskedAnswer = NO_ANSWER): CallResult 
   return { ...about, text: passOn(text), ...(parts.length > 0 ? { parts } : {}) };
 }
 
-export const NO_ANSWER: AskedAnswer = { text: untrusted("It has no result."), isError: true, parts: [] };
+export const NO_ANSWER: AskedAnswer = { text: asUntrusted("It has no result."), isError: true, parts: [] };

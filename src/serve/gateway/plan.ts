@@ -251,7 +251,7 @@ async function planAfter(parts: Exchange, previous: string): Promise<Plan> {
   } else if (isSilent) {
     const plan = await planIn(parts, replies);
     if (plan) return plan;
-    throw refusedState("The input has nothing to go on with.");
+    throw refusedState("The input has nothing to continue with.");
   } else if (reply === replies.all.length - 1 && known.ending && isSameOpening(asked, tools, replies))
     return { type: "go_on", results: {}, says: true, reply: reply + 1 };
   return { type: "begin", history: historyUntil(parts, replies, reply) };

@@ -37,7 +37,7 @@ export function refusalOfProblem({ code, message, headers }: Problem): Refusal {
   if (OTHERS.has(code))
     return {
       kind: "overloaded",
-      message: "Another request goes on with the same conversation. Send this one again.",
+      message: "Another request continues the same conversation. Send this one again.",
       headers: { "retry-after": code === "execution_driven" ? DRIVEN_SECONDS : "1" },
     };
   return { kind: KIND_OF_STATUS[statusOf(code)] ?? "invalid", message, headers };

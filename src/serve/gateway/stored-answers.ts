@@ -1,5 +1,5 @@
 import { type Fields, Lane, type SlicedWork } from "../../base/index.ts";
-import { refused, RefusedAsk, type ReplyPart, type StoredItems, type Surface } from "./surface/surface.ts";
+import { invalidField, RefusedAsk, type ReplyPart, type StoredItems, type Surface } from "./surface/surface.ts";
 import { ifKnown } from "../../journal/reading/index.ts";
 import type { Key } from "../http/keys.ts";
 import { ClientIds } from "./carried/client-ids.ts";
@@ -30,7 +30,7 @@ export async function storedItems(
   const wanted = new Set(surface.references?.(body));
   const named = new Set([...wanted].flatMap((id) => ids.executionOf(id) ?? []));
   if (named.size > MOST_REFERRED)
-    throw refused("input", `its references are to items of more than ${MOST_REFERRED} conversations`);
+    throw invalidField("input", `its references are to items of more than ${MOST_REFERRED} conversations`);
   for (const execution of named) {
     if (!isStoredExecution(execution)) continue;
     const replies = await ifKnown(() => knownReplies({ runtime, key }, execution));

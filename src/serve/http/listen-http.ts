@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
-import { after, cancel, pause, PortcullisError, type Resolved } from "../../base/index.ts";
+import { after, cancel, pause, PortcullisError, type CheckedOptions } from "../../base/index.ts";
 import type { SERVER_RULES } from "../server-options.ts";
 import { type Fetch, type ListenerOptions, nodeListener } from "./node-listener.ts";
 import type { ProblemCode } from "./problems.ts";
@@ -13,7 +13,7 @@ const FLUSH_MS = 1000;
 const LAST_WORD_MS = 2000;
 
 export interface HttpOptions
-  extends ListenerOptions, Pick<Resolved<typeof SERVER_RULES>, "connections" | "headersMs" | "requestMs"> {
+  extends ListenerOptions, Pick<CheckedOptions<typeof SERVER_RULES>, "connections" | "headersMs" | "requestMs"> {
   readonly fetch: Fetch;
   /** 0 for any free port. */
   readonly port: number;

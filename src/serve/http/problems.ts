@@ -20,7 +20,7 @@ const REFUSALS = {
     execution_unknown:
       "There is no execution or conversation of this id. GET /v1/executions lists those that there are.",
     call_unknown:
-      "There is no such call, or it does not wait for what was given. What waits is told by: GET /v1/executions/ID",
+      "There is no such call, or it does not wait for what was given. To see what waits: GET /v1/executions/ID",
   },
   405: { method_unknown: "" },
   409: {
@@ -29,13 +29,13 @@ const REFUSALS = {
       "The execution that `corrects` names has not ended. Wait for its end, or cancel it: POST /v1/executions/ID/cancel",
     execution_exists: "There is another execution or conversation of this id already. Choose another id.",
     approval_expired:
-      "The call has waited for longer than its execution allows. Nothing was noted, and the execution goes on without it.",
+      "The call has waited for longer than its execution allows. Nothing was noted, and the execution continues without it.",
     execution_driven:
-      "Another request, another server or code of the host goes on with this execution. Wait for it, then try again.",
+      "Another request, another server or code of the host continues this execution. Wait for it, then try again.",
     tools_changed:
       "This key does not have the tools that the execution began with, as they were then. Go on with a key that has them, or begin another one.",
     journal_redacted:
-      "The server takes parts out of what its journal holds. What a program would be run or given without them was not noted: send it without such parts, or answer with an error. A conversation out of which some were taken cannot go on: begin another one.",
+      "The server takes parts out of what its journal holds. What a program would be run or given without them was not noted: send it without such parts, or answer with an error. A conversation that has lost such parts cannot continue: begin another one.",
     model_unavailable: "The server cannot use the model of this conversation. Tell its operator, or begin another one.",
     head_moved: "Another request or another server has gone on with this execution meanwhile. Read it, then try again.",
     conversation_busy: "The conversation is at work. Wait for it, or interrupt it: POST /v1/conversations/ID/interrupt",
@@ -48,7 +48,7 @@ const REFUSALS = {
   421: { host_unknown: "" },
   429: { rate_exceeded: "", too_many_at_once: "" },
   500: {
-    server_failed: "The server failed to handle the request. Its operator was told why. No data is known to be lost.",
+    server_failed: "The server failed to handle the request. The reason is in its log. No data is known to be lost.",
   },
   503: {
     server_closing: "",

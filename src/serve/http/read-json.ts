@@ -1,4 +1,4 @@
-import { ByteList, type TextReader, untrusted } from "../../base/index.ts";
+import { ByteList, type TextReader, asUntrusted } from "../../base/index.ts";
 import { readClientJson } from "../client-json.ts";
 import { type ProblemCode, RequestProblem } from "./problems.ts";
 
@@ -45,7 +45,7 @@ async function readHeld(request: Request, { most, reader, what = "body" }: BodyO
   if (Number(request.headers.get("content-length") ?? 0) > most) throw tooLarge();
   const bytes = await readBytes(request, most, tooLarge);
   if (bytes.length === 0) throw new RequestProblem("request_invalid", `The ${what} is empty: send JSON, at least {}.`);
-  const read = await readClientJson(what, untrusted(textOf(bytes, what)), reader);
+  const read = await readClientJson(what, asUntrusted(textOf(bytes, what)), reader);
   if (!read.ok) throw new RequestProblem(CODES[read.fault], read.message);
   return { value: read.value, bytes: bytes.length };
 }

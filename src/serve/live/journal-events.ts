@@ -1,5 +1,5 @@
 import type { CallLine } from "../../gate/call-line.ts";
-import { type Streamed, StreamNews } from "../../gate/streams/stream-reader.ts";
+import { type StreamProgress, StreamNews } from "../../gate/streams/stream-reader.ts";
 import type { BARE_WAITING } from "../../executions/outcome.ts";
 import {
   cutMiddle,
@@ -288,7 +288,7 @@ function aboutOf({ id: callId, tool, caller }: KnownCall): Pick<CallLine, "callI
   return { callId, tool: word(tool), caller };
 }
 
-function streamedTo(call: KnownCall, { items, bytes }: Streamed, at: number): Told {
+function streamedTo(call: KnownCall, { items, bytes }: StreamProgress, at: number): Told {
   return { type: "call_streamed", ...aboutOf(call), items, bytes, at };
 }
 

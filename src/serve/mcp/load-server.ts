@@ -4,7 +4,7 @@ export type ServerPackage = typeof import("@modelcontextprotocol/server") &
   Pick<typeof import("@modelcontextprotocol/server/stdio"), "serveStdio">;
 
 const MISSING =
-  "The MCP door needs the package @modelcontextprotocol/server: npm install @modelcontextprotocol/server (with npx: npx -y -p portcullis -p @modelcontextprotocol/server -p @modelcontextprotocol/client portcullis mcp …).";
+  "The MCP server needs the package @modelcontextprotocol/server: npm install @modelcontextprotocol/server (with npx: npx -y -p portcullis -p @modelcontextprotocol/server -p @modelcontextprotocol/client portcullis mcp …).";
 
 /** The package that speaks the protocol. Loaded with the first door, because most hosts open none. */
 export async function loadServer(): Promise<ServerPackage> {

@@ -8,7 +8,7 @@ import {
   type LongLine,
   Places,
   type Release,
-  untrusted,
+  asUntrusted,
 } from "../../base/index.ts";
 import { readClientJson } from "../client-json.ts";
 import { frameFault, idOf, MESSAGE_BYTES } from "./http/message-frame.ts";
@@ -131,7 +131,7 @@ export class StdioTransport implements Transport {
   async #readWaiting(): Promise<void> {
     this.#isHeld = true;
     for (let line = this.#next(); line !== undefined; line = this.#next()) {
-      const reading = readClientJson("message", untrusted(line), READER);
+      const reading = readClientJson("message", asUntrusted(line), READER);
       // A short message is passed on at once.
       const read = reading instanceof Promise ? await reading : reading;
       if (read.ok) this.#pass(read.value);

@@ -1,7 +1,7 @@
 import type { ExecutionView, ViewPatch } from "./view.ts";
 
 /** The later view. Neither view is changed. */
-export function patched(view: ExecutionView, { set, unset, lists }: ViewPatch): ExecutionView {
+export function applyPatch(view: ExecutionView, { set, unset, lists }: ViewPatch): ExecutionView {
   const fields = new Map<string, unknown>(Object.entries(view));
   for (const [name, value] of Object.entries(set)) fields.set(name, value);
   for (const name of unset) fields.delete(name);

@@ -1,5 +1,5 @@
 import type { CallView, ExecutionView } from "./view.ts";
-import { elapsed } from "./words.ts";
+import { elapsedText } from "./words.ts";
 
 /*
  * Calls over time, as the page and the terminal draw them. Times are milliseconds since 1970.
@@ -71,7 +71,7 @@ export interface Took {
 export function tookOf(calls: readonly CallView[]): Took | undefined {
   const times = calls.flatMap(({ at, ms }) => (ms === undefined ? [] : [{ from: at, until: at + ms }]));
   if (times.length === 0) return undefined;
-  return { inAll: lengthOfAll(joined(times)), each: lengthOfAll(times) / times.length };
+  return { inAll: lengthOfAll(joinTimes(times)), each: lengthOfAll(times) / times.length };
 }
 
 function lengthOfAll(times: readonly Time[]): number {
@@ -79,7 +79,7 @@ function lengthOfAll(times: readonly Time[]): number {
 }
 
 /** The times that are in any of these, in their order and without overlaps. */
-export function joined(times: readonly Time[]): readonly Time[] {
+export function joinTimes(times: readonly Time[]): readonly Time[] {
   const all: { from: number; until: number }[] = [];
   for (const { from, until } of times.toSorted((a, b) => a.from - b.from)) {
     const last = all.at(-1);
@@ -108,6 +108,6 @@ export function ticksOf(time: Time, most: number): readonly Tick[] {
   return Array.from({ length: Math.floor(all / step) + 1 }, (_, index) => ({
     at: from + index * step,
     share: placeIn(time, from + index * step),
-    text: index === 0 ? "0" : elapsed(index * step, step),
+    text: index === 0 ? "0" : elapsedText(index * step, step),
   })).slice(0, Math.max(1, most));
 }

@@ -1,4 +1,4 @@
-import { byteText, count, counted } from "../../base/texts.ts";
+import { byteText, count, countText } from "../../base/texts.ts";
 import type {
   CallState,
   CallView,
@@ -79,8 +79,8 @@ export function callText({ state, detail = "", items }: Pick<CallView, "state" |
   const text = detail === "" ? CALL_STATES[state] : detail;
   if (items === undefined || state === "value") return text;
   return state === "open" && detail === ""
-    ? `${counted(items, "item")} so far`
-    : `${text} after ${counted(items, "item")}`;
+    ? `${countText(items, "item")} so far`
+    : `${text} after ${countText(items, "item")}`;
 }
 
 /** The tool of a call, and where it runs if not in a handler of the host: `crm.find (mcp crm)`. */
@@ -95,7 +95,7 @@ export function codeText(code: string): string {
 
 /** How far a stream is, like `stream of 12,000 items, 2.4 MiB so far`; of one that has ended, without `so far`. */
 export function streamText({ items, bytes }: StreamView, isOpen: boolean): string {
-  return `stream of ${counted(items, "item")}, ${byteText(bytes)}${isOpen ? " so far" : ""}`;
+  return `stream of ${countText(items, "item")}, ${byteText(bytes)}${isOpen ? " so far" : ""}`;
 }
 
 /** How an execution has ended, with the limit that stopped it, and the limit's name for those who set it. */
@@ -170,14 +170,14 @@ export function leadText(view: ExecutionView): string {
       output && view.kind === "program" && outcome.type === "completed"
         ? `, with ${byteText(output.bytes)} for the model`
         : "";
-    return `${capital(endingWords({ ...outcome, limit: limitOf(outcome) }))} after ${counted(made, "call")}${given}.`;
+    return `${capital(endingWords({ ...outcome, limit: limitOf(outcome) }))} after ${countText(made, "call")}${given}.`;
   }
   if (view.kind === "conversation" && view.rests) return RESTS;
   if (state === "waiting") return waiting.length === 0 ? "It waits." : `It waits for ${waitingFor(waiting)}.`;
   if (!driven && needs) return `It waits for ${needsText(needs)}.`;
-  if (!driven) return "It has no driver, and can be taken up.";
+  if (!driven) return "It has no driver, and can be resumed.";
   const open = calls.filter((call) => call.state === "open").length;
-  return `${counted(made, "call")} so far${open === 0 ? "" : `, ${count(open)} open`}.`;
+  return `${countText(made, "call")} so far${open === 0 ? "" : `, ${count(open)} open`}.`;
 }
 
 /** Number of calls of tools. A program of a conversation is none: the calls that it made are. */
@@ -197,7 +197,7 @@ function waitingFor(waiting: readonly WaitingView[]): string {
       : "a decision about a call";
   const tools = [...new Set(waiting.map(({ tool }) => tool))];
   const more = tools.length > NAMED ? " …" : "";
-  return `${what} of ${tools.slice(0, NAMED).join(", ")}${more}${waiting.length > 1 ? ` (${counted(waiting.length, "call")})` : ""}`;
+  return `${what} of ${tools.slice(0, NAMED).join(", ")}${more}${waiting.length > 1 ? ` (${countText(waiting.length, "call")})` : ""}`;
 }
 
 const MESSAGE = 160;
@@ -290,7 +290,7 @@ export function funnelInLine(funnel: FunnelView): string {
   const parts = FUNNEL.flatMap(([name, what]) => {
     const part = funnel[name];
     if (!part) return [];
-    const tokens = `${part.estimated ? "about " : ""}${counted(part.tokens, "token")}`;
+    const tokens = `${part.estimated ? "about " : ""}${countText(part.tokens, "token")}`;
     return [`${byteText(part.bytes)}${part.bytes === 0 ? "" : ` (${tokens})`} ${what}`];
   });
   return parts.join(" → ");
@@ -299,26 +299,26 @@ export function funnelInLine(funnel: FunnelView): string {
 /** What a program of a conversation did, in a line: its calls, what they fetched, and what the model was given. */
 export function programText({ calls, fetched = 0, result, isError = false, source }: ProgramCallView): string {
   if (calls === undefined) return `ran at the provider, ${byteText(source.bytes)} of source`;
-  const made = `${counted(calls, "call")}${calls === 0 ? "" : ` fetched ${byteText(fetched)}`}`;
+  const made = `${countText(calls, "call")}${calls === 0 ? "" : ` fetched ${byteText(fetched)}`}`;
   if (!result) return `${made} so far`;
   return `${made}, ${isError ? "no value, " : ""}${byteText(result.bytes)} given to the model`;
 }
 
 /** What a turn of a model did. */
 export function turnText({ calls, programs, inputTokens, outputTokens, end }: ModelTurnView): string {
-  const what = `${counted(calls.length, "direct call")}, ${counted(programs.length, "program")}`;
+  const what = `${countText(calls.length, "direct call")}, ${countText(programs.length, "program")}`;
   return `${end}, ${what}, ${tokensText({ inputTokens, outputTokens })}`;
 }
 
 /** A call that a provider made itself, and what came of it: data from outside, which no gate has seen. */
 export function hostedCallText({ tool, input, isError, sources, output = "" }: Omit<HostedCallView, "id">): string {
-  const gave = isError ? `failed${output === "" ? "" : `: ${output}`}` : counted(sources.length, "source");
+  const gave = isError ? `failed${output === "" ? "" : `: ${output}`}` : countText(sources.length, "source");
   return `${tool} at the provider${input === "" ? "" : ` with ${input}`} → ${isError === undefined ? "not ended" : gave}`;
 }
 
 /** The tokens of a turn of a model. */
 export function tokensText({ inputTokens, outputTokens }: Pick<ModelTurnView, "inputTokens" | "outputTokens">): string {
-  return `${counted(inputTokens, "token")} in, ${count(outputTokens)} out`;
+  return `${countText(inputTokens, "token")} in, ${count(outputTokens)} out`;
 }
 
 /** Each unit ends where its text would round to the next one. */
@@ -332,7 +332,7 @@ export function duration(ms: number): string {
 }
 
 /** A long time in its two largest units, like `2 min 30 s`; a shorter one with as many decimals as are needed to tell times of this distance apart. */
-export function elapsed(ms: number, distance = ms / 10): string {
+export function elapsedText(ms: number, distance = ms / 10): string {
   if (ms < 1000) return `${Math.round(ms)} ms`;
   if (ms < 60_000) return `${Number((ms / 1000).toFixed(distance >= 100 ? 1 : distance >= 10 ? 2 : 3))} s`;
   const first = UNITS.findIndex(([size]) => ms >= size);

@@ -163,7 +163,7 @@ class Line {
 
   #fail({ type, execution, id }: WebhookBody, why: string): void {
     const event = `${type} of ${JSON.stringify(execution)} (${id})`;
-    this.#onError(undelivered(`The webhook ${this.#webhook.url.host} was not told ${event}: ${why}.`));
+    this.#onError(undelivered(`The webhook ${this.#webhook.url.host} did not receive ${event}: ${why}.`));
   }
 }
 

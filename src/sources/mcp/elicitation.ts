@@ -40,7 +40,7 @@ export async function readAnswers({ inputRequests = {}, requestState }: Message,
   const answers: [string, unknown][] = [];
   for (const [key, request] of entries) {
     if (!isFields(request) || request.method !== "elicitation/create" || !isFields(request.params))
-      throw new MalformedMessage("The server asked for something that it was told that it cannot have.");
+      throw new MalformedMessage("The server asked for something that this client does not offer.");
     answers.push([key, await answerOf(request.params, ask)]);
   }
   if (answers.length === 0 && typeof requestState !== "string")

@@ -9,7 +9,7 @@ import {
   PortcullisError,
   readOptions,
   required,
-  type Resolved,
+  type CheckedOptions,
   secret,
   wholeNumber,
   withDefault,
@@ -101,7 +101,7 @@ export const MCP_RULES = {
 /** An MCP server: `command` if it is started here, or `url` if it runs elsewhere. */
 export type McpServer = OptionsOf<typeof MCP_RULES>;
 
-export type ReadServer = Resolved<typeof MCP_RULES> &
+export type ReadServer = CheckedOptions<typeof MCP_RULES> &
   ({ readonly command: string; readonly url?: never } | { readonly url: string; readonly command?: never });
 
 export function readServer(server: unknown): ReadServer {

@@ -9,7 +9,7 @@ import {
   readExact,
   repeats as isRepeated,
   tooManyValues,
-  untrusted,
+  asUntrusted,
 } from "../../base/index.ts";
 import type { ServerText } from "./clean-credentials.ts";
 import { type Message, withoutNulls } from "./wire/wire.ts";
@@ -85,7 +85,7 @@ async function repeats(shown: readonly Shown[], structured: unknown, { source }:
   if (beside.length === 0) return true;
   if (beside.some(({ block }) => block.type !== "text")) return false;
   const texts = beside.map(({ block }) => String(block.text));
-  return isRepeated(untrusted(jsonTextOf(structured) ?? ""), texts.map(untrusted), readerOf(source));
+  return isRepeated(asUntrusted(jsonTextOf(structured) ?? ""), texts.map(asUntrusted), readerOf(source));
 }
 
 /** What blocks are beside structured content, or without any. */
@@ -110,7 +110,7 @@ function withContent(structured: JsonText, content: readonly Message[]): JsonTex
 async function structureIn(marked: string, { source, resultValues: values }: ResultReader): Promise<unknown> {
   const bounds = { depth: MAX_DEPTH, values: values ?? Number.POSITIVE_INFINITY };
   const text = marked.replace(/^\ufeff/, "");
-  const read = await readExact(untrusted(text), bounds, readerOf(source));
+  const read = await readExact(asUntrusted(text), bounds, readerOf(source));
   if (read.ok) return read.value;
   if (read.fault === "values") throw tooManyValues();
   return undefined;

@@ -10,7 +10,7 @@ import {
   readerFor,
   sizeFault,
   textOf,
-  untrusted,
+  asUntrusted,
   weigh,
 } from "../../base/index.ts";
 import { resolveReference } from "../../tools/json-schema/index.ts";
@@ -120,7 +120,7 @@ async function parse(text: string, invalid: Invalid): Promise<unknown> {
     invalid(`the text is no ${isJson ? "JSON" : "YAML"}: ${firstLine(reason)}`, cause);
   const read = isJson ? { json: bare } : await convertDocument({ yaml: bare });
   if ("error" in read) throw unreadable(read.error);
-  const fault = await jsonFault(untrusted(read.json), { depth: MAX_DEPTH, values: MAX_VALUES }, readerFor(""));
+  const fault = await jsonFault(asUntrusted(read.json), { depth: MAX_DEPTH, values: MAX_VALUES }, readerFor(""));
   if (fault !== undefined) throw invalid(`the document ${FAULTS[fault]}.`);
   try {
     return JSON.parse(read.json);

@@ -17,7 +17,7 @@ import { defineTool, runsAt } from "../../tools/define-tool.ts";
 import { oneLine } from "../../tools/declarations/one-line.ts";
 import type { Effect, Tool } from "../../tools/tool.ts";
 import { toolNameFault } from "../../tools/tool-name.ts";
-import { elsewhere, leftOut as leftOutPart, nameClashes, told, uncheckedPart } from "../name-clashes.ts";
+import { elsewhere, leftOut as leftOutPart, nameClashes, problemText, uncheckedPart } from "../name-clashes.ts";
 import { givingText } from "../../tools/text-results.ts";
 import { checkPolicy, sourceContext, type ToolPolicy, withResult } from "../tool-policy.ts";
 import { type OpenApiDocument, orFault, PartFault, readDocument } from "./document.ts";
@@ -207,7 +207,7 @@ async function makeTools(maker: ToolMaker, found: readonly FoundOperation[], pol
     const { body } = one.parts as OperationParts;
     if (body && body.lostFiles.length > 0)
       problems.push(
-        told(`${name} is sent as ${body.mediaType}, without files of its form: ${body.lostFiles.join(", ")}`),
+        problemText(`${name} is sent as ${body.mediaType}, without files of its form: ${body.lostFiles.join(", ")}`),
       );
     if (odd.length > 0) problems.push(uncheckedPart(name, odd));
   }

@@ -30,7 +30,7 @@ const MAX_OWN_VALUES = 20_000;
 const MAX_VALUES = 5000;
 
 /** A schema of the document as JSON Schema 2020-12, frozen. Its references lead to `$defs`. */
-export interface Converted {
+export interface ConvertedSchema {
   readonly schema: JsonSchema | boolean;
   readonly values: number;
   readonly states: number;
@@ -39,7 +39,7 @@ export interface Converted {
   readonly inPlace: readonly string[];
 }
 
-const ANYTHING: Converted = Object.freeze({ schema: true, values: 1, states: 0, references: [], inPlace: [] });
+const ANYTHING: ConvertedSchema = Object.freeze({ schema: true, values: 1, states: 0, references: [], inPlace: [] });
 
 /** What a schema says about the shape of a value. Of a result's schema nothing else is kept. */
 const SHAPE = new Set(["description", "type", "enum", "const"]);
@@ -63,8 +63,8 @@ const SCHEMA_WORDS: Readonly<Record<Side, ReadonlySet<string>>> = {
 export class Schemas {
   readonly document: OpenApiDocument;
   readonly side: Side;
-  readonly #converted = new Map<unknown, Converted | PartFault>();
-  readonly #definitions = new Map<string, Converted | PartFault>();
+  readonly #converted = new Map<unknown, ConvertedSchema | PartFault>();
+  readonly #definitions = new Map<string, ConvertedSchema | PartFault>();
   readonly #digests = new Map<string, string>();
   readonly #patterns = new Map<string, number | undefined>();
   readonly #states = new PatternStates(SOURCE_STATES);
@@ -81,7 +81,7 @@ export class Schemas {
   }
 
   /** A schema of the document. Throws a `PartFault` if it cannot be read. */
-  convert(schema: unknown): Converted {
+  convert(schema: unknown): ConvertedSchema {
     return remembered(this.#converted, isFields(schema) ? schema : {}, () => {
       const made = orFault(() => new Conversion(this).convert(schema));
       return made instanceof PartFault && this.side === "output" ? this.#anything(made) : made;
@@ -113,7 +113,7 @@ export class Schemas {
     return [...this.#unchecked, ...(this.#cut === 0 ? [] : [`${what} (tools: ${this.#cut})`])];
   }
 
-  #anything(fault: PartFault): Converted {
+  #anything(fault: PartFault): ConvertedSchema {
     this.addOdd(fault);
     return ANYTHING;
   }
@@ -122,7 +122,7 @@ export class Schemas {
    * A tool's schema, made of these parts of the document. Throws a `PartFault` if a definition that they refer to
    * cannot be used. Definitions are put in only when the tool is called or shown.
    */
-  close(root: JsonSchema, parts: readonly Converted[], checks = true): Schema {
+  close(root: JsonSchema, parts: readonly ConvertedSchema[], checks = true): Schema {
     if (this.#reach(parts).isCut) this.#cut += 1;
     if (parts.every(({ references }) => references.length === 0)) return lazySchema(() => root, { checks });
     return lazySchema(() => ({ ...root, $defs: this.#definitionsOf(parts) }), {
@@ -134,7 +134,7 @@ export class Schemas {
     });
   }
 
-  #definitionsOf(parts: readonly Converted[]): Readonly<Record<string, JsonSchema | boolean>> {
+  #definitionsOf(parts: readonly ConvertedSchema[]): Readonly<Record<string, JsonSchema | boolean>> {
     const { included } = this.#reach(parts);
     const definitions = included.map((pointer) => this.#definition(pointer));
     const beyond = new Set([...parts, ...definitions].flatMap(({ references }) => references));
@@ -146,7 +146,7 @@ export class Schemas {
   }
 
   /** The nearest definitions that can be checked, as many as fit. */
-  #reach(parts: readonly Converted[]): { readonly included: readonly string[]; readonly isCut: boolean } {
+  #reach(parts: readonly ConvertedSchema[]): { readonly included: readonly string[]; readonly isCut: boolean } {
     const included: string[] = [];
     const met = new Set(parts.flatMap(({ references }) => references));
     let values = parts.reduce((sum, part) => sum + part.values, 0);
@@ -179,7 +179,7 @@ export class Schemas {
       : undefined;
   }
 
-  #definition(pointer: string): Converted {
+  #definition(pointer: string): ConvertedSchema {
     return remembered(this.#definitions, pointer, () => {
       const found = orFault(() => this.document.once(pointer, target));
       if (!(found instanceof PartFault)) return this.convert(found);
@@ -244,7 +244,7 @@ class Conversion {
     this.#schemas = schemas;
   }
 
-  convert(schema: unknown): Converted {
+  convert(schema: unknown): ConvertedSchema {
     this.#root = schema;
     return {
       schema: this.#schema(schema, true),

@@ -1,5 +1,5 @@
 import {
-  asked,
+  callbackRule,
   checkOptions,
   checkValue,
   oneOf,
@@ -22,7 +22,9 @@ export type OpenApiAuth =
   | { readonly basic: { readonly username: Secret; readonly password: Secret } }
   | { readonly apiKey: { readonly in: "header" | "query" | "cookie"; readonly name: string; readonly value: Secret } };
 
-const SECRET = secret(asked(option<Secret>("a secret without line breaks, or a function that returns one", isSecret)));
+const SECRET = secret(
+  callbackRule(option<Secret>("a secret without line breaks, or a function that returns one", isSecret)),
+);
 export const BASIC_RULES = {
   /** The name of the user. */
   username: required(SECRET),

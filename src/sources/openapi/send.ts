@@ -14,7 +14,7 @@ import {
   type Release,
   type TextReader,
   tooManyValues,
-  untrusted,
+  asUntrusted,
 } from "../../base/index.ts";
 import { oneLine } from "../../tools/declarations/one-line.ts";
 import { type Content, content, isMediaType } from "../../tools/content.ts";
@@ -210,7 +210,7 @@ async function valueIn(
   const text = await secrets.takenFromWhole(await saidIn(sender, bytes, { mediaType, form, reader }));
   if (form !== "json") return text;
   const bounds = { depth: MAX_DEPTH, values: resultValues };
-  const read = await readExact(untrusted(text), bounds, reader);
+  const read = await readExact(asUntrusted(text), bounds, reader);
   if (read.ok) return read.value;
   if (read.fault === "values") throw tooManyValues();
   if (mediaType === null && read.fault === "syntax") return text;
@@ -240,7 +240,7 @@ async function saidIn({ source }: Sender, bytes: Buffer, { mediaType, form, read
     text = new TextDecoder().decode(bytes);
   }
   if (form !== "json" && !HOLDS_JSON.test(mediaType ?? "")) return text;
-  const plain = await readPlainEscapes(untrusted(text), reader);
+  const plain = await readPlainEscapes(asUntrusted(text), reader);
   if (plain !== undefined) return plain;
   throw new PortcullisError("source_unavailable", `${source} answered with JSON that takes too long to read.`);
 }

@@ -11,7 +11,7 @@ import {
   type Parameter,
   requiresFields,
 } from "./operations.ts";
-import type { Converted, Schemas } from "./schemas.ts";
+import type { ConvertedSchema, Schemas } from "./schemas.ts";
 import { isHeaderName } from "../request-text.ts";
 import { oneLine } from "../../tools/declarations/one-line.ts";
 
@@ -141,7 +141,7 @@ function bodyInput(schemas: Schemas, body: Body, layout: Layout, taken: Readonly
   const files = body.form === "multipart" ? filesOf(document, body) : new Set<string>();
   const apart = (
     schema: JsonSchema | boolean,
-    parts: readonly Converted[],
+    parts: readonly ConvertedSchema[],
     told: string,
     names = new Set<string>(),
   ) => ({

@@ -3,7 +3,7 @@ import { lazySchema } from "../../tools/schema.ts";
 import { fieldOf, type Fields, isFields } from "../../base/index.ts";
 import { type OpenApiDocument, PartFault } from "./document.ts";
 import { formOf, jsonRank } from "./operations.ts";
-import type { Converted, Schemas } from "./schemas.ts";
+import type { ConvertedSchema, Schemas } from "./schemas.ts";
 
 const BYTES_SCHEMA: JsonSchema = Object.freeze({
   type: "object",
@@ -31,7 +31,7 @@ export function toolOutput(schemas: Schemas, responses: Fields, method: string, 
     .filter((type) => /^[\w!#$&^.+*-]+\/[\w!#$&^.+*-]+$/.test(type));
   const accept = essences.join(", ") || "*/*";
   if (method === "HEAD") return { schema: lazySchema(() => NULL, { checks }), accept, asPart: true };
-  const parts: Converted[] = [];
+  const parts: ConvertedSchema[] = [];
   const described = successes.map(({ isEmpty, content }): JsonSchema | boolean | undefined => {
     const [mediaType] = isEmpty ? [] : document.once(content, bestOf);
     if (mediaType === undefined) return NULL;

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { PatternRefused } from "../../tools/json-schema/index.ts";
 import { Glob } from "./glob.ts";
-import { failed, MAX_ENTRIES, PASSED_OVER, type Place, type Search } from "./workspace.ts";
+import { toolFailure, MAX_ENTRIES, PASSED_OVER, type Place, type Search } from "./workspace.ts";
 
 export const SEARCHED = {
   path: z.string().optional().describe("file or folder, from the root of the workspace; the root by default"),
@@ -25,13 +25,13 @@ export function globOf(source: string): Glob {
   try {
     return new Glob(source);
   } catch (error) {
-    if (error instanceof PatternRefused) throw failed(`files: ${JSON.stringify(source)} ${error.message}.`);
+    if (error instanceof PatternRefused) throw toolFailure(`files: ${JSON.stringify(source)} ${error.message}.`);
     throw error;
   }
 }
 
 /** What is given of what a search has found: as many as the call asks for, and as fit the page of a direct call. */
-export class Given<Item> {
+export class FoundPage<Item> {
   readonly items: Item[] = [];
   left = 0;
   readonly #limit: number;

@@ -3,10 +3,10 @@ import { LinearPattern, PatternRefused } from "../../tools/json-schema/index.ts"
 import type { CallContext } from "../../tools/tool.ts";
 import type { SchemaType } from "../../base/index.ts";
 import { objectSchema } from "../../base/values/object-schema.ts";
-import { Given, globOf, isWanted, SEARCHED, SEEN, seenBy } from "./found.ts";
+import { FoundPage, globOf, isWanted, SEARCHED, SEEN, seenBy } from "./found.ts";
 import { fits } from "./glob.ts";
 import { isText, linesOf } from "./text-lines.ts";
-import { failed, LongFile, type Place, Search, type Workspace } from "./workspace.ts";
+import { toolFailure, LongFile, type Place, Search, type Workspace } from "./workspace.ts";
 
 const MATCHES = { default: 100, max: 1000 } as const;
 /** Longest line that is searched, in bytes, and how much of it is given, in characters. */
@@ -50,7 +50,7 @@ export async function grepFiles(
   const search = new Search(tenant, signal);
   const place = workspace.place(path);
   const isFolder = await workspace.isFolder(place);
-  const given = new Given<Matches["matches"][number]>(
+  const given = new FoundPage<Matches["matches"][number]>(
     limit,
     caller === "direct" ? pageBytes : Number.POSITIVE_INFINITY,
   );
@@ -80,7 +80,7 @@ async function readText(workspace: Workspace, file: Place, fileBytes: number, se
   try {
     const bytes = await workspace.read(file, fileBytes);
     if (isText(bytes)) return bytes;
-    if (!isOneOfMany) throw failed(`${JSON.stringify(file.path)} is no text in UTF-8.`);
+    if (!isOneOfMany) throw toolFailure(`${JSON.stringify(file.path)} is no text in UTF-8.`);
     search.pass("binary");
   } catch (error) {
     if (!isOneOfMany) throw error;
@@ -121,7 +121,7 @@ function linearPattern(source: string): LinearPattern {
     return new LinearPattern(source);
   } catch (error) {
     if (!(error instanceof PatternRefused)) throw error;
-    throw failed(
+    throw toolFailure(
       `The pattern ${error.message}. Write it without groups that change flags and without references to groups; [Aa] fits either case, and \\ before a character stands for the character.`,
     );
   }

@@ -5,7 +5,7 @@ import type { CallContext } from "../../tools/tool.ts";
 import { Lane, Pace, type SchemaType } from "../../base/index.ts";
 import { objectSchema } from "../../base/values/object-schema.ts";
 import { isText, linesOf } from "./text-lines.ts";
-import { failed, quoted, type Workspace } from "./workspace.ts";
+import { toolFailure, quotedPath, type Workspace } from "./workspace.ts";
 
 const PAGE_LINES = 2000;
 /** Bytes of JSON of a page for a program, which reads it without a model. */
@@ -36,7 +36,7 @@ export async function readPage(
   const place = workspace.place(given);
   const { path } = place;
   const bytes = await workspace.read(place, fileBytes);
-  if (!isText(bytes)) throw failed(binaryText(path, bytes));
+  if (!isText(bytes)) throw toolFailure(binaryText(path, bytes));
   const isDirect = caller === "direct";
   const maxBytes = isDirect ? pageBytes : PROGRAM_PAGE_BYTES;
   const maxCharacters = isDirect ? LINE_CHARACTERS : PROGRAM_PAGE_BYTES;
@@ -64,7 +64,7 @@ export async function readPage(
     if (isCut) cut += 1;
   }
   if (offset > Math.max(lines, 1))
-    throw failed(`${quoted(path)} has ${lines} lines: offset is from 1 to ${Math.max(lines, 1)}.`);
+    throw toolFailure(`${quotedPath(path)} has ${lines} lines: offset is from 1 to ${Math.max(lines, 1)}.`);
   const next = offset + page.length;
   const left = lines - next + 1;
   const more = [
@@ -77,7 +77,7 @@ export async function readPage(
 function binaryText(path: string, bytes: Buffer): string {
   const type = imageTypeOf(bytes);
   const what = type === undefined ? "" : ` (${type}): view_image shows it`;
-  return `${quoted(path)} is no text in UTF-8, but ${bytes.length} bytes of data${what}.`;
+  return `${quotedPath(path)} is no text in UTF-8, but ${bytes.length} bytes of data${what}.`;
 }
 
 /** Longest image: what providers take, as base64 of 5 MiB. */
@@ -108,7 +108,7 @@ export async function viewImage(workspace: Workspace, { path }: { readonly path:
   const bytes = await workspace.read(place, IMAGE_BYTES);
   const mediaType = imageTypeOf(bytes);
   if (mediaType === undefined)
-    throw failed(`${quoted(place.path)} is no image in PNG, JPEG, GIF or WebP: read_file reads text.`);
+    throw toolFailure(`${quotedPath(place.path)} is no image in PNG, JPEG, GIF or WebP: read_file reads text.`);
   return content({
     value: { path: place.path, mediaType, bytes: bytes.length },
     parts: [{ type: "image", mediaType, data: bytes, name: basename(place.path).slice(-NAME_LENGTH) }],

@@ -15,10 +15,10 @@ import { PatternRefused } from "../../tools/json-schema/index.ts";
 import { Glob } from "./glob.ts";
 import { GREP_INPUT, GREP_OUTPUT, grepFiles } from "./grep-files.ts";
 import { READ_INPUT, READ_OUTPUT, readPage, VIEW_INPUT, VIEW_OUTPUT, viewImage } from "./read-file.ts";
-import { below, failed, quoted, Search, Workspace } from "./workspace.ts";
+import { below, toolFailure, quotedPath, Search, Workspace } from "./workspace.ts";
 import { z } from "zod";
 import { objectSchema } from "../../base/values/object-schema.ts";
-import { Given, globOf, isWanted, SEARCHED, SEEN, seenBy } from "./found.ts";
+import { FoundPage, globOf, isWanted, SEARCHED, SEEN, seenBy } from "./found.ts";
 
 const SUBJECT = "workspaceTools";
 const KIB = 1024;
@@ -129,8 +129,8 @@ async function listFiles(
   const glob = files === undefined ? undefined : globOf(files);
   const search = new Search(tenant, signal);
   const place = workspace.place(path);
-  if (!(await workspace.isFolder(place))) throw failed(`${quoted(place.path)} is a file: read_file reads it.`);
-  const given = new Given<string>(limit, caller === "direct" ? pageBytes : Number.POSITIVE_INFINITY);
+  if (!(await workspace.isFolder(place))) throw toolFailure(`${quotedPath(place.path)} is a file: read_file reads it.`);
+  const given = new FoundPage<string>(limit, caller === "direct" ? pageBytes : Number.POSITIVE_INFINITY);
   if (!glob)
     for (const name of await workspace.entries(place, search)) {
       await search.next();

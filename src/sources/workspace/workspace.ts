@@ -67,18 +67,18 @@ export class Workspace {
   /** Throws `tool_failed` for a path that does not lead to a place below the root. */
   place(path: string): Place {
     if (path.length > PATH_LENGTH || path.includes("\0"))
-      throw failed(`A path has up to ${PATH_LENGTH} characters, and no character 0.`);
+      throw toolFailure(`A path has up to ${PATH_LENGTH} characters, and no character 0.`);
     if (isAbsolute(path) || win32.isAbsolute(path))
-      throw failed(`${quoted(path)}: paths are relative to the workspace, like src/index.ts.`);
+      throw toolFailure(`${quotedPath(path)}: paths are relative to the workspace, like src/index.ts.`);
     const parts = path.split(sep === "/" ? "/" : /[\\/]/).filter((part) => part !== "" && part !== ".");
     const full = join(this.#root, ...parts);
     const inner = relative(this.#root, full);
     if (parts.includes("..") || isAbsolute(inner) || inner.split(/[\\/]/, 1)[0] === "..")
-      throw failed(`${quoted(path)} leads out of the workspace: write the path from its root, without "..".`);
+      throw toolFailure(`${quotedPath(path)} leads out of the workspace: write the path from its root, without "..".`);
     const whole = parts.join("/");
     // A path at which a pattern is too costly is kept too: else such a path would get round it.
     if (this.#exclude.some((glob) => glob.covers(whole) ?? true))
-      throw failed(`${quoted(whole)} is kept from these tools.`);
+      throw toolFailure(`${quotedPath(whole)} is kept from these tools.`);
     return { path: whole, full };
   }
 
@@ -91,7 +91,7 @@ export class Workspace {
     } catch (error) {
       throw faultOf(error, path);
     }
-    throw failed(`${quoted(path)} is no file and no folder.`);
+    throw toolFailure(`${quotedPath(path)} is no file and no folder.`);
   }
 
   /** The bytes of a file. Rejects with `tool_failed` for anything else, and for a file of more than `maxBytes`. */
@@ -100,8 +100,8 @@ export class Workspace {
     try {
       await using file = await this.#open(place);
       const opened = await file.stat();
-      if (opened.isDirectory()) throw failed(`${quoted(path)} is a folder: list_files shows what is in it.`);
-      if (!opened.isFile()) throw failed(`${quoted(path)} is no file.`);
+      if (opened.isDirectory()) throw toolFailure(`${quotedPath(path)} is a folder: list_files shows what is in it.`);
+      if (!opened.isFile()) throw toolFailure(`${quotedPath(path)} is no file.`);
       if (opened.size > maxBytes) throw new LongFile(path, opened.size, maxBytes);
       return await readAll(file, opened.size);
     } catch (error) {
@@ -116,7 +116,7 @@ export class Workspace {
     const file = await open(place.full, constants.O_RDONLY | NO_LINK | (constants.O_NONBLOCK ?? 0));
     try {
       if (await liesAt(file, place)) return file;
-      throw failed(`${quoted(place.path)} was replaced while it was opened: try again.`);
+      throw toolFailure(`${quotedPath(place.path)} was replaced while it was opened: try again.`);
     } catch (error) {
       await file.close();
       throw error;
@@ -173,18 +173,18 @@ export class Workspace {
   }
 }
 
-export function failed(message: string): PortcullisError {
+export function toolFailure(message: string): PortcullisError {
   return new PortcullisError("tool_failed", message);
 }
 
 /** A file that is too large to be read. */
 export class LongFile extends PortcullisError {
   constructor(path: string, size: number, maxBytes: number) {
-    super("tool_failed", `${quoted(path)} has ${size} bytes; files of up to ${maxBytes} bytes are read.`);
+    super("tool_failed", `${quotedPath(path)} has ${size} bytes; files of up to ${maxBytes} bytes are read.`);
   }
 }
 
-export function quoted(path: string): string {
+export function quotedPath(path: string): string {
   return path === ""
     ? "The root of the workspace"
     : JSON.stringify(path.length > 200 ? `${path.slice(0, 200)}…` : path);
@@ -205,8 +205,8 @@ async function refuseLinks({ path, full }: Place): Promise<void> {
 }
 
 function behindLink(path: string): PortcullisError {
-  return failed(
-    `${quoted(path)} is a link, or lies behind one, or its name is written otherwise. Links are not followed: list_files shows what there is.`,
+  return toolFailure(
+    `${quotedPath(path)} is a link, or lies behind one, or its name is written otherwise. Links are not followed: list_files shows what there is.`,
   );
 }
 
@@ -246,10 +246,10 @@ function faultOf(error: unknown, path: string): unknown {
   if (PortcullisError.is(error) || !(error instanceof Error) || !("code" in error)) return error;
   const { code } = error;
   if (code === "ENOENT" || code === "ENOTDIR")
-    return failed(`There is no ${quoted(path)}: list_files shows what there is.`);
+    return toolFailure(`There is no ${quotedPath(path)}: list_files shows what there is.`);
   if (code === "ELOOP") return behindLink(path);
-  if (code === "ENAMETOOLONG") return failed(`${quoted(path)}: this name is too long for a file.`);
-  return new PortcullisError("tool_failed", `${quoted(path)} cannot be read: ${String(code)}.`, { cause: error });
+  if (code === "ENAMETOOLONG") return toolFailure(`${quotedPath(path)}: this name is too long for a file.`);
+  return new PortcullisError("tool_failed", `${quotedPath(path)} cannot be read: ${String(code)}.`, { cause: error });
 }
 
 /** Names that are sorted at once, and steps of a merge between two pauses. */

@@ -1,5 +1,5 @@
 import type { SchemaNode } from "./compile-schema.ts";
-import { type Checker, type Findings, shown } from "./findings.ts";
+import { type Checker, type Findings, shownValue } from "./findings.ts";
 import type { JsonSchema } from "./json-schema.ts";
 
 export function checkObject(
@@ -10,7 +10,7 @@ export function checkObject(
 ): void {
   const keys = Object.keys(value);
   checker.steps.spend(keys.length);
-  checkRequired(checker, value, node.required, found, "required", (key) => `the field ${shown(key)} is missing`);
+  checkRequired(checker, value, node.required, found, "required", (key) => `the field ${shownValue(key)} is missing`);
   checkRest(checker, node, value, keys, found);
   checkFields(checker, node, value, keys, found);
 }
@@ -28,19 +28,20 @@ function checkRest(
   if (propertyNames)
     for (const key of keys) {
       const outcome = checker.check(propertyNames, key);
-      found.takeAt(key, outcome, "propertyNames", () => `the name ${shown(key)} does not fit`);
+      found.takeAt(key, outcome, "propertyNames", () => `the name ${shownValue(key)} does not fit`);
     }
   checker.steps.spend(node.dependentNames.length);
   for (const [key, names] of node.dependentNames) {
     if (!Object.hasOwn(value, key)) continue;
-    const message = (missing: string) => `beside the field ${shown(key)} the field ${shown(missing)} is missing`;
+    const message = (missing: string) =>
+      `beside the field ${shownValue(key)} the field ${shownValue(missing)} is missing`;
     checkRequired(checker, value, names, found, "dependentRequired", message);
   }
   for (const [key, dependent] of dependentSchemas) {
     checker.steps.spend(1);
     if (!Object.hasOwn(value, key)) continue;
     const outcome = checker.seen(checker.check(dependent, value));
-    found.take(outcome, "dependentSchemas", () => `it does not fit beside the field ${shown(key)}`);
+    found.take(outcome, "dependentSchemas", () => `it does not fit beside the field ${shownValue(key)}`);
   }
 }
 
@@ -65,7 +66,7 @@ function checkFields(
 ): void {
   const named = additionalProperties && new Set<string>();
   const take = (key: string, property: SchemaNode, keyword: string): boolean =>
-    found.takeAt(key, checker.check(property, value[key]), keyword, () => `the field ${shown(key)} does not fit`);
+    found.takeAt(key, checker.check(property, value[key]), keyword, () => `the field ${shownValue(key)} does not fit`);
   for (const [key, property] of properties ?? []) {
     checker.steps.spend(1);
     if (!Object.hasOwn(value, key)) continue;

@@ -1,7 +1,7 @@
 import { readUrl } from "../../base/index.ts";
 import type { JsonSchema } from "./json-schema.ts";
 import type { SchemaNode } from "./compile-schema.ts";
-import { type Checker, type Findings, shown } from "./findings.ts";
+import { type Checker, type Findings, shownValue } from "./findings.ts";
 import { format as known } from "@cfworker/json-schema";
 import { isPattern } from "./patterns/parse-pattern.ts";
 
@@ -31,10 +31,10 @@ export function checkString(checker: Checker, node: SchemaNode, value: string, f
     found.addCount(node, ["minLength", "maxLength"], lengthOf(value), "characters");
   }
   if (pattern && !pattern.test(value, checker.steps))
-    found.add("pattern", () => `expected text that matches ${shown(source)}`);
+    found.add("pattern", () => `expected text that matches ${shownValue(source)}`);
   if (format !== undefined) {
     checker.steps.spend(formatSteps(format, value.length));
-    if (!fitsFormat(format, value)) found.add("format", () => `expected text in the format ${shown(format)}`);
+    if (!fitsFormat(format, value)) found.add("format", () => `expected text in the format ${shownValue(format)}`);
   }
 }
 

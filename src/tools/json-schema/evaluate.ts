@@ -3,7 +3,7 @@ import { withDigitsAs } from "./map-value.ts";
 import { type CompiledSchema, type SchemaNode, TYPES } from "./compile-schema.ts";
 import { checkArray, checkObject } from "./check-parts.ts";
 import { checkNumber, checkString } from "./check-scalar.ts";
-import { alone, type Checker, type Failure, Findings, FITS, type Outcome, shown } from "./findings.ts";
+import { alone, type Checker, type Failure, Findings, FITS, type Outcome, shownValue } from "./findings.ts";
 import { Identities, isContainer, keyOf } from "./identities.ts";
 import { Steps, StepsSpent } from "./steps.ts";
 import { isLongInteger } from "../../base/index.ts";
@@ -122,7 +122,7 @@ class Evaluation implements Checker {
     if (constant === undefined && !enumeration) return;
     const written = this.#written(value);
     if (constant !== undefined && !this.identities.areEqual(written, constant))
-      found.add("const", () => `expected ${shown(constant)}`);
+      found.add("const", () => `expected ${shownValue(constant)}`);
     if (!enumeration) return;
     const isNamed = isContainer(written)
       ? enumeration.containers.some((one) => this.identities.areEqual(written, one))
@@ -199,5 +199,5 @@ const VALUES_SHOWN = 16;
 
 function expectedOneOf(values: readonly unknown[]): string {
   const more = values.length > VALUES_SHOWN ? ` or ${values.length - VALUES_SHOWN} others` : "";
-  return `expected ${values.slice(0, VALUES_SHOWN).map(shown).join(" or ")}${more}`;
+  return `expected ${values.slice(0, VALUES_SHOWN).map(shownValue).join(" or ")}${more}`;
 }

@@ -132,7 +132,7 @@ function within(key: string | number, { choice, last }: Failure): Failure {
 /** Maximum length of a name or a value of a schema in a message, in characters. */
 const SHOWN_LENGTH = 100;
 
-export function shown(value: unknown): string {
+export function shownValue(value: unknown): string {
   const text = jsonHead(value, SHOWN_LENGTH) ?? "nothing";
   return text.length > SHOWN_LENGTH ? `${text.slice(0, SHOWN_LENGTH)}…` : text;
 }

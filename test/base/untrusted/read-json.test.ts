@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { AT_ONCE, plainFault, readJson, untrusted } from "../../../src/base/index.ts";
+import { AT_ONCE, plainFault, readJson, asUntrusted } from "../../../src/base/index.ts";
 
 const NONE = { depth: Number.POSITIVE_INFINITY, values: Number.POSITIVE_INFINITY };
 const READER = { tenant: "test", hold: () => () => {} };
@@ -20,15 +20,15 @@ test("what is within the bounds is read as JSON.parse reads it, at its exact dep
     fc.asyncProperty(fc.jsonValue({ maxDepth: 5 }), fc.nat(2), async (value, space) => {
       const text = JSON.stringify(value, undefined, space);
       const { depth, values } = sizeOf(JSON.parse(text));
-      expect(await readJson(untrusted(text), NONE, READER)).toEqual({ ok: true, value: JSON.parse(text) as unknown });
-      expect(await readJson(untrusted(text), { ...NONE, depth }, READER)).toMatchObject({ ok: true });
+      expect(await readJson(asUntrusted(text), NONE, READER)).toEqual({ ok: true, value: JSON.parse(text) as unknown });
+      expect(await readJson(asUntrusted(text), { ...NONE, depth }, READER)).toMatchObject({ ok: true });
       if (depth > 0)
-        expect(await readJson(untrusted(text), { ...NONE, depth: depth - 1 }, READER)).toEqual({
+        expect(await readJson(asUntrusted(text), { ...NONE, depth: depth - 1 }, READER)).toEqual({
           ok: false,
           fault: "depth",
         });
       if (values > 1)
-        expect(await readJson(untrusted(text), { ...NONE, values: values - 1 }, READER)).toEqual({
+        expect(await readJson(asUntrusted(text), { ...NONE, values: values - 1 }, READER)).toEqual({
           ok: false,
           fault: "values",
         });
@@ -45,10 +45,10 @@ test("any text is read as JSON.parse reads it, or refused", async () => {
       try {
         parsed = JSON.parse(text);
       } catch {
-        expect(await readJson(untrusted(text), NONE, READER)).toEqual({ ok: false, fault: "syntax" });
+        expect(await readJson(asUntrusted(text), NONE, READER)).toEqual({ ok: false, fault: "syntax" });
         return;
       }
-      expect(await readJson(untrusted(text), NONE, READER)).toEqual({ ok: true, value: parsed });
+      expect(await readJson(asUntrusted(text), NONE, READER)).toEqual({ ok: true, value: parsed });
     }),
   );
 });
@@ -56,7 +56,7 @@ test("any text is read as JSON.parse reads it, or refused", async () => {
 test("a string over many slices is one value, wherever its escapes are", async () => {
   for (const shift of [0, 1, 2]) {
     const text = `["${"x".repeat(shift)}${String.raw`\"[,`.repeat(100_000)}"]`;
-    expect(await readJson(untrusted(text), { depth: 1, values: 2 }, READER)).toEqual({
+    expect(await readJson(asUntrusted(text), { depth: 1, values: 2 }, READER)).toEqual({
       ok: true,
       value: JSON.parse(text) as unknown,
     });
@@ -72,6 +72,6 @@ test.each([AT_ONCE, AT_ONCE + 1])(
       [`{${'"__proto__":1'.padEnd(length - 2)}}`, "it has a field called __proto__"],
       ["[".repeat(length), "it is nested more than 100 levels deep"],
     ] as const)
-      expect(await plainFault(untrusted(text), READER)).toBe(fault);
+      expect(await plainFault(asUntrusted(text), READER)).toBe(fault);
   },
 );

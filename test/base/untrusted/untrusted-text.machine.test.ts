@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { areSame, readJson, readPlainJson, untrusted } from "../../../src/base/index.ts";
+import { areSame, readJson, readPlainJson, asUntrusted } from "../../../src/base/index.ts";
 
 const READER = { tenant: "own", hold: () => () => {} };
 /** Of the processor time that parsing the same texts would take the host's thread. */
@@ -21,10 +21,14 @@ async function ownMs(run: () => unknown): Promise<number> {
 }
 
 test.each([
-  ["lists", [LISTS], (): unknown => readPlainJson(untrusted(LISTS), READER)],
-  ["one text", [TEXT], () => readPlainJson(untrusted(TEXT), READER)],
-  ["brackets within bounds", [DEEP], () => readJson(untrusted(DEEP), { depth: Infinity, values: 1 }, READER)],
-  ["texts that are compared", [TEXT, ` ${TEXT}`], () => areSame([[untrusted(TEXT), untrusted(` ${TEXT}`)]], READER)],
+  ["lists", [LISTS], (): unknown => readPlainJson(asUntrusted(LISTS), READER)],
+  ["one text", [TEXT], () => readPlainJson(asUntrusted(TEXT), READER)],
+  ["brackets within bounds", [DEEP], () => readJson(asUntrusted(DEEP), { depth: Infinity, values: 1 }, READER)],
+  [
+    "texts that are compared",
+    [TEXT, ` ${TEXT}`],
+    () => areSame([[asUntrusted(TEXT), asUntrusted(` ${TEXT}`)]], READER),
+  ],
 ])("the host's thread hands a large text on for less than parsing it would take: %s", async (name, texts, run) => {
   const parsing = await ownMs(() => texts.map((text) => JSON.parse(text) as unknown));
   const handing = await ownMs(run);

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import * as room from "../../../src/base/untrusted/untrusted-text.ts";
-import { areSame, AT_ONCE, readJson, readPlainJson, type TextReader, untrusted } from "../../../src/base/index.ts";
+import { areSame, AT_ONCE, readJson, readPlainJson, type TextReader, asUntrusted } from "../../../src/base/index.ts";
 
 const reader = (more: Partial<TextReader> = {}): TextReader => ({ tenant: "own", hold: () => () => {}, ...more });
 const BOUNDS = { depth: 100, values: 1000 };
@@ -9,20 +9,20 @@ const FIELDS = [{ path: ["a"], values: 4_000_000, isPlain: true }];
 
 /** What each reader makes of a text. A reader that is missing here fails the next test. */
 const READERS = {
-  readJson: (text: string, by: TextReader) => readJson(untrusted(text), BOUNDS, by),
-  jsonFault: (text: string, by: TextReader) => room.jsonFault(untrusted(text), BOUNDS, by),
-  plainFault: (text: string, by: TextReader) => room.plainFault(untrusted(text), by),
-  readPlainJson: (text: string, by: TextReader) => readPlainJson(untrusted(text), by),
-  readExact: (text: string, by: TextReader) => room.readExact(untrusted(text), BOUNDS, by),
+  readJson: (text: string, by: TextReader) => readJson(asUntrusted(text), BOUNDS, by),
+  jsonFault: (text: string, by: TextReader) => room.jsonFault(asUntrusted(text), BOUNDS, by),
+  plainFault: (text: string, by: TextReader) => room.plainFault(asUntrusted(text), by),
+  readPlainJson: (text: string, by: TextReader) => readPlainJson(asUntrusted(text), by),
+  readExact: (text: string, by: TextReader) => room.readExact(asUntrusted(text), BOUNDS, by),
   readMessage: (text: string, by: TextReader) =>
-    room.readMessage(untrusted(text), { fields: FIELDS, bounds: BOUNDS, inPlace: "{}" }, by),
-  readPlainEscapes: (text: string, by: TextReader) => room.readPlainEscapes(untrusted(text), by),
-  repeats: async (text: string, by: TextReader) => room.repeats(untrusted('[{"a":[1]}]'), [untrusted(text)], by),
-  entriesOf: (text: string) => room.entriesOf(untrusted(text), 3, "own"),
-  areSame: (text: string, by: TextReader) => areSame([[untrusted(text), untrusted(` ${text}`)]], by),
-  passOn: (text: string) => room.passOn(untrusted(text)),
-  bytesOf: (text: string) => room.bytesOf(untrusted(text)),
-  isBlank: (text: string) => room.isBlank(untrusted(text)),
+    room.readMessage(asUntrusted(text), { fields: FIELDS, bounds: BOUNDS, inPlace: "{}" }, by),
+  readPlainEscapes: (text: string, by: TextReader) => room.readPlainEscapes(asUntrusted(text), by),
+  repeats: async (text: string, by: TextReader) => room.repeats(asUntrusted('[{"a":[1]}]'), [asUntrusted(text)], by),
+  entriesOf: (text: string) => room.entriesOf(asUntrusted(text), 3, "own"),
+  areSame: (text: string, by: TextReader) => areSame([[asUntrusted(text), asUntrusted(` ${text}`)]], by),
+  passOn: (text: string) => room.passOn(asUntrusted(text)),
+  bytesOf: (text: string) => room.bytesOf(asUntrusted(text)),
+  isBlank: (text: string) => room.isBlank(asUntrusted(text)),
 };
 
 test("each reader of the room is tried below", () => {
@@ -113,7 +113,7 @@ test("plain JSON is passed on as it was written, with its kind and its number of
 });
 
 test("texts are the same if they are JSON of the same value, whichever way it is written", async () => {
-  const same = (one: string, other: string) => areSame([[untrusted(one), untrusted(other)]], reader());
+  const same = (one: string, other: string) => areSame([[asUntrusted(one), asUntrusted(other)]], reader());
   for (const long of ["", " ".repeat(AT_ONCE)]) {
     expect(await same(`${long}{"a":1,"b":2}`, '{ "b": 2, "a": 1 }')).toBe(true);
     expect(await same(`${long}{"a":1}`, '{"a":2}')).toBe(false);
@@ -132,11 +132,11 @@ test("blocks repeat a structure if they are its JSON, its fields' or the element
   const value = fc.jsonValue().filter((one) => !JSON.stringify(one).includes("__proto__"));
   await fc.assert(
     fc.asyncProperty(fc.array(value, { minLength: 1 }), value, fc.nat(3), async (values, one, blanks) => {
-      const structure = untrusted(JSON.stringify({ values, one }));
+      const structure = asUntrusted(JSON.stringify({ values, one }));
       const repeats = (...texts: unknown[]) =>
         room.repeats(
           structure,
-          texts.map((text) => untrusted(escaped(JSON.stringify(text, null, blanks)))),
+          texts.map((text) => asUntrusted(escaped(JSON.stringify(text, null, blanks)))),
           reader(),
         );
       const others = [
@@ -152,7 +152,7 @@ test("blocks repeat a structure if they are its JSON, its fields' or the element
     }),
     { numRuns: 25 },
   );
-  const of = (block: string) => room.repeats(untrusted('{"a":"\\u0000"}'), [untrusted(block)], reader());
+  const of = (block: string) => room.repeats(asUntrusted('{"a":"\\u0000"}'), [asUntrusted(block)], reader());
   expect([await of('{"a":"\\u0000"}'), await of('{"a":"\\uzzzz"}')]).toEqual([true, false]);
 });
 
@@ -162,7 +162,7 @@ test("a message of more values is read without the first field that may have the
       { path: ["a", "b"], values, isPlain: true },
       { path: ["a", "list"], values, isPlain: false },
     ];
-    return room.readMessage(untrusted(text), { fields, bounds: { depth: 9, values: 10 }, inPlace: '"!"' }, reader());
+    return room.readMessage(asUntrusted(text), { fields, bounds: { depth: 9, values: 10 }, inPlace: '"!"' }, reader());
   };
   const many = JSON.stringify(Array.from({ length: 20 }, () => 12345678901));
   const broken = `[${"1,".repeat(20)}x]`;
@@ -176,7 +176,7 @@ test("a message of more values is read without the first field that may have the
     });
     expect(await read(`${long}{"a":{"list":${broken}}}`, 40)).toEqual({
       rest: '{"a":{"list":"!"}}',
-      cut: { field: 1, part: untrusted(broken) },
+      cut: { field: 1, part: asUntrusted(broken) },
     });
     expect(await read(`${long}{"a":{"b":${many}}}`, 9)).toBe("values");
     expect(await read(`${long}{"a":{"c":${many}}}`, 40)).toBe("values");

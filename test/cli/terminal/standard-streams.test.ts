@@ -12,7 +12,7 @@ test("whatever a text is, it reaches the terminal without a control character bu
   const texts: unknown[] = [];
   written.mockImplementation((text) => texts.push(text) > 0);
   const anything = string({ unit: anyCharacter });
-  assert(property(anything, (text) => writeStderr(`Not taken up: ${text}\u001b[2J\n`)));
+  assert(property(anything, (text) => writeStderr(`Not resumed: ${text}\u001b[2J\n`)));
   expect(texts.length).toBeGreaterThan(0);
   for (const text of texts) expect(text).not.toMatch(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u2028\u2029\u202e]/);
 });

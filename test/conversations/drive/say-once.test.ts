@@ -2,7 +2,7 @@ import { createRuntime, type Tool } from "portcullis";
 import { createMemoryJournal, type Journal } from "portcullis/journal";
 import { createMemorySandbox, scriptedModel } from "portcullis/testing";
 import { expect, test } from "vitest";
-import { interrupted } from "../../../src/conversations/drive/interruption.ts";
+import { interruptedError } from "../../../src/conversations/drive/interruption.ts";
 import { payTool, makeTool } from "../../support/tools.ts";
 import { changed } from "../talk.ts";
 
@@ -104,7 +104,7 @@ test("an interrupted message rests as cancelled, and the next message is answere
   const interrupt = new AbortController();
   const model = scriptedModel([
     () => {
-      interrupt.abort(interrupted());
+      interrupt.abort(interruptedError());
       return { text: "too late" };
     },
     ({ said }) => ({ text: said.join(" then ") }),

@@ -1,5 +1,5 @@
 import type { Answer } from "../../../src/gate/answer.ts";
-import type { Batch, Streamed, StreamReader } from "../../../src/gate/streams/stream-reader.ts";
+import type { Batch, StreamProgress, StreamReader } from "../../../src/gate/streams/stream-reader.ts";
 import type { CallContext, Tool } from "../../../src/tools/tool.ts";
 import { makeTool, openSession, type SessionParts } from "../open-session.ts";
 
@@ -17,7 +17,7 @@ export function streamTool(
 export const deaf: StreamReader = { take: () => {}, handed: { items: 0, bytes: 0 } };
 
 /** Of a reader that is handed each batch as it arrives. */
-export function handedOf(batches: readonly Batch[]): Streamed {
+export function handedOf(batches: readonly Batch[]): StreamProgress {
   const sum = (of: (batch: Batch) => number) => batches.reduce((all, batch) => all + of(batch), 0);
   return { items: sum(({ count }) => count), bytes: sum(({ bytes }) => bytes) };
 }

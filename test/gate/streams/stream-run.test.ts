@@ -1,7 +1,7 @@
 import { DatabaseSync } from "node:sqlite";
 import { expect, test } from "vitest";
 import { z } from "zod";
-import type { CallEvent, Untimed } from "../../../src/gate/call-event.ts";
+import type { CallEvent, EventFields } from "../../../src/gate/call-event.ts";
 import { ItemsDigest } from "../../../src/gate/streams/past-items.ts";
 import type { Batch } from "../../../src/gate/streams/stream-reader.ts";
 import { UnreadAnswers } from "../../../src/gate/run/unread-answers.ts";
@@ -204,7 +204,7 @@ test("a caller that reads no streams gets no array that is larger than a result 
 
 // ---- what listeners are told -------------------------------------------------------------------------------------
 
-const told = (events: readonly Untimed<CallEvent>[]) =>
+const told = (events: readonly EventFields<CallEvent>[]) =>
   events.map((event) => [event.type, ...("items" in event ? [event.items, event.bytes] : [])]);
 
 test("listeners are told of the first batch and of all items at the end, however many batches there are", async () => {

@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { wholly } from "../../../src/base/index.ts";
 import type { ExecutionView } from "../../../src/serve/views/view.ts";
-import { patched } from "../../../src/serve/views/patched-view.ts";
+import { applyPatch } from "../../../src/serve/views/patched-view.ts";
 import { patchOf } from "../../../src/serve/views/view-patch.ts";
 
 const value = fc.oneof(
@@ -20,7 +20,7 @@ test("a view with its patch, as it travels, is the later view, and neither view 
       const [one, other] = [JSON.stringify(before), JSON.stringify(after)];
       const patch = wholly(patchOf(before, after));
       const sent = patch && (JSON.parse(JSON.stringify(patch)) as typeof patch);
-      expect(sent ? patched(before, sent) : before).toEqual(after);
+      expect(sent ? applyPatch(before, sent) : before).toEqual(after);
       expect([JSON.stringify(before), JSON.stringify(after)]).toEqual([one, other]);
     }),
   );

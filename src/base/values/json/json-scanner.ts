@@ -202,10 +202,10 @@ export class JsonScanner {
 }
 
 /** Measurements of a JSON text, taken before it is parsed. */
-export type Measured = Readonly<Omit<Count, "rows">>;
+export type Measurements = Readonly<Omit<Count, "rows">>;
 
 /** Nesting depth, and an upper bound of the number of values, of a text that may be JSON. */
-export function measure(text: string): Measured {
+export function measure(text: string): Measurements {
   const count = newCount();
   new JsonScanner(text).pass(count);
   return count;

@@ -7,7 +7,7 @@ import {
   isOpening,
   JsonScanner,
   measure,
-  type Measured,
+  type Measurements,
   OPEN_RECORD,
   QUOTE,
 } from "./json-scanner.ts";
@@ -39,7 +39,7 @@ const DOUBLE_DIGITS = 17;
 export function lostData(
   text: string,
   value: unknown,
-  { values }: Pick<Measured, "values"> = measure(text),
+  { values }: Pick<Measurements, "values"> = measure(text),
 ): LostData | undefined {
   if (value !== undefined) {
     if (!MAY_LOSE.test(text) && countValues(value) === values) return undefined;

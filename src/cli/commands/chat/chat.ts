@@ -1,4 +1,4 @@
-import { counted, monotonic, PortcullisError } from "../../../base/index.ts";
+import { countText, monotonic, PortcullisError } from "../../../base/index.ts";
 import type { AgentEnding } from "../../../conversations/ending.ts";
 import { agentEndingText } from "../../../conversations/index.ts";
 import type { AgentReport } from "../../../conversations/agent-report.ts";
@@ -109,7 +109,7 @@ interface ChatParts {
   readonly isKept: boolean;
 }
 
-const NOT_KEPT = "Nothing of it is kept: with --journal FILE it is, and can be taken up again.";
+const NOT_KEPT = "Nothing of it is kept: with --journal FILE it is, and can be resumed.";
 const NO_MESSAGE =
   "Nothing was said: standard input had no message. Each of its lines that is not empty is one; on a terminal you are asked for them.";
 
@@ -132,11 +132,12 @@ class ChatLoop {
   greet(): void {
     const { model, open, talk, past, isKept } = this.#parts;
     const tools = open.runtime.tools.all.length;
-    this.#note(`${oneLine(model)}, ${counted(tools, "tool")}. ${EXIT_CHAT} or Ctrl-D ends, Ctrl-C interrupts.`);
+    this.#note(`${oneLine(model)}, ${countText(tools, "tool")}. ${EXIT_CHAT} or Ctrl-D ends, Ctrl-C interrupts.`);
     this.#note(isKept ? `Conversation ${oneLine(talk.id)}` : NOT_KEPT);
     for (const line of past ? turnLines(past.view, Math.max(0, past.view.turns.length - SHOWN)) : []) this.#note(line);
-    if (past?.view.state === "ended") this.#note("It has ended, so it goes on as a new conversation.");
-    if (past?.goesOn) this.#note(`It has not come to its end: ${CONTINUE} goes on. A message gives its open calls up.`);
+    if (past?.view.state === "ended") this.#note("It has ended, so it continues as a new conversation.");
+    if (past?.goesOn)
+      this.#note(`It has not come to its end: ${CONTINUE} continues it. A message gives its open calls up.`);
   }
 
   #note(text: string): void {
@@ -166,7 +167,7 @@ class ChatLoop {
     if (!isPerson && !this.#report && !over.aborted) code = this.#endSilent();
     // What brings a pipe with a call that waits further was told: a new message would give the call up.
     if (this.#report && isKept && code !== EXIT.waiting)
-      this.#note(`Take it up again with:\n  ${chatCommand(this.#report.execution, sameOr(options, undefined))}`);
+      this.#note(`Resume it with:\n  ${chatCommand(this.#report.execution, sameOr(options, undefined))}`);
     return open.end(over.aborted ? EXIT.cancelled : code, this.#report?.artifacts);
   }
 
@@ -177,7 +178,7 @@ class ChatLoop {
     if (!past?.goesOn) return EXIT.completed;
     const { execution } = past.view;
     const same = sameOr(options, undefined);
-    const resume = `portcullis: the conversation has not come to its end. Take it up, with:\n  ${resumeCommand(execution, same)}`;
+    const resume = `portcullis: the conversation has not come to its end. Resume it, with:\n  ${resumeCommand(execution, same)}`;
     for (const hint of past.waits ? waitingHints(execution, past.waits, same) : [resume]) this.#note(hint);
     return past.waits ? EXIT.waiting : EXIT.completed;
   }
@@ -195,7 +196,7 @@ class ChatLoop {
       return report.ending;
     } catch (error) {
       if (message !== undefined || !PortcullisError.is(error) || error.code !== "option_invalid") throw error;
-      this.#note("There is nothing to go on with: the model has answered.");
+      this.#note("There is nothing to continue: the model has answered.");
       return undefined;
     } finally {
       control.interrupts = undefined;
@@ -206,7 +207,7 @@ class ChatLoop {
   #tell(report: AgentReport<unknown>, ms: number, isPerson: boolean): void {
     const { ending } = report;
     const { options, over } = this.#parts;
-    const goesOn = isPerson && !over.aborted ? " Your next message goes on from here." : "";
+    const goesOn = isPerson && !over.aborted ? " Your next message continues from here." : "";
     if (ending.type === "cancelled") this.#note(`Interrupted.${goesOn}`);
     else if (ending.type !== "answered") this.#note(`${ending.type}: ${oneLine(agentEndingText(ending))}`);
     const { turns } = report.transcript;
@@ -218,7 +219,7 @@ class ChatLoop {
       const hints = waitingHints(report.execution, ending, sameOr(options, undefined));
       // The last one takes it up elsewhere.
       for (const hint of isPerson && ending.approvals.length > 0 ? hints.slice(0, -1) : hints) this.#note(hint);
-      if (isPerson) this.#note(`portcullis: then ${CONTINUE} goes on.`);
+      if (isPerson) this.#note(`portcullis: then ${CONTINUE} continues it.`);
     }
     this.#report = report;
     // The last turn goes on if its calls wait.

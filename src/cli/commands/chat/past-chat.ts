@@ -1,4 +1,4 @@
-import { counted, now } from "../../../base/index.ts";
+import { countText, now } from "../../../base/index.ts";
 import { readPastConversation, standingOfConversation } from "../../../conversations/from-journal/index.ts";
 import type { Journal } from "../../../journal/journal.ts";
 import type { Model } from "../../../models/model.ts";
@@ -10,7 +10,7 @@ import { EXIT } from "../../exit-code.ts";
 import { Failure, UsageFailure } from "../../failure.ts";
 import { findExecution } from "../../input/find-execution.ts";
 import { loadModel, type ModelOptions, recordedModel } from "../../input/load-model.ts";
-import { flags, shown } from "../../terminal/executions/waiting-hints.ts";
+import { flags, shellQuoted } from "../../terminal/executions/waiting-hints.ts";
 import { oneLine } from "../../terminal/one-line.ts";
 
 /** A conversation of the journal that is taken up. */
@@ -44,10 +44,10 @@ export async function readPastChat(journal: Journal, named: string, options: Sam
 /** A conversation has one driver. Another one that has just died holds it for as long as its lease lasts. */
 function heldElsewhere(execution: string, until: number, { tenant, journal }: SameOptions): Failure {
   const seconds = Math.max(1, Math.ceil((until - now()) / 1000));
-  const watch = `portcullis show ${shown(execution)} --follow${flags({ tenant, journal })}`;
+  const watch = `portcullis show ${shellQuoted(execution)} --follow${flags({ tenant, journal })}`;
   return new Failure(
     EXIT.environment,
-    `--id: ${oneLine(execution)} is open in another process. End it there (/exit), then start this command again; if that process has died, wait ${counted(seconds, "second")}. This shows it meanwhile: ${watch}`,
+    `--id: ${oneLine(execution)} is open in another process. End it there (/exit), then start this command again; if that process has died, wait ${countText(seconds, "second")}. This shows it meanwhile: ${watch}`,
   );
 }
 

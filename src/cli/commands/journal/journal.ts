@@ -1,4 +1,4 @@
-import { counted, now, PortcullisError } from "../../../base/index.ts";
+import { countText, now, PortcullisError } from "../../../base/index.ts";
 import { readLines, readList } from "../../../journal/reading/index.ts";
 import { once } from "node:events";
 import { createReadStream } from "node:fs";
@@ -83,7 +83,7 @@ export async function checkJournal(options: CommandOptions<typeof CHECK>): Promi
     if (options.json) printJson({ execution, problem });
     else writeStdout(`${oneLine(execution === undefined ? problem : `${execution}: ${problem}`)}\n`);
   }
-  writeStderr(problems === 0 ? "The journal is whole.\n" : `${counted(problems, "problem")}.\n`);
+  writeStderr(problems === 0 ? "The journal is whole.\n" : `${countText(problems, "problem")}.\n`);
   return problems === 0 ? EXIT.completed : EXIT.failed;
 }
 
@@ -95,5 +95,5 @@ async function* oldestFirst(journal: Journal): AsyncGenerator<string> {
 
 /** `1 execution was added`, `3 executions were added`. */
 function executionsText(number: number, done: string): string {
-  return `${counted(number, "execution")} ${number === 1 ? "was" : "were"} ${done}`;
+  return `${countText(number, "execution")} ${number === 1 ? "was" : "were"} ${done}`;
 }

@@ -4,7 +4,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { relative } from "node:path";
 import type { Language } from "../../../../bridge/frames.ts";
 import { differenceFrom } from "../../../comparison/task.ts";
-import { counted } from "../../../base/index.ts";
+import { countText } from "../../../base/index.ts";
 import type { Report } from "../../../executions/output/index.ts";
 import { createRuntime } from "../../../runtime/create-runtime.ts";
 import { viewExecution } from "../../../serve/views/view-execution.ts";
@@ -72,7 +72,7 @@ async function playScene(name: SceneName, signal: AbortSignal): Promise<boolean>
 }
 
 /** Runs the command line in a process of its own, and shows what it prints. */
-async function runCommand(args: readonly string[], signal: AbortSignal): Promise<Ran> {
+async function runCommand(args: readonly string[], signal: AbortSignal): Promise<CommandOutput> {
   writeStyled("dim", `$ portcullis ${args.map(quoted).join(" ")}\n`);
   const [, cli = ""] = process.argv;
   const child = spawn(process.execPath, [...process.execArgv, cli, ...args], {
@@ -114,7 +114,7 @@ async function runExample(
     const { execution, usage } = report;
     const { funnel } = await viewExecution(runtime.journal, execution);
     writeStdout(
-      `${counted(usage.calls, "call")} in ${duration(usage.cpuMs + usage.waitingMs)}: ${funnelInLine(funnel)}\n`,
+      `${countText(usage.calls, "call")} in ${duration(usage.cpuMs + usage.waitingMs)}: ${funnelInLine(funnel)}\n`,
     );
   }
   return right;
@@ -138,10 +138,10 @@ export interface Scene {
   /** Aborted by Ctrl-C. */
   readonly signal: AbortSignal;
   /** Runs the command line in a process of its own, shows the command and what it prints, and gives both back. */
-  readonly portcullis: (args: readonly string[]) => Promise<Ran>;
+  readonly portcullis: (args: readonly string[]) => Promise<CommandOutput>;
 }
 
-export interface Ran {
+export interface CommandOutput {
   readonly code: number;
   readonly stdout: string;
   readonly stderr: string;

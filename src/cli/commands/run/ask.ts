@@ -17,7 +17,7 @@ export async function ask(task: string, options: CommandOptions<typeof ASK>): Pr
   needsJournal("--id", id, options.journal);
   const models = { stream, baseUrl };
   const file = await agentFile(options);
-  const instructions = file?.requiredText("what the agent is told before its task") ?? options.instructions;
+  const instructions = file?.requiredText("what the agent reads before its task") ?? options.instructions;
   const model = await loadModel(modelName(options.model, file), models);
   const fallbacks = await loadFallbacks(options.fallback, models);
   await using journal = optionalJournal(options.journal);

@@ -42,11 +42,11 @@ export async function decide(named: string, call: string, options: CommandOption
   const left = waitingLines(view, same);
   const still = left.length === 0 ? "" : `It still waits:\n${left.join("\n")}\n`;
   const takeUp =
-    "Take it up, unless a server of this journal does, with what it began with (--tools, --mcp or --openapi)";
+    "Resume it, unless a server of this journal does, with what it began with (--tools, --mcp or --openapi)";
   const next = waking.isFleets
-    ? `A worker of the fleet goes on with ${whole}.`
+    ? `A worker of the fleet continues ${whole}.`
     : view.driven
-      ? "Its driver goes on with it."
+      ? "Its driver continues it."
       : `${takeUp}: ${resumeCommand(whole, same)}`;
   writeStderr(`Noted. ${still}${next}\n`);
   return EXIT.completed;
@@ -81,5 +81,5 @@ async function wakingJournal(store: OpenJournal): Promise<WakingJournal> {
 }
 
 function tell(error: unknown): void {
-  writeStderr(`No worker of the fleet is woken, and one goes on when it looks by itself: ${thrownText(error)}\n`);
+  writeStderr(`No worker of the fleet was woken; one continues it at its next check: ${thrownText(error)}\n`);
 }

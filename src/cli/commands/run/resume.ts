@@ -109,5 +109,5 @@ async function tellDriven(journal: Journal, only: (one: RecoveredExecution) => b
 function printUnrecovered({ execution, tenant, error }: Unrecovered, asJson: boolean): void {
   const code = PortcullisError.is(error) ? { code: error.code } : {};
   if (asJson) printJson({ execution, tenant, error: { ...code, message: error.message } });
-  else writeStderr(`Not taken up: ${oneLine(execution)}. ${reasonOf(error)}\n`);
+  else writeStderr(`Not resumed: ${oneLine(execution)}. ${reasonOf(error)}\n`);
 }

@@ -26,7 +26,7 @@ const FAIL_MS = 300;
 /** Maximum number of doors above a door, which may serve the tools of another door. */
 const MOST_DOORS = 2;
 
-/** `portcullis mcp`: serves MCP clients until they leave, or until it is told to end. Resolves with the exit code. */
+/** `portcullis mcp`: serves MCP clients until they leave, or until it is stopped. Resolves with the exit code. */
 export async function mcp(options: CommandOptions<typeof MCP>): Promise<number> {
   const { http, sandbox, approve: mode, drain = 0 } = options;
   const { patienceMs, ...places } = options.set;
@@ -92,7 +92,7 @@ function countDoors(): void {
   const above = Number(process.env[DOORS_VARIABLE] ?? 0);
   if (above >= MOST_DOORS)
     throw new UsageFailure(
-      `This door was started by a door that was started by a door: a file of --mcp has an entry that starts the door itself. Set "disabled": true in that entry.`,
+      `This server was started by a server that was started by a server: a file of --mcp has an entry that starts the server itself. Set "disabled": true in that entry.`,
     );
   process.env[DOORS_VARIABLE] = String(above + 1);
 }

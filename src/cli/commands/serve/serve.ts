@@ -17,7 +17,7 @@ export const AT_ONCE = 256;
 /** Time to close tools and journal at the end, in milliseconds. */
 const CLOSE_MS = 2000;
 
-/** `portcullis serve`: serves programs over HTTP until it is told to end. Resolves with the exit code. */
+/** `portcullis serve`: serves programs over HTTP until it is stopped. Resolves with the exit code. */
 export async function serve(options: CommandOptions<typeof SERVE>): Promise<number> {
   if (options.workers === "elsewhere") fleetJournalOf(options.journal, "--workers elsewhere");
   const settings = readHttpSettings(options, options.port);

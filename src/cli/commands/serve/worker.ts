@@ -16,7 +16,7 @@ import { openServed } from "./open-served.ts";
 /** Time to close tools and journal at the end, in milliseconds. */
 const CLOSE_MS = 2000;
 
-/** `portcullis worker`: drives executions of a fleet until it is told to end. Resolves with the exit code. */
+/** `portcullis worker`: drives executions of a fleet until it is stopped. Resolves with the exit code. */
 export async function worker(options: CommandOptions<typeof WORKER>): Promise<number> {
   const { baseUrl, sandbox, drain = CLOSE_RULES.drainMs.default } = options;
   const { leaseMs, ...set } = options.set;
@@ -45,7 +45,7 @@ export async function worker(options: CommandOptions<typeof WORKER>): Promise<nu
     }
     tell(`works for the fleet of ${namedDatabase(url)}`);
     await cancelling.asked;
-    tell(`takes up nothing more; calls that change something have ${drain / 1000} s to end.`);
+    tell(`accepts no more executions; calls that change something have ${drain / 1000} s to end.`);
     const left = await started.drain(drain);
     if (left > 0) tell(`${count(left)} ${left === 1 ? "execution goes" : "executions go"} on with other workers.`);
     return EXIT.completed;

@@ -1,5 +1,5 @@
 import { inputChanges } from "../../../models/input-changes.ts";
-import { cleanText, count, counted } from "../../../base/index.ts";
+import { cleanText, count, countText } from "../../../base/index.ts";
 import { countTokens } from "../../../tools/count-tokens.ts";
 import { declareTools } from "../../../tools/declarations/declarations.ts";
 import { FOUND_DEFAULT, ToolSearch } from "../../../tools/search/index.ts";
@@ -64,7 +64,7 @@ function printTools(tools: readonly Tool[], { json }: CommandOptions<typeof LIST
     return [...facts, text(jsonTokens), text(stubTokens)];
   });
   const sumOf = (name: "jsonTokens" | "stubTokens") => count(rows.reduce((sum, row) => sum + (row[name] ?? 0), 0));
-  const total = [counted(rows.length, "tool"), "", "", "", "", sumOf("jsonTokens"), sumOf("stubTokens")];
+  const total = [countText(rows.length, "tool"), "", "", "", "", sumOf("jsonTokens"), sumOf("stubTokens")];
   const tokens = ["tokens as JSON", "tokens as stub"];
   printTable(["tool", "callers", "effect", "approval", "runs", ...tokens], [...cells, total], tokens);
 }
@@ -94,7 +94,7 @@ function checkTools(open: OpenTools, json: boolean): void {
     ...[operations, found, withoutCaller, leftOut].map(count),
   ]);
   printRows(["document", ...numbers], counts, numbers);
-  writeStdout(`${counted(tools.length, "tool")} may be called.\n`);
+  writeStdout(`${countText(tools.length, "tool")} may be called.\n`);
   const cells = unassigned.map(({ name, hint, line, allow }) => [name, hint, line, allow]);
   if (cells.length > 0)
     writeStdout(

@@ -2,7 +2,7 @@ import type { ApprovalDecision, ApprovalRequest, Approve } from "../../../gate/a
 import type { ApproveMode } from "../../input/option-values.ts";
 import { isApprovalOfProgram } from "../../../executions/from-journal/index.ts";
 import { callAbout, shownInput } from "../../../executions/output/index.ts";
-import { counted } from "../../../base/index.ts";
+import { countText } from "../../../base/index.ts";
 import { insetLines, oneLine } from "../one-line.ts";
 import type { Screen } from "../screen.ts";
 import { type Answer, type AnswerLines, TerminalLines } from "../terminal-lines.ts";
@@ -148,7 +148,9 @@ function createAsker(answers: AnswerLines, output: NodeJS.WriteStream) {
     for (;;) {
       const waiting = mayGrant ? others() : 0;
       if (waiting > 0)
-        output.write(`${counted(waiting, "other call")} of ${oneLine(tool)}: g 20 runs this one and up to 20 more.\n`);
+        output.write(
+          `${countText(waiting, "other call")} of ${oneLine(tool)}: g 20 runs this one and up to 20 more.\n`,
+        );
       const whole = isWhole ? "" : ", v shows the whole input";
       const answer = await answerTo(`Run it? y runs it, n or Enter denies it${whole}: `, signal);
       if (answer.type !== "line") return { allow: false };

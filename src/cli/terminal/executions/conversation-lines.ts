@@ -1,7 +1,7 @@
 import type { AgentEvent } from "../../../conversations/event.ts";
 import { outcomeText } from "../../../gate/answer.ts";
 import type { CallLine } from "../../../gate/call-line.ts";
-import { cleanText, counted, INSET } from "../../../base/index.ts";
+import { cleanText, countText, INSET } from "../../../base/index.ts";
 import { isApprovalOfProgram } from "../../../executions/from-journal/index.ts";
 import { duration, hostedCallText } from "../../../serve/views/words.ts";
 import { insetLines, oneLine } from "../one-line.ts";
@@ -57,9 +57,9 @@ const columns = () => standardStreams().stderr.columns || Number.POSITIVE_INFINI
 function workText(event: AgentEvent): string | undefined {
   switch (event.type) {
     case "model_changed":
-      return `${oneLine(event.model)} goes on: the model before it failed`;
+      return `${oneLine(event.model)} takes over: the previous model failed`;
     case "fallback_refused":
-      return `${oneLine(event.model)} cannot go on: ${oneLine(event.reason)}`;
+      return `${oneLine(event.model)} cannot take over: ${oneLine(event.reason)}`;
     case "tools_not_strict":
       return looseText(event);
     case "program_started":
@@ -88,7 +88,7 @@ function filesText({ files = [] }: { readonly files?: readonly string[] }): stri
 
 /** How a call has ended, like `orders.find → array of 3, 12 ms`. */
 function endedCallText({ tool, outcome, ms, items }: CallLine): string {
-  const after = items === undefined || outcome.type === "value" ? "" : ` after ${counted(items, "item")}`;
+  const after = items === undefined || outcome.type === "value" ? "" : ` after ${countText(items, "item")}`;
   return `${oneLine(tool)} → ${oneLine(outcomeText(outcome))}${after}, ${duration(ms)}`;
 }
 

@@ -1,5 +1,5 @@
 import type { ListedExecution } from "../../../runtime/executions/index.ts";
-import { byteText, count, counted, insetText } from "../../../base/index.ts";
+import { byteText, count, countText, insetText } from "../../../base/index.ts";
 import { CHANGES } from "../../../executions/output/index.ts";
 import { type CallGroup, type CallRow, callRows } from "../../../serve/views/call-groups.ts";
 import type {
@@ -45,7 +45,7 @@ export function executionLines(view: ExecutionView, same: SameOptions, isFollowe
     turnLines(view),
     [
       ...(isFollowed ? calls.map(callLine) : callRows(calls, new Set()).map(rowLine)),
-      ...(view.callsLeft === undefined ? [] : [`${counted(view.callsLeft, "later call")} are not listed.`]),
+      ...(view.callsLeft === undefined ? [] : [`${countText(view.callsLeft, "later call")} are not listed.`]),
     ],
     view.calls.flatMap(decisionLine),
     waitingLines(view, same),
@@ -66,7 +66,7 @@ export function listLine(row: ListedExecution, title = ""): string {
       ? `waits for ${waitsFor.join(", ")}`
       : parent === undefined
         ? shortLine(title, TITLE_LENGTH)
-        : `goes on with ${parent}`;
+        : `continues with ${parent}`;
   const facts = [stateText(row), ms === undefined ? [] : duration(ms), `of ${tenant}`, what].flat().filter(Boolean);
   return oneLine(`${timeText(startedAt)}  ${kind.padEnd(12)}  ${execution.padEnd(36)}  ${facts.join(", ")}`);
 }
@@ -197,11 +197,11 @@ function driverLines(view: ExecutionView, same: SameOptions, isFollowed: boolean
   const { execution, kind, parent, driven, drivenUntil, needs, waiting } = view;
   if (drivenUntil !== undefined && !isFollowed) return [`A driver holds it until at least ${timeText(drivenUntil)}.`];
   if (driven) return ["A driver has it."];
-  if (kind === "call") return ["It has no driver, and cannot be taken up."];
+  if (kind === "call") return ["It has no driver, and cannot be resumed."];
   if (kind === "conversation" && view.rests) return restsText(execution, same).split("\n");
   if (needs) return [oneLine(`No worker of its fleet has what it needs. It waits for ${needsText(needs)}.`)];
-  const within = parent ? `, and goes on with ${oneLine(parent.execution)}` : "";
-  const first = waiting.length > 0 ? "Decide or answer what waits, then take it up" : "Take it up";
+  const within = parent ? `, and continues with ${oneLine(parent.execution)}` : "";
+  const first = waiting.length > 0 ? "Decide or answer what waits, then resume it" : "Take it up";
   return [
     `It has no driver${within}. ${first}, with the tools it began with:`,
     `  ${resumeCommand(parent?.execution ?? execution, same)}`,
@@ -236,7 +236,7 @@ function usageLine(view: ExecutionView): string {
     const part = view.funnel[name];
     return part ? [`${byteText(part.bytes)} ${what}`] : [];
   });
-  return [`${counted(callsMade(view), "call")} made`, ...parts].join(", ");
+  return [`${countText(callsMade(view), "call")} made`, ...parts].join(", ");
 }
 
 function timeText(at: number): string {

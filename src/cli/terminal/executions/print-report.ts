@@ -1,7 +1,7 @@
 import type { Report } from "../../../executions/output/index.ts";
 import { conversationFunnel } from "../../../serve/views/parts/funnel-view.ts";
 import { endingText, funnelInLine, tokensText } from "../../../serve/views/words.ts";
-import { byteText, counted } from "../../../base/index.ts";
+import { byteText, countText } from "../../../base/index.ts";
 import { oneLine } from "../one-line.ts";
 import { writeStderr, writeStdout } from "../standard-streams.ts";
 import type { AgentReport } from "../../../conversations/agent-report.ts";
@@ -15,7 +15,7 @@ export function printReport({ output, outcome, usage }: Report, hints: readonly 
   for (const hint of hints) note(hint);
   const seconds = ((usage.cpuMs + usage.waitingMs) / 1000).toFixed(1);
   note(
-    `${endingText(outcome)}: ${counted(usage.calls, "call")}, ${byteText(usage.bytesIn)} in, ${byteText(usage.bytesOut)} out, ${seconds} s`,
+    `${endingText(outcome)}: ${countText(usage.calls, "call")}, ${byteText(usage.bytesIn)} in, ${byteText(usage.bytesOut)} out, ${seconds} s`,
   );
 }
 
@@ -49,9 +49,9 @@ export function takenText(
     ...turn.hosted.filter(({ type }) => type === "hosted_program_started"),
   ]);
   const made = [
-    counted(turns.length, "turn"),
-    ...(programs.length === 0 ? [] : [counted(programs.length, "program")]),
-    counted(own.length, "call"),
+    countText(turns.length, "turn"),
+    ...(programs.length === 0 ? [] : [countText(programs.length, "program")]),
+    countText(own.length, "call"),
     tokensText(tokens),
   ];
   return [...(results.length === 0 ? [] : [funnelInLine(conversationFunnel(own, results))]), made.join(", ")].join(

@@ -1,4 +1,4 @@
-import { counted, type PortcullisError, REMEDIES } from "../../../base/index.ts";
+import { countText, type PortcullisError, REMEDIES } from "../../../base/index.ts";
 import type { Header } from "../../../journal/record.ts";
 import { POSTGRES_URL, withoutPassword } from "../../../fleet/postgres/connection/address.ts";
 import type { WaitingView } from "../../../serve/views/view.ts";
@@ -50,10 +50,10 @@ export function waitingHints(execution: string, ended: Outcome | AgentEnding, op
       ),
     ),
     ...(more > 0
-      ? [`portcullis: ${counted(more, "further call")} ${more === 1 ? "is" : "are"} shown once these are decided.`]
+      ? [`portcullis: ${countText(more, "further call")} ${more === 1 ? "is" : "are"} shown once these are decided.`]
       : []),
     ...(approvals.length > 0
-      ? [`portcullis: then take it up, with:\n  ${resumeCommand(execution, options)}`, ...pageHint(options)]
+      ? [`portcullis: then resume it, with:\n  ${resumeCommand(execution, options)}`, ...pageHint(options)]
       : []),
   ];
 }
@@ -68,7 +68,7 @@ export function correctedHints(
 ): readonly string[] {
   const isOver = outcome.type === "completed" || outcome.type === "waiting";
   if (isOver || options.journal === undefined || calls.every((call) => call.outcome.type !== "value")) return [];
-  const command = `portcullis run PROGRAM${sameFlags(options)} --corrects ${shown(execution)}`;
+  const command = `portcullis run PROGRAM${sameFlags(options)} --corrects ${shellQuoted(execution)}`;
   return [
     `portcullis: a corrected PROGRAM is given what this one has done, and does none of it again, with:\n  ${command}`,
   ];
@@ -80,7 +80,7 @@ export function tellHeld(event: ExecutionEvent): void {
   const { approvals, calls } = event.waiting;
   const waitsFor = [...approvals, ...calls].map(({ tool, callId }) => `${tool} (call ${callId})`).join(", ");
   writeStderr(
-    `The program waits for ${oneLine(waitsFor)} and keeps its process: it used ${event.held}. Decide from another terminal: portcullis decide ${shown(event.execution)}\n`,
+    `The program waits for ${oneLine(waitsFor)} and keeps its process: it used ${event.held}. Decide from another terminal: portcullis decide ${shellQuoted(event.execution)}\n`,
   );
 }
 
@@ -94,7 +94,7 @@ export function nextCommands(
   options: SameOptions,
 ): readonly { readonly what: string; readonly command: string }[] {
   if (why === "result") {
-    const command = `${resumeCommand(execution, options)} --result ${shown(`${id}=JSON`)}`;
+    const command = `${resumeCommand(execution, options)} --result ${shellQuoted(`${id}=JSON`)}`;
     return [{ what: `answer call ${oneLine(id)} in place of JSON`, command }];
   }
   const call = { callId: id, hold };
@@ -114,12 +114,12 @@ export function decideCommand(
   { tenant, journal }: SameOptions,
 ): string {
   const value = answer === "done" ? " JSON" : "";
-  return `portcullis decide ${shown(execution)} ${shown(callId)} --${answer}${value}${hold > 1 ? ` --hold ${hold}` : ""}${flags({ tenant, journal })}`;
+  return `portcullis decide ${shellQuoted(execution)} ${shellQuoted(callId)} --${answer}${value}${hold > 1 ? ` --hold ${hold}` : ""}${flags({ tenant, journal })}`;
 }
 
 /** The command that takes an execution up, with the tools of this command. */
 export function resumeCommand(execution: string, options: SameOptions): string {
-  return `portcullis resume ${shown(execution)}${sameFlags(options)}`;
+  return `portcullis resume ${shellQuoted(execution)}${sameFlags(options)}`;
 }
 
 /** The page decides calls and takes programs up, those of the tenant of a server without keys. */
@@ -132,7 +132,7 @@ function pageHint({ tools, mcp, openapi, allow, tenant, journal, sandbox, model 
 
 /** The command that takes a conversation up on a terminal. */
 export function chatCommand(execution: string, options: SameOptions): string {
-  return `portcullis chat --id ${shown(execution)}${sameFlags(options)}`;
+  return `portcullis chat --id ${shellQuoted(execution)}${sameFlags(options)}`;
 }
 
 function sameFlags(options: SameOptions): string {
@@ -167,7 +167,7 @@ export function restsText(execution: string, options: SameOptions): string {
 /** Options as they are written after a command, without the missing ones. */
 export function flags(options: Readonly<Record<string, string | readonly string[] | undefined>>): string {
   return Object.entries(options)
-    .flatMap(([name, value = []]) => [value].flat().map((one) => ` --${name} ${shown(withoutSecret(one))}`))
+    .flatMap(([name, value = []]) => [value].flat().map((one) => ` --${name} ${shellQuoted(withoutSecret(one))}`))
     .join("");
 }
 
@@ -177,26 +177,29 @@ function withoutSecret(value: string): string {
 }
 
 /** Callers choose ids of executions, and models ids of calls. */
-export function shown(arg: string): string {
+export function shellQuoted(arg: string): string {
   return quoted(oneLine(arg));
 }
 
 /** What the command that failed was given. */
-export interface Given {
+export interface CommandArguments {
   /** The command's first argument, if that is an execution. */
   readonly execution?: string | undefined;
   readonly journal?: string | undefined;
 }
 
 /** What a person at a terminal does in place of the library's remedies. */
-const REMEDIES_HERE: Readonly<Record<keyof typeof REMEDIES, (given: Given) => string>> = {
+const REMEDIES_HERE: Readonly<Record<keyof typeof REMEDIES, (given: CommandArguments) => string>> = {
   execution_unknown: ({ journal }) => `List what it holds, and of whom, with: portcullis show${flags({ journal })}`,
   call_unknown: ({ execution, journal }) =>
-    `Look at its calls, and at what it waits for, with: portcullis show ${shown(execution ?? "EXECUTION")}${flags({ journal })}`,
+    `Look at its calls, and at what it waits for, with: portcullis show ${shellQuoted(execution ?? "EXECUTION")}${flags({ journal })}`,
 };
 
 /** The sentence of an error, with the command in place of the library's remedy. */
-export function completeHint({ code, message }: Pick<PortcullisError, "code" | "message">, given: Given): string {
+export function completeHint(
+  { code, message }: Pick<PortcullisError, "code" | "message">,
+  given: CommandArguments,
+): string {
   if (code !== "execution_unknown" && code !== "call_unknown") return message;
   return message.replace(REMEDIES[code], () => REMEDIES_HERE[code](given));
 }

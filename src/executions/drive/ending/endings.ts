@@ -82,7 +82,7 @@ export const DIED_STOPPING: Ending = {
 
 /** The host died, and the program cannot be replayed. */
 export function endingUnreplayable(cause: Unreplayable): Ending {
-  return engineDied(`the host died; the program was not taken up, because ${whyNot("it", cause)}`);
+  return engineDied(`the host died; the program was not resumed, because ${whyNot("it", cause)}`);
 }
 
 /** Says that a program was kept where it ran while it waited for decisions or results from outside. */

@@ -1,7 +1,7 @@
 import { describeValue } from "../../../gate/run/describe-value.ts";
 import type { ArtifactPlace } from "../../../gate/artifacts/session-artifacts.ts";
 import type { Redactor } from "../../../journal/redaction/redactor.ts";
-import { type Lane, plainFault, readerFor, untrusted } from "../../../base/index.ts";
+import { type Lane, plainFault, readerFor, asUntrusted } from "../../../base/index.ts";
 import type { Limits } from "../../limits.ts";
 import type { Ending } from "../../outcome.ts";
 import { printedText, type Stretch } from "../log-collector.ts";
@@ -39,7 +39,7 @@ export async function keepLarge(
   names?: "printed",
 ): Promise<KeptValue | undefined> {
   const bytes = Buffer.byteLength(text);
-  if (bytes > artifactBytes || (await plainFault(untrusted(text), readerFor(lane.tenant))) !== undefined)
+  if (bytes > artifactBytes || (await plainFault(asUntrusted(text), readerFor(lane.tenant))) !== undefined)
     return undefined;
   const described = await describeValue(text, lane, redactor);
   const name = space.nameFor(prefix + call, names);

@@ -94,7 +94,7 @@ function otherResult(execution: ExecutionId, began: boolean, given: boolean): st
   if (!began) return `Execution ${id} began without a schema for its result: resume it without \`result\`.`;
   return given
     ? `Execution ${id} began with another schema for its result: give it that schema, as \`result\`.`
-    : `Execution ${id} began with a schema for its result, and cannot go on without it: give it that schema, as \`result\`.`;
+    : `Execution ${id} began with a schema for its result, and cannot continue without it: give it that schema, as \`result\`.`;
 }
 
 /**

@@ -7,7 +7,7 @@ import { type Lane, readPlainData, readUpTo } from "../../../base/index.ts";
 import { isOfFunction, SAVE_ARTIFACT } from "../../../tools/tool-name.ts";
 import { isVisible, type ToolSet } from "../../../tools/tool-set.ts";
 import type { Limits } from "../../limits.ts";
-import type { Driven } from "../../execution.ts";
+import type { DriveResult } from "../../execution.ts";
 import type { Ending, Fault } from "../../outcome.ts";
 import { placeOfFault } from "./fault-place.ts";
 import { faultAt, type SourceMap } from "../../guest/source-map.ts";
@@ -32,7 +32,7 @@ export type LeftCall = Pick<CallLine, "tool" | "effect">;
 export async function settle(
   { ok, notes: remarks, body }: GuestFrame & { readonly kind: "settled" },
   circumstances: Circumstances,
-): Promise<Pick<Driven, "ending" | "notes" | "remarks">> {
+): Promise<Pick<DriveResult, "ending" | "notes" | "remarks">> {
   const unsure = circumstances.lines.filter(
     (line) => line.started && line.outcome.type !== "value" && changes(circumstances.tools, line),
   );

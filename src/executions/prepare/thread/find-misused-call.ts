@@ -138,7 +138,7 @@ function forEachCallback(callback: AnyNode, names: ProgramNames): MisusedCall | 
   return {
     code: "await_missing",
     message:
-      "forEach does not await its callback, so the program goes on before it has ended: use for (const row of rows) { await … }, or await Promise.all(rows.map(async (row) => …)).",
+      "forEach does not await its callback, so the program continues before it has ended: use for (const row of rows) { await … }, or await Promise.all(rows.map(async (row) => …)).",
     offset: callback.start,
   };
 }
@@ -167,7 +167,7 @@ function isNamedAwait(node: AnyNode): boolean {
 
 /** For an `await` that the parser takes for a name. */
 export const NOT_ASYNC =
-  "`await` stands in a function that is not async. Write `async` before that function, as in `async (row) => …`.";
+  "`await` is in a function that is not async. Write `async` before that function, as in `async (row) => …`.";
 
 /** Visits the elements and the fields' values of a literal of lists and records, at any depth. A value that is no such literal has none. */
 function inLiterals(node: AnyNode | null | undefined, visit: (node: AnyNode) => void): void {

@@ -197,7 +197,7 @@ function explainSyntax(code: string, unread: UnparsedProgram): UnparsedProgram {
   if (COMMAND.test(code)) return explained(SHELL);
   if (position === undefined) return unread;
   if (lines[position.line - 1]?.slice(position.column - 2, position.column).includes("\\"))
-    return explained("A backslash stands outside of the program's texts. Write a line break as one, and not as \\n.");
+    return explained("A backslash is outside of the program's strings. Write a line break as one, and not as \\n.");
   if (lines[position.line - 1]?.[position.column - 1] === "@")
     return explained("A program cannot have decorators. Call the function with what it is to wrap.");
   const before = lines[position.line - 1]?.slice(0, position.column - 1).trimEnd() ?? "";

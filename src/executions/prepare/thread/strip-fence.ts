@@ -41,7 +41,7 @@ interface Block {
   readonly close: number;
 }
 
-export type Stripped =
+export type FenceResult =
   | { readonly type: "code"; readonly code: string }
   | { readonly type: "none" }
   /** Several blocks may be the program. */
@@ -52,7 +52,7 @@ export type Stripped =
  * empty. Blocks in other languages are ignored if there is a block in `language`. `outline` is the text without what no
  * fence stands in.
  */
-export function stripFence(source: string, language: Language, outline = source): Stripped {
+export function stripFence(source: string, language: Language, outline = source): FenceResult {
   const lines = source.split("\n");
   const blocks = blocksOf(outline.split("\n"));
   const programs = blocks.filter(({ mark }) => MARKS[language].has(mark.toLowerCase()));

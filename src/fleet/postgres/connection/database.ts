@@ -1,12 +1,19 @@
 import type { Client, Pool, PoolClient, PoolConfig, QueryResult } from "pg";
-import { loadPackage, monotonic, pause, type Places, PortcullisError, type Resolved } from "../../../base/index.ts";
+import {
+  loadPackage,
+  monotonic,
+  pause,
+  type Places,
+  PortcullisError,
+  type CheckedOptions,
+} from "../../../base/index.ts";
 import { namedDatabase } from "./address.ts";
 import { makeTables } from "../tables/tables.ts";
 import type { POSTGRES_JOURNAL_RULES } from "../postgres-options.ts";
 import { inTransaction, Undone } from "./transaction.ts";
 import { codeOf, faultOf, storeError, unavailable, unknownOutcome, unreachable } from "./store-error.ts";
 
-export type DatabaseOptions = Resolved<typeof POSTGRES_JOURNAL_RULES>;
+export type DatabaseOptions = CheckedOptions<typeof POSTGRES_JOURNAL_RULES>;
 
 /** A statement. One with a name is parsed once for each connection. */
 export interface Statement {
@@ -52,7 +59,7 @@ export interface RunOptions {
 }
 
 /** The database took nothing of the work, because others hold a lock, or because it took too long. */
-export class Blocked extends Error {}
+export class BlockedError extends Error {}
 
 /** lock_not_available, query_canceled, deadlock_detected */
 const BLOCKED: ReadonlySet<unknown> = new Set(["55P03", "57014", "40P01"]);
@@ -181,7 +188,7 @@ export class Database {
           // What has no code of PostgreSQL's is TLS, or the files that the URL names for it.
           throw told === cause && error instanceof Undone ? unreachable(this.where, cause) : told;
         }
-        if (unlessBlocked && BLOCKED.has(codeOf(cause))) throw new Blocked("", { cause });
+        if (unlessBlocked && BLOCKED.has(codeOf(cause))) throw new BlockedError("", { cause });
         const isUndone = error instanceof Undone || fault === "later";
         if (!isUndone && !idempotent) throw unknownOutcome(this.where, cause);
         if (!isUndone) onLost?.();

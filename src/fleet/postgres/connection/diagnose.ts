@@ -2,7 +2,7 @@ import type { ClientBase } from "pg";
 import { monotonic, PortcullisError } from "../../../base/index.ts";
 import type { JournalFinding } from "../../../journal/journal.ts";
 import type { Database } from "./database.ts";
-import { hasTables, quoted, TABLES_VERSION } from "../tables/tables.ts";
+import { hasTables, quotedName, TABLES_VERSION } from "../tables/tables.ts";
 import { storeError, unavailable } from "./store-error.ts";
 
 const SERVER = `
@@ -79,7 +79,7 @@ async function tableFindings(
 
 async function rightsFinding(client: ClientBase, schema: string): Promise<JournalFinding> {
   const what = "journal rights";
-  const table = (name: string) => `'${quoted(schema)}.${name}'`;
+  const table = (name: string) => `'${quotedName(schema)}.${name}'`;
   const { rows } = await client.query<{ readonly may: boolean; readonly deletes: boolean }>(
     `SELECT has_table_privilege(${table("executions")}, 'SELECT') AND has_table_privilege(${table("records")}, 'SELECT, INSERT')
        AND has_column_privilege(${table("executions")}, 'head', 'UPDATE') AS may,

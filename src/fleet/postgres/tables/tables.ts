@@ -76,7 +76,7 @@ export async function makeTables(client: PoolClient, schema: string, where: stri
     await refuseEncoding(client, where);
     const { rows } = await client.query("SELECT 1 FROM pg_namespace WHERE nspname = $1", [schema]);
     // `IF NOT EXISTS` would take the right to make schemas even if there is one.
-    const name = quoted(schema);
+    const name = quotedName(schema);
     if (rows.length === 0) await client.query(`CREATE SCHEMA ${name}`);
     await client.query(tablesText(name));
   });
@@ -91,7 +91,7 @@ export async function hasTables(client: ClientBase, schema: string, where: strin
   );
   if (rows.length === 0) return false;
   const found = await client.query<{ readonly version: number }>(
-    `SELECT version FROM ${quoted(schema)}.journal_format`,
+    `SELECT version FROM ${quotedName(schema)}.journal_format`,
   );
   const version = found.rows[0]?.version;
   if (version === TABLES_VERSION) return true;
@@ -109,6 +109,6 @@ async function refuseEncoding(client: PoolClient, where: string): Promise<void> 
 }
 
 /** A name that the options have checked: it may still be a word of SQL. */
-export function quoted(name: string): string {
+export function quotedName(name: string): string {
   return `"${name}"`;
 }

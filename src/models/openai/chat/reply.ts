@@ -151,7 +151,7 @@ export class ChatStream extends ReplyStream<ChatReply> {
     const own = Object.entries(fragment).filter(([field, value]) => !CALL_FIELDS.has(field) && value !== null);
     const call = this.#callOf(fragment, name);
     if (!call && (text !== "" || own.length > 0))
-      throw new SyntaxError("It cannot be told to which call a fragment of the reply belongs.");
+      throw new SyntaxError("It is unclear to which call a fragment of the reply belongs.");
     if (!call) return;
     // Some servers repeat the name in every fragment, and others send it in pieces before the input.
     if (name !== "" && name !== call.name) {

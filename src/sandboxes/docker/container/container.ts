@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { Socket } from "node:net";
-import { died, type Exit, MEMORY_ABORT } from "../../sandbox.ts";
+import { exitOfDeath, type Exit, MEMORY_ABORT } from "../../sandbox.ts";
 import { fieldOf } from "../../../base/index.ts";
 import { containerOptions, type ContainerPlan } from "../container-options.ts";
 import type { Daemon } from "../daemon.ts";
@@ -100,7 +100,7 @@ export class Container {
       const exitCode = Number(fieldOf(state, "ExitCode"));
       if (fieldOf(state, "OOMKilled") === true || this.#endedByHeap(exitCode, stderrTail))
         return { type: "memory", seenBytes: this.plan.limits.heapBytes };
-      return died(`the container ended with exit code ${exitCode}`, stderrTail);
+      return exitOfDeath(`the container ended with exit code ${exitCode}`, stderrTail);
     } catch (error) {
       const detail = error instanceof Error ? error.message.trim() : String(error);
       return { type: "died", detail: `the container's bridge ended, but the container did not: ${detail}` };

@@ -7,7 +7,7 @@ import { RequestProblem } from "../../http/problems.ts";
 import type { BEGIN_BODY, MODELS_QUERY, SAY_BODY } from "../bodies.ts";
 import { jsonAnswer } from "../json-answer.ts";
 import {
-  accepted,
+  acceptedResponse,
   type ApiParts,
   type ApiRequest,
   ownConversation,
@@ -94,6 +94,6 @@ async function say(
   };
   const running = parts.runs.say(id, saying).finally(release);
   await untilBegun(parts, request, id, { running, stored: said.promise });
-  if (!request.body.wait) return accepted(parts, key, id);
+  if (!request.body.wait) return acceptedResponse(parts, key, id);
   return parts.readings.run(key.id, left, async () => jsonAnswer(key, await statusAnswer(parts, key, id)));
 }

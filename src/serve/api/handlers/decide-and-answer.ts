@@ -7,7 +7,7 @@ import type { Key } from "../../http/keys.ts";
 import { RequestProblem } from "../../http/problems.ts";
 import type { DECISIONS_BODY, RESULTS_BODY } from "../bodies.ts";
 import {
-  accepted,
+  acceptedResponse,
   type ApiParts,
   type ApiRequest,
   ownReadable,
@@ -66,11 +66,11 @@ async function drivenOn(
     const mayRead = await ownReadable(parts, key, id).catch(() => false);
     if (!PortcullisError.is(error) || mayRead) throw error;
     // The reason may name tools, what they give, and who decided.
-    const says = "Nothing was noted. A key that may read this execution is told why.";
+    const says = "Nothing was noted. A key that may read this execution gets the reason.";
     throw new PortcullisError(error.code, says, { cause: error });
   }
   parts.driving.driveOn(own, key.tenant, release);
-  return accepted(parts, key, own, 200);
+  return acceptedResponse(parts, key, own, 200);
 }
 
 /** Who decided is the key, and beside it the name that its client gives. */

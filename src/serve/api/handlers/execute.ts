@@ -11,7 +11,7 @@ import { type Schema, storedSchema } from "../../../tools/schema.ts";
 import { type EXECUTE_BODY, FAULT_BYTES, SCHEMA_LENGTH } from "../bodies.ts";
 import { jsonAnswer } from "../json-answer.ts";
 import {
-  accepted,
+  acceptedResponse,
   type ApiParts,
   type ApiRequest,
   ownUnless,
@@ -45,7 +45,7 @@ export async function execute(parts: ApiParts, request: ExecuteRequest): Promise
   const running = (isKnown ? again(parts, request, id, drive) : drive()).finally(release);
   if (isKnown) begun.resolve();
   const report = await untilBegun(parts, request, id, { running, stored: begun.promise });
-  return report ? jsonAnswer(key, await reportAnswer(parts, key, report)) : accepted(parts, key, id);
+  return report ? jsonAnswer(key, await reportAnswer(parts, key, report)) : acceptedResponse(parts, key, id);
 }
 
 /**

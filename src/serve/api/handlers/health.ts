@@ -40,13 +40,13 @@ const OTHERS = { "otel.metric.overflow": true };
 export function fleetGauges(figures: FleetFigures | undefined): readonly Gauge[] {
   const of = (name: string, unit: string, description: string, read: Gauge["read"]) =>
     gauge(`portcullis.fleet.${name}`, unit, description, read);
-  const up = of("up", "1", "Whether the database of the fleet has told its figures.", () => [[figures ? 1 : 0]]);
+  const up = of("up", "1", "Whether the figures of the fleet's database could be read.", () => [[figures ? 1 : 0]]);
   if (!figures) return [up];
   const { driven, lacking } = figures;
   const queued = byTenant(figures);
   return [
     up,
-    of("queued", "{execution}", "Executions that a worker is to take up, by tenant.", () =>
+    of("queued", "{execution}", "Executions that wait for a worker, by tenant.", () =>
       queued.map(({ wakes, of }) => [wakes, of]),
     ),
     of("oldest_wait", "s", "Time that the first of them has waited for a worker, by tenant.", () =>

@@ -3,7 +3,7 @@ import { type AskedAnswer, type IdPrefixes, RefusedAsk, type ReplyPart, type Spo
 import type { Key } from "../../http/keys.ts";
 import type { ClientTools } from "../client-tools.ts";
 import type { CallPlace, ToldPart } from "../from-journal/replies.ts";
-import { executionNamed, markOf, openSeal, seal, type Sealed, type SealKind, type Secrets } from "./seals.ts";
+import { executionNamed, markOf, openSeal, seal, type SealedIds, type SealKind, type Secrets } from "./seals.ts";
 
 /** The ids of one client's conversations, as its surface writes them. */
 export class ClientIds {
@@ -20,12 +20,12 @@ export class ClientIds {
     [this.#by] = secrets;
   }
 
-  write(kind: SealKind, sealed: Sealed): string {
+  write(kind: SealKind, sealed: SealedIds): string {
     return this.#prefixes[kind] + seal(this.#by, this.#key, kind, sealed);
   }
 
   /** Undefined for an id that was not given to this client. */
-  read(kind: SealKind, id: string): Sealed | undefined {
+  read(kind: SealKind, id: string): SealedIds | undefined {
     const prefix = this.#prefixes[kind];
     const opened = id.startsWith(prefix)
       ? openSeal(this.#secrets, this.#key, kind, id.slice(prefix.length))

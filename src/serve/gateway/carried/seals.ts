@@ -15,7 +15,7 @@ const MAX_NUMBERS = 3;
 /** What an id that a client carries stands for. */
 export type SealKind = "call" | "program" | "reply" | "state" | "text" | "reasoning";
 
-export interface Sealed {
+export interface SealedIds {
   readonly execution: string;
   readonly numbers: readonly number[];
 }
@@ -32,7 +32,7 @@ export function secretKeys(secrets: readonly string[] = []): Secrets {
 }
 
 /** An id, authenticated for the tenant and the id of the key, so that it can neither be forged nor be used with another key. */
-export function seal(secret: KeyObject, key: KeyIds, kind: SealKind, { execution, numbers }: Sealed): string {
+export function seal(secret: KeyObject, key: KeyIds, kind: SealKind, { execution, numbers }: SealedIds): string {
   const uuid = Buffer.from(execution.slice(PREFIX.length), "hex");
   const payload = Buffer.concat([uuid, ...numbers.map(varint)]);
   return Buffer.concat([payload, macOf(secret, key, kind, payload)]).toString("base64url");

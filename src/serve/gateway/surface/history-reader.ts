@@ -1,5 +1,5 @@
 import type { MessagePart, ModelCall, UserMessage } from "../../../models/model.ts";
-import { type AskedAnswer, type AskedHistory, type AskedTurn, groupedName, refused } from "./surface.ts";
+import { type AskedAnswer, type AskedHistory, type AskedTurn, groupedName, invalidField } from "./surface.ts";
 
 interface OpenTurn extends AskedTurn {
   text: string;
@@ -90,7 +90,7 @@ export class HistoryReader {
     this.#takeId(id, place);
     this.#turn(false);
     const waits = this.#open.programs.get(program);
-    if (!waits) throw refused(place, "its caller names no program of this turn of the model");
+    if (!waits) throw invalidField(place, "its caller names no program of this turn of the model");
     waits.add(id);
     this.#below.set(id, program);
   }
@@ -98,8 +98,8 @@ export class HistoryReader {
   programEnd(id: string, answer: AskedAnswer, place: string): void {
     const turn = this.#turn(false);
     const waits = this.#open.programs.get(id);
-    if (!waits) throw refused(place, noCall(id));
-    if (waits.size > 0) throw refused(place, unanswered([...waits]));
+    if (!waits) throw invalidField(place, noCall(id));
+    if (waits.size > 0) throw invalidField(place, unanswered([...waits]));
     turn.results.set(id, answer);
     this.#open.programs.delete(id);
   }
@@ -111,9 +111,9 @@ export class HistoryReader {
     const isBelow = program !== undefined;
     const isKnown = isBelow || (turn !== undefined && this.#open.calls.has(id));
     const isBefore = this.#goesOn && this.#turns.length === 0 && id.length <= ID_LENGTH && !this.#answers.has(id);
-    if (!isKnown && !isBefore) throw refused(place, noCall(id));
+    if (!isKnown && !isBefore) throw invalidField(place, noCall(id));
     if (isBelow && answer.parts.length > 0)
-      throw refused(place, "results of calls that a program makes may only have text");
+      throw invalidField(place, "results of calls that a program makes may only have text");
     this.#answers.set(id, answer);
     if (isBelow) {
       this.#ofPrograms.add(id);
@@ -128,11 +128,11 @@ export class HistoryReader {
   /** The user said something: before it, all calls have answers. */
   said(parts: readonly MessagePart[], place: string): void {
     if (parts.length === 0 || parts.some((part) => part.type === "text" && part.text === ""))
-      throw refused(`${place}.content`, "a message of the user, and each text in it, must not be empty");
+      throw invalidField(`${place}.content`, "a message of the user, and each text in it, must not be empty");
     this.#asUser();
     this.refuseUnanswered(place);
     if (this.#turns.length > 0 && this.#said.length === 0 && this.#open.programs.size > 0)
-      throw refused(place, "while a program waits, only the results of its calls may follow");
+      throw invalidField(place, "while a program waits, only the results of its calls may follow");
     const [only] = parts;
     this.#said.push(parts.length === 1 && only?.type === "text" ? only.text : parts);
     this.#messages += 1;
@@ -141,7 +141,8 @@ export class HistoryReader {
   /** Throws if a call has no answer. Programs may still wait for theirs. */
   refuseUnanswered(place: string): void {
     const open = [...this.#open.calls, ...this.#below.keys()];
-    if (this.#turns.length > 0 && this.#said.length === 0 && open.length > 0) throw refused(place, unanswered(open));
+    if (this.#turns.length > 0 && this.#said.length === 0 && open.length > 0)
+      throw invalidField(place, unanswered(open));
   }
 
   end(): AskedHistory {
@@ -168,7 +169,7 @@ export class HistoryReader {
     const last = this.#turns.at(-1);
     if (last && this.#said.length === 0 && !(isNew && last.results.size > 0)) return last;
     const open = [...this.#open.calls, ...this.#below.keys(), ...this.#open.programs.keys()];
-    if (open.length > 0) throw refused("messages", unanswered(open));
+    if (open.length > 0) throw invalidField("messages", unanswered(open));
     const turn = { said: this.#said, text: "", calls: [], results: new Map<string, AskedAnswer>() };
     this.#said = [];
     this.#turns.push(turn);
@@ -177,8 +178,8 @@ export class HistoryReader {
   }
 
   #takeId(id: string, place: string): void {
-    if (id === "" || id.length > ID_LENGTH) throw refused(place, `expected an id of 1 to ${ID_LENGTH} characters`);
-    if (this.#ids.has(id)) throw refused(place, "two calls have this id");
+    if (id === "" || id.length > ID_LENGTH) throw invalidField(place, `expected an id of 1 to ${ID_LENGTH} characters`);
+    if (this.#ids.has(id)) throw invalidField(place, "two calls have this id");
     this.#ids.add(id);
   }
 }

@@ -1,7 +1,7 @@
-import { describe, fieldOf, type Fields, given, isFields, untrusted } from "../../../base/index.ts";
+import { describe, fieldOf, type Fields, withoutUndefined, isFields, asUntrusted } from "../../../base/index.ts";
 import type { MessagePart, ModelSettings, Reasoning } from "../../../models/model.ts";
 import type { Caller } from "../../../tools/tool.ts";
-import { type AskedAnswer, type AskedTool, type AskedTools, refused } from "./surface.ts";
+import { type AskedAnswer, type SurfaceRequest, type AskedTools, invalidField } from "./surface.ts";
 
 /** How a field has to be. Null stands for a field that is missing. */
 interface FieldRule<Value = unknown> {
@@ -93,10 +93,10 @@ export const field = {
 
 /** Throws `RefusedAsk` for a body with fields that no rule names: passed over, they would give an answer to another question. */
 export function refuseUnknown(body: unknown, rules: FieldRules): void {
-  if (!isFields(body)) throw refused("body", "expected an object");
+  if (!isFields(body)) throw invalidField("body", "expected an object");
   const unknown = Object.keys(body).find((name) => !Object.hasOwn(rules, name) && body[name] !== null);
   if (unknown !== undefined)
-    throw refused(unknown.slice(0, 100), "this server knows no such field", "unknown_parameter");
+    throw invalidField(unknown.slice(0, 100), "this server knows no such field", "unknown_parameter");
 }
 
 /** The fields of a value that have rules; `thinking.type` is a field in a field. Throws `RefusedAsk` for one that does not fit. */
@@ -104,7 +104,7 @@ export function readFields<Rules extends FieldRules>(value: unknown, rules: Rule
   const read = Object.entries(rules).map(([name, { why, fits, isRequired = false, code }]) => {
     const field = name.split(".").reduce<unknown>((holder, one) => fieldOf(holder, one), value) ?? undefined;
     if (field === undefined ? isRequired : !fits(field))
-      throw refused(place === undefined ? name : `${place}.${name}`, why, code);
+      throw invalidField(place === undefined ? name : `${place}.${name}`, why, code);
     return [name, field];
   });
   return Object.fromEntries(read) as ReadFields<Rules>;
@@ -112,7 +112,7 @@ export function readFields<Rules extends FieldRules>(value: unknown, rules: Rule
 
 export function reasoningOf(effort: string | undefined, summary: boolean): Reasoning | undefined {
   if (effort === "none" || (effort === undefined && !summary)) return undefined;
-  return given({ effort: EFFORTS[effort as keyof typeof EFFORTS], summary: summary || undefined });
+  return withoutUndefined({ effort: EFFORTS[effort as keyof typeof EFFORTS], summary: summary || undefined });
 }
 
 export function answerSchema(format: Fields | undefined): ModelSettings["answer"] {
@@ -120,7 +120,7 @@ export function answerSchema(format: Fields | undefined): ModelSettings["answer"
 }
 
 /** Texts that instruct the model, as one. */
-export function joined(texts: readonly string[]): string | undefined {
+export function joinTexts(texts: readonly string[]): string | undefined {
   const whole = texts.filter((text) => text.trim() !== "").join("\n\n");
   return whole === "" ? undefined : whole;
 }
@@ -128,7 +128,7 @@ export function joined(texts: readonly string[]): string | undefined {
 export interface ToolForm {
   readonly placeOf: (index: number) => string;
   /** The tools of an entry, or what it stands for; undefined if this server does not offer it. */
-  readonly take: (tool: Fields, place: string) => readonly AskedTool[] | "programs" | "searches" | undefined;
+  readonly take: (tool: Fields, place: string) => readonly SurfaceRequest[] | "programs" | "searches" | undefined;
   /** Names of what stands for programs and for searches. */
   readonly programs: string;
   readonly searches: string;
@@ -136,13 +136,13 @@ export interface ToolForm {
 
 /** The tools of a request. What this server does not have is refused by its type. */
 export function readTools(given: readonly unknown[], form: ToolForm): AskedTools {
-  const tools: AskedTool[] = [];
+  const tools: SurfaceRequest[] = [];
   const has = { programs: false, searches: false };
   for (const [index, tool] of given.entries()) {
     const place = form.placeOf(index);
     const taken = isFields(tool) ? form.take(tool, place) : undefined;
     if (taken === undefined)
-      throw refused(
+      throw invalidField(
         `${place}.type`,
         `this server does not offer ${describe(fieldOf(tool, "type"))}: it offers tools of the client, ${form.programs} and ${form.searches}`,
       );
@@ -151,12 +151,12 @@ export function readTools(given: readonly unknown[], form: ToolForm): AskedTools
   }
   const names = new Set(has.programs ? [` ${form.programs}`] : []);
   for (const { name, namespace = "", callers, place, isDeferred } of tools) {
-    if (names.has(`${namespace} ${name}`)) throw refused(`${place}.name`, `there are two tools ${name}`);
+    if (names.has(`${namespace} ${name}`)) throw invalidField(`${place}.name`, `there are two tools ${name}`);
     names.add(`${namespace} ${name}`);
     if (!has.programs && callers.includes("programmatic"))
-      throw refused(`${place}.allowed_callers`, `${form.programs} must be among the tools`);
+      throw invalidField(`${place}.allowed_callers`, `${form.programs} must be among the tools`);
     if (isDeferred && !has.searches)
-      throw refused(`${place}.defer_loading`, `${form.searches} must be among the tools`);
+      throw invalidField(`${place}.defer_loading`, `${form.searches} must be among the tools`);
   }
   return { tools, programs: has.programs };
 }
@@ -172,5 +172,5 @@ export function blocksOf(content: string | readonly Fields[] = ""): readonly Fie
 
 export function answerOf(read: readonly MessagePart[], isError = false): AskedAnswer {
   const texts = read.flatMap((part) => (part.type === "text" ? [part.text] : []));
-  return { text: untrusted(texts.join("\n")), isError, parts: read.filter((part) => part.type !== "text") };
+  return { text: asUntrusted(texts.join("\n")), isError, parts: read.filter((part) => part.type !== "text") };
 }

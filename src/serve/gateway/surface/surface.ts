@@ -11,7 +11,7 @@ import type { SealKind } from "../carried/seals.ts";
  */
 
 /** A tool of the client's, as it declares it. */
-export interface AskedTool {
+export interface SurfaceRequest {
   readonly name: string;
   /** A group of tools whose calls carry its name beside that of the tool. */
   readonly namespace?: string;
@@ -67,7 +67,7 @@ export interface AskedHistory {
 
 /** The tools of a request. */
 export interface AskedTools {
-  readonly tools: readonly AskedTool[];
+  readonly tools: readonly SurfaceRequest[];
   /** Whether the model may run programs. */
   readonly programs: boolean;
 }
@@ -183,11 +183,11 @@ export function orRefused<Value>(place: string, work: () => Value): Value {
   try {
     return work();
   } catch (error) {
-    throw PortcullisError.is(error) ? refused(place, error.message.slice(0, 1000)) : error;
+    throw PortcullisError.is(error) ? invalidField(place, error.message.slice(0, 1000)) : error;
   }
 }
 
-export function refused(place: string, why: string, code?: string): RefusedAsk {
+export function invalidField(place: string, why: string, code?: string): RefusedAsk {
   return new RefusedAsk({ kind: "invalid", place, message: `${place}: ${why}`, code });
 }
 

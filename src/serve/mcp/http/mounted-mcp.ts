@@ -34,7 +34,7 @@ export class MountedMcp implements AsyncDisposable {
     const door = await this.#opening.catch((error: unknown) => {
       this.#opening = undefined;
       onError?.(error);
-      throw new RequestProblem("mcp_unavailable", "The server cannot speak MCP: its operator was told why.");
+      throw new RequestProblem("mcp_unavailable", "The server cannot speak MCP: the reason is in its log.");
     });
     return door.fetch(request, key);
   }

@@ -145,10 +145,10 @@ function endText({ outcome }: CallEnd, reused = false): string | undefined {
 /** Why a call that does not wait is open; undefined for a call that a driver goes on with. */
 function openText(call: KnownCall, { header, driven }: CallStanding): string | undefined {
   if (isExpired(header, call)) return "has waited for longer than the limit of waiting time";
-  if (isWaiting(call)) return "was held, and cannot go on: only the driver that is gone could have answered it";
+  if (isWaiting(call)) return "was held, and cannot continue: only the driver that is gone could have answered it";
   if (driven) return undefined;
-  if (call.decision) return "is decided, and goes on when the execution is taken up";
-  if (call.result) return "has its result, and goes on when the execution is taken up";
+  if (call.decision) return "is decided, and continues when the execution is resumed";
+  if (call.result) return "has its result, and continues when the execution is resumed";
   return call.started ? "was begun, and has no result" : "was made";
 }
 

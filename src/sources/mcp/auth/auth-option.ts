@@ -1,5 +1,5 @@
 import {
-  asked,
+  callbackRule,
   callback,
   isFields,
   option,
@@ -41,7 +41,7 @@ export type OAuth = OptionsOf<typeof OAUTH_RULES>;
 export type McpAuth = TokenFunction | OAuth;
 
 export const AUTH = secret(
-  asked(
+  callbackRule(
     option<McpAuth>(
       "a function that gives a token, or { store } for OAuth",
       (value) => typeof value === "function" || (isFields(value) && typeof value.store === "string"),

@@ -150,7 +150,7 @@ function readEntry(place: string, name: string, entry: unknown, beside: Message,
   if (type === "sse") throw invalid(place, `the transport "sse" is not supported: use "http", which has replaced it`);
   if (entry.envFile !== undefined) throw invalid(place, "envFile is not read: name the variables in env");
   if (portcullis !== undefined && Object.hasOwn(beside, name))
-    throw invalid(place, "its policy stands both in the server and beside mcpServers: remove one");
+    throw invalid(place, "its policy is both in the server and next to mcpServers: remove one");
   if ((command === undefined) === (url === undefined)) throw invalid(place, "expected either command or url");
   const { policies, settings } = readServerPolicies(
     fieldsOf(`${place}: portcullis`),

@@ -6,7 +6,7 @@ import {
   JsonText,
   readerFor,
   readMessage,
-  untrusted,
+  asUntrusted,
   exactText,
   LONG_NUMBER,
 } from "../../../base/index.ts";
@@ -51,7 +51,7 @@ export class LargeMessages {
       fields: LARGE.map(([name, isPlain]) => ({ path: ["result", name], values: largeValues, isPlain })),
       inPlace: JSON.stringify({ [this.#mark]: number }),
     };
-    const read = await readMessage(untrusted(text), form, readerFor(this.#tenant));
+    const read = await readMessage(asUntrusted(text), form, readerFor(this.#tenant));
     if (typeof read === "object") {
       const part = read.cut?.part;
       const kept: Part | undefined =

@@ -40,7 +40,7 @@ test("with a journal a conversation is left open, and taken up under its id, wit
   const journal = ["--journal", join(folder, "kept.db")];
   const first = await portcullis([...CHAT, ...journal], "one\n");
   const [, id = ""] = ID.exec(first.stderr) ?? [];
-  expect(first.stderr).toContain(`Take it up again with:\n  portcullis chat --id ${id} --tools `);
+  expect(first.stderr).toContain(`Resume it with:\n  portcullis chat --id ${id} --tools `);
   const again = await portcullis([...CHAT, ...journal, "--id", id], "two\n");
   expect([again.code, again.stdout]).toEqual([0, "Message 2: two\n"]);
   expect(again.stderr).toContain(`--id ${id} `);

@@ -38,7 +38,7 @@ test("a program waits, is decided and is taken up by several commands, the last 
   const goOn = `portcullis resume order-1 --tools FILE --journal ${join(folder, "one.db")}`;
   expect(decided.stderr).toContain(goOn);
   const left = (await portcullis(["show", "order-1", ...journal])).stdout;
-  expect(left).toContain('call 1: pay with {"n":3} is decided, and goes on when the execution is taken up');
+  expect(left).toContain('call 1: pay with {"n":3} is decided, and continues when the execution is resumed');
   expect(left).toContain(`\n  ${goOn}`);
   const asks = await portcullis(["resume", "order-1", ...TOOLS, ...journal]);
   expect(asks.code).toBe(6);
@@ -154,7 +154,7 @@ test(
     const recover = ["resume", ...TOOLS, "--journal", path];
     const told = await portcullis(recover);
     expect(told).toMatchObject({ code: 1, stdout: "1\n" });
-    expect(told.stderr).toMatch(/^Not taken up: changed\. /m);
+    expect(told.stderr).toMatch(/^Not resumed: changed\. /m);
     const json = await portcullis([...recover, "--json"]);
     expect(JSON.parse(json.stdout)).toMatchObject({ execution: "changed", error: { code: "tools_changed" } });
     expect((await portcullis([...recover, "--allow-changed-tools"])).stderr).toContain(

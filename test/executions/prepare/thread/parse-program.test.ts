@@ -102,12 +102,12 @@ test.each([
 });
 
 const NOT_ASYNC =
-  "`await` stands in a function that is not async. Write `async` before that function, as in `async (row) => …`.";
+  "`await` is in a function that is not async. Write `async` before that function, as in `async (row) => …`.";
 const PYTHON =
   "This is Python, and the program must be JavaScript. Write it as the body of an async JavaScript function.";
 const SHELL =
   "This is a command for a shell, and the program must be JavaScript. There is no shell: call tools, and compute with JavaScript.";
-const BACKSLASH = "A backslash stands outside of the program's texts. Write a line break as one, and not as \\n.";
+const BACKSLASH = "A backslash is outside of the program's strings. Write a line break as one, and not as \\n.";
 test.each([
   ["return rows.map((row) => await tools.a(row))", NOT_ASYNC],
   ["function f(): number { return await tools.a() }\nreturn f()", NOT_ASYNC],

@@ -240,7 +240,7 @@ describe("a file that is invalid is one sentence", () => {
     ["[]", 'expected an object "mcpServers"'],
     [
       '{ "mcpServers": { "a": { "command": "x" }, "a": { "command": "y" } } }',
-      'the key "a" stands twice, again in line 1',
+      'the key "a" is given twice, again in line 1',
     ],
     ['{ "mcpServers": { "a": { "__proto__": { "command": "x" } } } }', "expected either command or url"],
     [`{ "mcpServers": ${"[".repeat(500_000)}`, "nested more than 50 levels deep"],

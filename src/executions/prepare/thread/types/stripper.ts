@@ -6,7 +6,7 @@ import { parentPort } from "node:worker_threads";
  */
 
 /** What has become of a text; `map` is the source map of a text whose TypeScript could not be replaced by spaces. */
-export type Stripped = { readonly code: string; readonly map?: string } | { readonly error: StripError };
+export type StripResult = { readonly code: string; readonly map?: string } | { readonly error: StripError };
 
 export interface StripError {
   readonly code?: string | undefined;
@@ -38,7 +38,7 @@ export function isStripperSpent(): boolean {
 }
 
 /** Removes the types in a text: replaces them by spaces, or writes the text anew if that is not possible. */
-export async function runStripper(text: string): Promise<Stripped> {
+export async function runStripper(text: string): Promise<StripResult> {
   stripper ??= loadStripper();
   const stripped = strip(await stripper, text);
   if ("error" in stripped && !REFUSING.has(stripped.error.code ?? "")) isSpent = true;
@@ -101,7 +101,7 @@ function numberBytes(value: number): number[] {
   return value < 128 ? [value] : [(value & 127) | 128, ...numberBytes(value >>> 7)];
 }
 
-function strip(amaro: Stripper, text: string): Stripped {
+function strip(amaro: Stripper, text: string): StripResult {
   try {
     return { code: amaro.transformSync(text, { mode: "strip-only" }).code };
   } catch (error) {
@@ -111,7 +111,7 @@ function strip(amaro: Stripper, text: string): Stripped {
 }
 
 /** For what cannot be erased: enums, parameter properties, namespaces, `<T>x`. */
-function transform(amaro: Stripper, text: string): Stripped {
+function transform(amaro: Stripper, text: string): StripResult {
   try {
     const { code, map } = amaro.transformSync(text, { mode: "transform", sourceMap: true });
     return code.length <= MAX_LENGTH ? { code, map } : { error: { code: "UnsupportedSyntax", message: TOO_LONG } };

@@ -1,15 +1,15 @@
-import { describe, type Fields, given, listOf, textOf } from "../../../../base/index.ts";
+import { describe, type Fields, withoutUndefined, listOf, textOf } from "../../../../base/index.ts";
 import { callerOf, CODE_EXECUTION_NAME, outputOf } from "../../../../models/anthropic/reply.ts";
 import type { ContentPart, MessagePart } from "../../../../models/model.ts";
 import { HistoryReader } from "../history-reader.ts";
 import { answerOf, blocksOf, field, readFields } from "../request-fields.ts";
-import { type AskedHistory, refused } from "../surface.ts";
+import { type AskedHistory, invalidField } from "../surface.ts";
 
 /** Reads messages into turns of the model. Throws `RefusedAsk` for what the provider would refuse. */
 export function readMessages(messages: readonly unknown[]): AskedHistory {
   const history = new HistoryReader();
   for (const [index, message] of messages.entries()) readMessage(history, message, `messages.${index}`);
-  if (history.isEmpty) throw refused("messages", "at least one message is required");
+  if (history.isEmpty) throw invalidField("messages", "at least one message is required");
   return history.end();
 }
 
@@ -23,14 +23,14 @@ function readMessage(history: HistoryReader, message: unknown, place: string): v
     return history.system(text.join("\n\n"));
   }
   if (role === "assistant") {
-    if (history.isEmpty) throw refused("messages", "first message must use the user role");
+    if (history.isEmpty) throw invalidField("messages", "first message must use the user role");
     for (const [block, at] of blocks) readBlock(history, block, at);
     return undefined;
   }
   const parts: MessagePart[] = [];
   for (const [block, at] of blocks) {
     if (block.type !== "tool_result") parts.push(readContent(block, at));
-    else if (parts.length > 0) throw refused(at, "`tool_result` blocks must come before other content");
+    else if (parts.length > 0) throw invalidField(at, "`tool_result` blocks must come before other content");
     else history.answer(textOf(block, "tool_use_id") ?? "", readResult(block, at), at);
   }
   history.refuseUnanswered(place);
@@ -66,7 +66,7 @@ function readBlock(history: HistoryReader, block: Fields, place: string): void {
 }
 
 function notOffered({ type }: Fields, place: string): never {
-  throw refused(place, `this server does not offer ${describe(type)} here`);
+  throw invalidField(place, `this server does not offer ${describe(type)} here`);
 }
 
 const CALL = { id: field.required(field.name), name: field.required(field.name), input: field.object };
@@ -102,7 +102,7 @@ const SOURCE = { "source.type": field.required(field.oneOf("base64 text url")) }
 
 function readSource(block: Fields, type: "image" | "file", place: string): ContentPart {
   readFields(block, SOURCE, place);
-  const name = given({ name: textOf(block, "title") });
+  const name = withoutUndefined({ name: textOf(block, "title") });
   const [kind, mediaType, data, url] = ["type", "media_type", "data", "url"].map((one) => textOf(block.source, one));
   // A link without its media type would be told as text.
   if (kind === "url" && url !== undefined)
@@ -110,7 +110,7 @@ function readSource(block: Fields, type: "image" | "file", place: string): Conte
   if (kind === "text" && data !== undefined)
     return { type: "file", mediaType: "text/plain", data: Buffer.from(data).toString("base64"), ...name };
   if (kind === "base64" && data !== undefined && mediaType !== undefined) return { type, mediaType, data, ...name };
-  throw refused(`${place}.source`, "expected its data with its media type, or its url");
+  throw invalidField(`${place}.source`, "expected its data with its media type, or its url");
 }
 
 /** The content of a `tool_result`. */

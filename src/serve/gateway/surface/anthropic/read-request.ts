@@ -1,4 +1,4 @@
-import { type Fields, given, isFields, listOf, textOf } from "../../../../base/index.ts";
+import { type Fields, withoutUndefined, isFields, listOf, textOf } from "../../../../base/index.ts";
 import { CODE_EXECUTION_NAME, CODE_EXECUTION_TYPE, isCodeExecution } from "../../../../models/anthropic/reply.ts";
 import type { ModelSettings, ToolChoice } from "../../../../models/model.ts";
 import { RUN_PROGRAM } from "../../../../tools/tool-name.ts";
@@ -6,14 +6,14 @@ import {
   answerSchema,
   callersOf,
   field,
-  joined,
+  joinTexts,
   readFields,
   readTools,
   reasoningOf,
   refuseUnknown,
   type ToolForm,
 } from "../request-fields.ts";
-import { type Asked, type AskedTools, refused, RefusedAsk } from "../surface.ts";
+import { type Asked, type AskedTools, invalidField, RefusedAsk } from "../surface.ts";
 import { readMessages } from "./read-messages.ts";
 
 const FIELDS = {
@@ -69,14 +69,14 @@ export function readRequest(body: unknown, headers: Headers, counts = false): As
   // After `pause_turn` the content is sent back as it is, and the container need not be.
   const hasProgram = history.turns.at(-1)?.calls.some(({ type }) => type === "program_call") === true;
   if (endsWithModel && container === undefined && !hasProgram)
-    throw refused("messages", "The conversation must end with a user message.");
+    throw invalidField("messages", "The conversation must end with a user message.");
   const said = typeof system === "string" ? [system] : (system ?? []).map((block) => String(block.text));
   return {
     ...history,
     ...tools,
     model,
     isStreamed: read.stream === true,
-    instructions: joined([...said, ...instructions]),
+    instructions: joinTexts([...said, ...instructions]),
     settings: readSettings(read, tools),
     state: typeof container === "string" ? container : textOf(container, "id"),
     echo: {},
@@ -89,7 +89,7 @@ function readSettings(read: ReturnType<typeof readFields<typeof FIELDS>>, tools:
   const byBudget = budget !== undefined && budget >= MEDIUM_BUDGET ? "high" : early;
   const effort = read["output_config.effort"] ?? byBudget;
   const isShown = thinking !== undefined && read["thinking.display"] !== "omitted";
-  return given({
+  return withoutUndefined({
     toolChoice: readChoice(choice, tools, read.tools ?? []),
     parallelCalls: isFields(choice) && choice.disable_parallel_tool_use === true ? false : undefined,
     maxOutputTokens: read.max_tokens,
@@ -103,14 +103,14 @@ function readSettings(read: ReturnType<typeof readFields<typeof FIELDS>>, tools:
 /** `run_program` stands for the program tool of the provider. */
 function readChoice(choice: unknown, { tools, programs }: AskedTools, given: readonly unknown[]) {
   if (choice === undefined) return undefined;
-  if (given.length === 0) throw refused("tool_choice", "may only be specified while providing tools");
+  if (given.length === 0) throw invalidField("tool_choice", "may only be specified while providing tools");
   const [type, name] = [textOf(choice, "type"), textOf(choice, "name")];
   const plain: Readonly<Record<string, ToolChoice | undefined>> = { any: "required", none: "none", auto: undefined };
   if (type !== undefined && Object.hasOwn(plain, type)) return plain[type];
-  if (type !== "tool") throw refused("tool_choice", "expected the type auto, any, tool or none");
+  if (type !== "tool") throw invalidField("tool_choice", "expected the type auto, any, tool or none");
   if (programs && name === CODE_EXECUTION_NAME) return { tool: RUN_PROGRAM };
   if (name !== undefined && tools.some((tool) => tool.name === name)) return { tool: name };
-  throw refused("tool_choice", `Tool '${String(name).slice(0, 128)}' not found in provided tools`);
+  throw invalidField("tool_choice", `Tool '${String(name).slice(0, 128)}' not found in provided tools`);
 }
 
 /** Versions of the tool that runs programs which call tools. */

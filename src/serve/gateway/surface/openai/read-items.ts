@@ -1,9 +1,9 @@
-import { describe, type Fields, given, isFields, textOf } from "../../../../base/index.ts";
+import { describe, type Fields, withoutUndefined, isFields, textOf } from "../../../../base/index.ts";
 import type { MessagePart } from "../../../../models/model.ts";
 import { callerOf } from "../../../../models/openai/responses/reply.ts";
 import { HistoryReader, ID_LENGTH } from "../history-reader.ts";
 import { answerOf, blocksOf, field, readFields } from "../request-fields.ts";
-import { type AskedHistory, refused, type StoredItems } from "../surface.ts";
+import { type AskedHistory, invalidField, type StoredItems } from "../surface.ts";
 
 export interface AskedItems extends AskedHistory {
   /** What names the state of the last program. */
@@ -19,13 +19,13 @@ const CALL = { call_id: field.required(field.name), name: field.required(field.n
 /** Reads the input of a request. `stored` are the items of this server that it refers to. */
 export function readItems(input: unknown, stored: StoredItems, goesOn: boolean): AskedItems {
   const items: unknown = typeof input === "string" ? [{ role: "user", content: input }] : input;
-  if (!Array.isArray(items)) throw refused("input", "expected a string or an array of items");
-  if (items.length === 0 && !goesOn) throw refused("input", "expected at least one item");
+  if (!Array.isArray(items)) throw invalidField("input", "expected a string or an array of items");
+  if (items.length === 0 && !goesOn) throw invalidField("input", "expected at least one item");
   const history = new HistoryReader(goesOn);
   const referred = new Set<string>();
   let fingerprint: string | undefined;
   const take = (item: unknown, place: string): void => {
-    if (!isFields(item)) throw refused(place, "expected an object");
+    if (!isFields(item)) throw invalidField(place, "expected an object");
     const text = (name: string) => textOf(item, name) ?? "";
     switch (item.type ?? "message") {
       case "message":
@@ -50,10 +50,10 @@ export function readItems(input: unknown, stored: StoredItems, goesOn: boolean):
         const id = text("id");
         const shown = id.slice(0, ID_LENGTH);
         // A short reference stands for a long text: repeated, it would make more of a request than its bytes.
-        if (referred.has(id)) throw refused(place, `Duplicate item found with id ${shown}.`);
+        if (referred.has(id)) throw invalidField(place, `Duplicate item found with id ${shown}.`);
         referred.add(id);
         const found = stored.get(id);
-        if (!found) throw refused(place, `Item with id '${shown}' not found.`);
+        if (!found) throw invalidField(place, `Item with id '${shown}' not found.`);
         return take(found, place);
       }
       case "reasoning":
@@ -62,7 +62,7 @@ export function readItems(input: unknown, stored: StoredItems, goesOn: boolean):
         // This server gives none that say more: they are of another one, which alone can read them.
         return undefined;
       default:
-        throw refused(`${place}.type`, `this server does not offer items of the type ${describe(item.type)}`);
+        throw invalidField(`${place}.type`, `this server does not offer items of the type ${describe(item.type)}`);
     }
   };
   for (const [index, item] of (items as readonly unknown[]).entries()) take(item, `input[${index}]`);
@@ -98,8 +98,8 @@ function readPart(part: Fields, place: string): MessagePart {
     return { type: "text", text: readFields(part, { text: field.required(field.text) }, place).text ?? "" };
   const url = textOf(part, "image_url") ?? textOf(part, "file_data") ?? textOf(part, "file_url");
   if ((type !== "input_image" && type !== "input_file") || url === undefined)
-    throw refused(place, "this server offers input_text, and input_image and input_file with their data or a URL");
-  const name = given({ name: textOf(part, "filename") });
+    throw invalidField(place, "this server offers input_text, and input_image and input_file with their data or a URL");
+  const name = withoutUndefined({ name: textOf(part, "filename") });
   const mediaType = DATA_URL.exec(url.slice(0, 200))?.[1];
   if (mediaType === undefined)
     return { type: "link", url, mediaType: type === "input_image" ? "image/png" : "application/pdf", ...name };

@@ -1,4 +1,4 @@
-import { type Fields, given, isFields, textOf } from "../../../../base/index.ts";
+import { type Fields, withoutUndefined, isFields, textOf } from "../../../../base/index.ts";
 import type { ModelSettings, ToolChoice } from "../../../../models/model.ts";
 import type { TextFormat } from "../../../../tools/text-format.ts";
 import { RUN_PROGRAM } from "../../../../tools/tool-name.ts";
@@ -6,14 +6,14 @@ import {
   answerSchema,
   callersOf,
   field,
-  joined,
+  joinTexts,
   readFields,
   readTools,
   reasoningOf,
   refuseUnknown,
   type ToolForm,
 } from "../request-fields.ts";
-import { type Asked, type AskedTool, type AskedTools, refused, type StoredItems } from "../surface.ts";
+import { type Asked, type SurfaceRequest, type AskedTools, invalidField, type StoredItems } from "../surface.ts";
 import { readItems } from "./read-items.ts";
 
 const FIELDS = {
@@ -52,13 +52,13 @@ export function readRequest(body: unknown, _headers: Headers, _counts = false, s
   const tools = readTools(read.tools ?? [], TOOLS);
   const { instructions, fingerprint, endsWithModel, ...items } = readItems(read.input, stored, previous !== undefined);
   if (endsWithModel && previous === undefined && fingerprint === undefined)
-    throw refused("input", "the last item must be one of the user, or the output of a call");
+    throw invalidField("input", "the last item must be one of the user, or the output of a call");
   return {
     ...items,
     ...tools,
     model,
     isStreamed: read.stream === true,
-    instructions: joined([read.instructions ?? "", ...instructions]),
+    instructions: joinTexts([read.instructions ?? "", ...instructions]),
     settings: readSettings(read, tools),
     state: items.openPrograms.length > 0 || endsWithModel ? fingerprint : undefined,
     previous,
@@ -69,7 +69,7 @@ export function readRequest(body: unknown, _headers: Headers, _counts = false, s
 
 function readSettings(read: ReturnType<typeof readFields<typeof FIELDS>>, tools: AskedTools): ModelSettings {
   const summary = read["reasoning.summary"] ?? read["reasoning.generate_summary"];
-  return given({
+  return withoutUndefined({
     toolChoice: readChoice(read.tool_choice, tools),
     parallelCalls: read.parallel_tool_calls === false ? false : undefined,
     temperature: read.temperature,
@@ -137,11 +137,11 @@ const TOOLS: ToolForm = {
 };
 
 /** A tool that the client has itself. */
-function readOwn(tool: unknown, place: string): AskedTool {
+function readOwn(tool: unknown, place: string): SurfaceRequest {
   const { name = "", parameters = { type: "object", properties: {} }, ...read } = readFields(tool, OWN, place);
   const isText = textOf(tool, "type") === "custom";
   if (!isFields(tool) || (!isText && tool.type !== "function"))
-    throw refused(`${place}.type`, "this server offers function and custom tools in a namespace");
+    throw invalidField(`${place}.type`, "this server offers function and custom tools in a namespace");
   return {
     name,
     description: textOf(tool, "description") ?? "",
@@ -159,7 +159,7 @@ function readTextFormat({ format }: Fields, place: string): TextFormat {
   if (format === undefined || format === null || type === "text") return "text";
   const regex = textOf(format, "definition");
   if (type === "grammar" && textOf(format, "syntax") === "regex" && regex !== undefined) return { regex };
-  throw refused(`${place}.format`, "this server offers text, and grammars of the syntax regex");
+  throw invalidField(`${place}.format`, "this server offers text, and grammars of the syntax regex");
 }
 
 /** `run_program` stands for the programs of the provider. */
@@ -170,5 +170,5 @@ function readChoice(choice: unknown, { tools, programs }: AskedTools): ToolChoic
   if (type === PROGRAMS && programs) return { tool: RUN_PROGRAM };
   const isOwn = (type === "function" || type === "custom") && tools.some((tool) => tool.name === name);
   if (isOwn && name !== undefined) return { tool: name };
-  throw refused("tool_choice", "this server offers none, auto, required, and a tool that is among the tools");
+  throw invalidField("tool_choice", "this server offers none, auto, required, and a tool that is among the tools");
 }
