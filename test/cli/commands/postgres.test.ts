@@ -84,7 +84,7 @@ describe.skipIf(noPostgres)("commands on a journal in PostgreSQL", () => {
     await using alone = await createRuntime({ ...common, journal, sandbox: createMemorySandbox() });
     const waiting = await alone.execute("return tools.pay({ euros: 1 })");
     const noted = await portcullis(["decide", waiting.execution, "1", "--deny", "--journal", url]);
-    expect(noted).toMatchObject({ code: 0, stderr: expect.stringMatching(/^Noted\. Take it up/) as string });
+    expect(noted).toMatchObject({ code: 0, stderr: expect.stringMatching(/^Noted\. Resume it/) as string });
     const schemas = "SELECT nspname FROM pg_namespace WHERE nspname = 'portcullis_queue'";
     expect(await server.sqlIn("decided", schemas)).toEqual([]);
 

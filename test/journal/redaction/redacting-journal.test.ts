@@ -156,7 +156,7 @@ test("a conversation whose journal was redacted says so while it waits, and is n
   }
   await using runtime = await open({ redact: finding(SECRET), journal });
   const records = await Array.fromAsync(runtime.journal.read("talk"));
-  const cannot = "only the process that has the conversation can go on with it";
+  const cannot = "only the process that has the conversation can continue it";
   expect((await viewExecution(journal, "talk")).notes).toEqual([expect.stringContaining(cannot)]);
   expect(await shownText(journal, "talk")).toContain(cannot);
   const calls = records.flatMap((record) => (record.type === "call" ? [record.call] : []));

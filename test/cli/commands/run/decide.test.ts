@@ -57,9 +57,9 @@ test("writes that may have taken effect are shown with three answers, of which t
   expect(shown.stdout).toContain(`\n${answersOf(1)}\n${answersOf(2)}\n`);
   const decide = async (call: string, value: string, ...more: readonly string[]) =>
     (await portcullis(["decide", "died", call, "--done", value, ...more, "--journal", path])).stderr;
-  expect(await decide("1", "10")).toMatch(`Noted. It still waits:\n${answersOf(2)}\nTake it up`);
+  expect(await decide("1", "10")).toMatch(`Noted. It still waits:\n${answersOf(2)}\nResume it`);
   expect(await decide("2", "20")).toContain("give hold 2 with a decision about that");
-  expect(await decide("2", "20", "--hold", "2")).toMatch(/^Noted\. Take it up/);
+  expect(await decide("2", "20", "--hold", "2")).toMatch(/^Noted\. Resume it/);
   expect((await runtime.execution("died").resume()).outcome).toEqual({ type: "completed", value: [10, 20] });
 });
 
@@ -85,7 +85,7 @@ describe("decide --grant", () => {
     const grant = JSON.stringify({ calls: 5, sums: { "/euros": 100 } });
     const decide = ["decide", execution, "1", "--allow", "--by", "ann", "--grant", grant];
     const decided = await portcullis([...decide, "--journal", path]);
-    expect(decided).toMatchObject({ code: 0, stderr: expect.stringMatching(/^Noted\. Take it up/) as string });
+    expect(decided).toMatchObject({ code: 0, stderr: expect.stringMatching(/^Noted\. Resume it/) as string });
     const { outcome, calls } = await runtime.execution(execution).resume();
     expect(calls).toHaveLength(3);
     expect(outcome).toMatchObject({ type: "waiting", approvals: [{ callId: "4", tool: "pay" }] });

@@ -69,7 +69,7 @@ test("what a conversation waits for, and in which program, is shown; a decision 
   const shown = (await portcullis(["show", id, ...journal])).stdout;
   expect(shown).toContain('call call-1/1: pay with {"n":3} waits for approval');
   const [, program = ""] = /its program, execution (\S+)/.exec(shown) ?? [];
-  expect((await portcullis(["show", program, ...journal])).stdout).toContain(`goes on with ${id}`);
+  expect((await portcullis(["show", program, ...journal])).stdout).toContain(`continues with ${id}`);
   const decided = await portcullis(["decide", program, "1", "--allow", "--by", "ann", ...journal]);
   expect(decided.stderr).toContain(`portcullis resume ${id} --tools FILE --model FILE --journal`);
   const twice = await portcullis(["decide", id, "call-1/1", "--deny", ...journal]);
