@@ -80,8 +80,8 @@ function blocksOf(lines: readonly string[]): Block[] {
     const opening = readOpening(lines[open] ?? "");
     if (!opening) continue;
     const { fence, mark } = opening;
-    const length = lines.slice(open + 1).findIndex((line) => closes(line.trim(), fence));
-    const close = length < 0 ? lines.length : open + 1 + length;
+    let close = open + 1;
+    while (close < lines.length && !closes((lines[close] ?? "").trim(), fence)) close += 1;
     blocks.push({ mark, open, close });
     open = close;
   }
