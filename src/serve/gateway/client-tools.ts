@@ -1,5 +1,5 @@
 import type { SlicedWork } from "../../base/index.ts";
-import { type SurfaceRequest, groupedName, orRefused, invalidField } from "./surface/surface.ts";
+import { type AskedTool, groupedName, orRefused, invalidField } from "./surface/surface.ts";
 import { CLIENT_TEXT_STEPS, textTool } from "../../tools/define-text-tool.ts";
 import { defineTool, runsAt } from "../../tools/define-tool.ts";
 import { PatternStates } from "../../tools/json-schema/index.ts";
@@ -18,13 +18,13 @@ export const LONGEST = 60;
 /** A client's tools as tools of a conversation: their calls wait for the client. */
 export class ClientTools {
   readonly all: Tool[] = [];
-  readonly #given = new Map<string, SurfaceRequest>();
+  readonly #given = new Map<string, AskedTool>();
   readonly #own = new Map<string, string>();
   /** How many tools have had a name before numbers made it their own. */
   readonly #alike = new Map<string, number>();
 
   /** Makes the tools of a request, with a pause after each. Throws `RefusedAsk` for a tool that cannot be made. */
-  static *made(tools: readonly SurfaceRequest[]): SlicedWork<ClientTools> {
+  static *made(tools: readonly AskedTool[]): SlicedWork<ClientTools> {
     const made = new ClientTools(tools);
     const states = new PatternStates(MOST_STATES);
     for (const [name, tool] of made.#given) {
@@ -37,7 +37,7 @@ export class ClientTools {
   }
 
   /** The names of the tools alone. */
-  constructor(tools: readonly SurfaceRequest[]) {
+  constructor(tools: readonly AskedTool[]) {
     if (tools.length > MOST_TOOLS)
       throw invalidField(
         "tools",
@@ -53,7 +53,7 @@ export class ClientTools {
   }
 
   /** The tool of the client by the name that it has in the conversation. */
-  given(own: string): SurfaceRequest | undefined {
+  given(own: string): AskedTool | undefined {
     return this.#given.get(own);
   }
 
@@ -62,7 +62,7 @@ export class ClientTools {
     return this.#own.get(name) ?? name;
   }
 
-  #freeName({ name, namespace }: SurfaceRequest): string {
+  #freeName({ name, namespace }: AskedTool): string {
     const whole = [...(namespace === undefined ? [] : [namespace]), name].map(identifier).join(".");
     for (let number = (this.#alike.get(whole) ?? 0) + 1; ; number += 1) {
       const own = number === 1 ? whole : `${whole}_${number}`;
@@ -73,7 +73,7 @@ export class ClientTools {
   }
 }
 
-function keyOf({ name, namespace }: Pick<SurfaceRequest, "name" | "namespace">): string {
+function keyOf({ name, namespace }: Pick<AskedTool, "name" | "namespace">): string {
   return namespace === undefined ? name : groupedName(namespace, name);
 }
 
@@ -82,7 +82,7 @@ function identifier(name: string): string {
   return identifierOf(name.slice(0, LONGEST));
 }
 
-function toolOf(name: string, asked: SurfaceRequest, states: PatternStates): Tool {
+function toolOf(name: string, asked: AskedTool, states: PatternStates): Tool {
   const { description, inputSchema: input, textFormat, outputSchema: output, callers, isDeferred, place } = asked;
   return orRefused(place, () => {
     const about = {

@@ -4,7 +4,7 @@ import { messageText } from "../../conversations/prompt/said-message.ts";
 import { areSame, Lane, type SlicedWork, asUntrusted, type UntrustedText } from "../../base/index.ts";
 import { areRecorded } from "../../gate/header-base.ts";
 import type { CallResult, ContentPart, UserMessage } from "../../models/model.ts";
-import type { Asked, AskedAnswer } from "./surface/surface.ts";
+import type { SurfaceRequest, AskedAnswer } from "./surface/surface.ts";
 import type { ClientTools } from "./client-tools.ts";
 import { type CallPlace, type Replies, type ToldPart, turnsUntil } from "./from-journal/replies.ts";
 import type { Exchange } from "./gateway-parts.ts";
@@ -30,13 +30,13 @@ interface Item {
 }
 
 /** Whether the client asks the model that the conversation has, whose name it may send without its provider. */
-export function isSameModel({ model: asked }: Asked, { state }: Pick<Replies, "state">): boolean {
+export function isSameModel({ model: asked }: SurfaceRequest, { state }: Pick<Replies, "state">): boolean {
   const { model } = state.header;
   return asked === model || asked === model.slice(model.indexOf(":") + 1);
 }
 
 /** Whether the client asks the same model, with the same tools, instructions and settings. */
-export function isSameOpening(asked: Asked, tools: ClientTools, { state }: Pick<Replies, "state">): boolean {
+export function isSameOpening(asked: SurfaceRequest, tools: ClientTools, { state }: Pick<Replies, "state">): boolean {
   if (!isSameModel(asked, { state })) return false;
   const { instructions } = state.answering;
   const own = asked.instructions === undefined ? undefined : `# Instructions\n\n${asked.instructions.trim()}`;
@@ -71,7 +71,7 @@ export async function isSameConversation(
   return (await new Lane(reader.tenant).work(areItems())) && areSame(inputs, reader);
 }
 
-function itemsAsked({ turns }: Asked, tools: ClientTools): readonly Item[] {
+function itemsAsked({ turns }: SurfaceRequest, tools: ClientTools): readonly Item[] {
   return turns.flatMap(({ said, text, calls, results }): Item[] => [
     ...said.map(itemSaid),
     { text },

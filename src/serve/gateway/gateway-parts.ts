@@ -7,7 +7,7 @@ import type { ClientIds } from "./carried/client-ids.ts";
 import type { Secrets } from "./carried/seals.ts";
 import type { ClientTools } from "./client-tools.ts";
 import type { Expiry } from "./expiry.ts";
-import type { Asked, Surface } from "./surface/surface.ts";
+import type { SurfaceRequest, Surface } from "./surface/surface.ts";
 
 export interface GatewayParts extends ApiParts {
   readonly secrets: Secrets;
@@ -23,7 +23,7 @@ export interface Exchange {
   readonly key: Key;
   readonly reader: TextReader;
   readonly signal: AbortSignal;
-  readonly asked: Asked;
+  readonly asked: SurfaceRequest;
   readonly tools: ClientTools;
   readonly ids: ClientIds;
   readonly model: Model;

@@ -5,7 +5,7 @@
 import type { AgentEnding } from "../../conversations/ending.ts";
 import type { AgentEvent } from "../../conversations/event.ts";
 import type { Model } from "../../models/model.ts";
-import { type Asked, RefusedAsk, type ReplyWriter, type Surface } from "./surface/surface.ts";
+import { type SurfaceRequest, RefusedAsk, type ReplyWriter, type Surface } from "./surface/surface.ts";
 import {
   fieldOf,
   jsonInParts,
@@ -317,7 +317,7 @@ export class Gateway {
 }
 
 /** A request without what the model cannot give and its client can do without. */
-function answerable(asked: Asked, { givesSummaries = false }: Model): Asked {
+function answerable(asked: SurfaceRequest, { givesSummaries = false }: Model): SurfaceRequest {
   const { reasoning, ...settings } = asked.settings;
   if (givesSummaries || reasoning?.summary !== true) return asked;
   const { effort } = reasoning;

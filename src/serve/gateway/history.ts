@@ -1,5 +1,5 @@
 import { MAX_TURN_CALLS, type Transcript, type TranscriptTurn } from "../../conversations/from-journal/index.ts";
-import { type Asked, type AskedAnswer, invalidField } from "./surface/surface.ts";
+import { type SurfaceRequest, type AskedAnswer, invalidField } from "./surface/surface.ts";
 import type { CallResult, ModelCall } from "../../models/model.ts";
 import { isWholeEnd, NO_USAGE } from "../../models/model.ts";
 import { bytesOf, passOn, asUntrusted } from "../../base/index.ts";
@@ -9,7 +9,11 @@ import type { Exchange } from "./gateway-parts.ts";
 import { type Replies, turnsUntil } from "./from-journal/replies.ts";
 
 /** The transcript with which a conversation begins that has this history. */
-export function transcriptOf(turns: readonly TranscriptTurn[], { programs }: Asked, model: string): Transcript {
+export function transcriptOf(
+  turns: readonly TranscriptTurn[],
+  { programs }: SurfaceRequest,
+  model: string,
+): Transcript {
   const last = turns.at(-1)?.turn;
   return {
     format: 1,
@@ -23,7 +27,7 @@ export function transcriptOf(turns: readonly TranscriptTurn[], { programs }: Ask
 }
 
 /** The history that a client repeats. */
-export function historyAsked({ turns }: Asked, tools: ClientTools, model: string): readonly TranscriptTurn[] {
+export function historyAsked({ turns }: SurfaceRequest, tools: ClientTools, model: string): readonly TranscriptTurn[] {
   return turns.map(({ said, text, calls, results }) => {
     if (calls.length > MAX_TURN_CALLS)
       throw invalidField("input", `this server takes at most ${MAX_TURN_CALLS} calls in one turn of the model`);

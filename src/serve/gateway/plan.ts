@@ -9,7 +9,7 @@ import { isSameConversation, isSameModel, isSameOpening } from "./find-reply.ts"
 import { type ClientCall, readReplies, type Replies, type Reply } from "./from-journal/replies.ts";
 import type { Exchange } from "./gateway-parts.ts";
 import { historyUntil, NO_ANSWER } from "./history.ts";
-import { type Asked, type AskedAnswer, RefusedAsk } from "./surface/surface.ts";
+import { type SurfaceRequest, type AskedAnswer, RefusedAsk } from "./surface/surface.ts";
 
 /** What a request asks of the conversation that it goes on with. */
 export type Plan =
@@ -57,7 +57,7 @@ export function executionAsked({ ids, asked }: Pick<Exchange, "ids" | "asked">):
 const PROGRAMS_TRIED = 64;
 
 /** Whether a request answers calls of programs, or has programs that wait. */
-function isBound({ openPrograms, ofPrograms }: Asked): boolean {
+function isBound({ openPrograms, ofPrograms }: SurfaceRequest): boolean {
   return openPrograms.length > 0 || ofPrograms.size > 0;
 }
 
@@ -178,7 +178,7 @@ function isWhole({ ending, calls }: Reply): boolean {
   return calls.some(({ answer }) => answer !== undefined) || (calls.length > 0 && calls.every(isWaiting));
 }
 
-function hasParts({ answers }: Asked): boolean {
+function hasParts({ answers }: SurfaceRequest): boolean {
   return answers.values().some(({ parts }) => parts.length > 0);
 }
 

@@ -1,7 +1,7 @@
 import type { SendOptions } from "../../conversations/agent-options.ts";
 import type { AgentEvent } from "../../conversations/event.ts";
 import type { ModelSettings } from "../../models/model.ts";
-import { type Asked, orRefused } from "./surface/surface.ts";
+import { type SurfaceRequest, orRefused } from "./surface/surface.ts";
 import { storedSchema } from "../../tools/schema.ts";
 import type { ClientTools } from "./client-tools.ts";
 import type { Exchange } from "./gateway-parts.ts";
@@ -47,7 +47,7 @@ export function optionsFor(
 }
 
 /** The settings of a request, with the names that its tools have in the conversation. */
-export function settingsFor({ settings }: Asked, tools: ClientTools): ModelSettings {
+export function settingsFor({ settings }: SurfaceRequest, tools: ClientTools): ModelSettings {
   const { toolChoice } = settings;
   if (typeof toolChoice !== "object") return settings;
   return { ...settings, toolChoice: { tool: tools.own(toolChoice.tool) } };

@@ -1,11 +1,11 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { defineTextTool } from "../../../src/index.ts";
-import { type SurfaceRequest, groupedName, RefusedAsk } from "../../../src/serve/gateway/surface/surface.ts";
+import { type AskedTool, groupedName, RefusedAsk } from "../../../src/serve/gateway/surface/surface.ts";
 import { ClientTools } from "../../../src/serve/gateway/client-tools.ts";
 import { toolNameFault } from "../../../src/tools/tool-name.ts";
 
-const tool = (name: string, more: Partial<SurfaceRequest> = {}): SurfaceRequest => ({
+const tool = (name: string, more: Partial<AskedTool> = {}): AskedTool => ({
   name,
   description: "",
   inputSchema: { type: "object" },
@@ -16,7 +16,7 @@ const tool = (name: string, more: Partial<SurfaceRequest> = {}): SurfaceRequest 
 });
 
 /** The tools of a request, whose making pauses. */
-function made(tools: readonly SurfaceRequest[]): ClientTools {
+function made(tools: readonly AskedTool[]): ClientTools {
   const work = ClientTools.made(tools);
   for (;;) {
     const { done, value } = work.next();
@@ -57,7 +57,7 @@ test("a name that can be written stays, and a schema that cannot be checked is r
 const hungry = (index: number) => `^(?:ab${index}?){90}$`;
 const MANY = Array.from({ length: 1000 }, (_, index) => index);
 
-test.each<[string, (index: number) => Partial<SurfaceRequest>]>([
+test.each<[string, (index: number) => Partial<AskedTool>]>([
   ["inputs", (index) => ({ inputSchema: { type: "object", properties: { a: { pattern: hungry(index) } } } })],
   ["outputs", (index) => ({ outputSchema: { patternProperties: { [hungry(index)]: {} } } })],
   ["formats of texts", (index) => ({ textFormat: { regex: hungry(index) } })],

@@ -1,7 +1,7 @@
 import { describe, fieldOf, type Fields, withoutUndefined, isFields, asUntrusted } from "../../../base/index.ts";
 import type { MessagePart, ModelSettings, Reasoning } from "../../../models/model.ts";
 import type { Caller } from "../../../tools/tool.ts";
-import { type AskedAnswer, type SurfaceRequest, type AskedTools, invalidField } from "./surface.ts";
+import { type AskedAnswer, type AskedTool, type AskedTools, invalidField } from "./surface.ts";
 
 /** How a field has to be. Null stands for a field that is missing. */
 interface FieldRule<Value = unknown> {
@@ -128,7 +128,7 @@ export function joinTexts(texts: readonly string[]): string | undefined {
 export interface ToolForm {
   readonly placeOf: (index: number) => string;
   /** The tools of an entry, or what it stands for; undefined if this server does not offer it. */
-  readonly take: (tool: Fields, place: string) => readonly SurfaceRequest[] | "programs" | "searches" | undefined;
+  readonly take: (tool: Fields, place: string) => readonly AskedTool[] | "programs" | "searches" | undefined;
   /** Names of what stands for programs and for searches. */
   readonly programs: string;
   readonly searches: string;
@@ -136,7 +136,7 @@ export interface ToolForm {
 
 /** The tools of a request. What this server does not have is refused by its type. */
 export function readTools(given: readonly unknown[], form: ToolForm): AskedTools {
-  const tools: SurfaceRequest[] = [];
+  const tools: AskedTool[] = [];
   const has = { programs: false, searches: false };
   for (const [index, tool] of given.entries()) {
     const place = form.placeOf(index);

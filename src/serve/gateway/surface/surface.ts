@@ -11,7 +11,7 @@ import type { SealKind } from "../carried/seals.ts";
  */
 
 /** A tool of the client's, as it declares it. */
-export interface SurfaceRequest {
+export interface AskedTool {
   readonly name: string;
   /** A group of tools whose calls carry its name beside that of the tool. */
   readonly namespace?: string;
@@ -67,13 +67,13 @@ export interface AskedHistory {
 
 /** The tools of a request. */
 export interface AskedTools {
-  readonly tools: readonly SurfaceRequest[];
+  readonly tools: readonly AskedTool[];
   /** Whether the model may run programs. */
   readonly programs: boolean;
 }
 
 /** A request of a client, in this package's words. */
-export interface Asked extends AskedTools, Omit<AskedHistory, "instructions" | "endsWithModel"> {
+export interface SurfaceRequest extends AskedTools, Omit<AskedHistory, "instructions" | "endsWithModel"> {
   /** As the client names it. */
   readonly model: string;
   readonly isStreamed: boolean;
@@ -210,7 +210,7 @@ export type StoredItems = ReadonlyMap<string, Fields>;
 
 export interface Surface {
   /** Reads a request. `counts`: one that is not to be answered, but counted. Throws `RefusedAsk`. */
-  readonly read: (body: unknown, headers: Headers, counts?: boolean, stored?: StoredItems) => Asked;
+  readonly read: (body: unknown, headers: Headers, counts?: boolean, stored?: StoredItems) => SurfaceRequest;
   readonly reply: (parts: readonly ReplyPart[], end: ReplyEnd, facts: ReplyFacts) => unknown;
   /** `partOf` gives a text or a summary of reasoning by its key, without its words. */
   readonly writer: (facts: Omit<ReplyFacts, "usage" | "programs">, partOf: (key: string) => SpokenPart) => ReplyWriter;

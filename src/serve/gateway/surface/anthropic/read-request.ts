@@ -13,7 +13,7 @@ import {
   refuseUnknown,
   type ToolForm,
 } from "../request-fields.ts";
-import { type Asked, type AskedTools, invalidField, RefusedAsk } from "../surface.ts";
+import { type SurfaceRequest, type AskedTools, invalidField, RefusedAsk } from "../surface.ts";
 import { readMessages } from "./read-messages.ts";
 
 const FIELDS = {
@@ -58,7 +58,7 @@ const LOW_BUDGET = 4096;
 const MEDIUM_BUDGET = 16_384;
 
 /** Reads the body of `POST /v1/messages`. `counts`: of `count_tokens`, whose answer has no length. */
-export function readRequest(body: unknown, headers: Headers, counts = false): Asked {
+export function readRequest(body: unknown, headers: Headers, counts = false): SurfaceRequest {
   if (!headers.get("anthropic-version"))
     throw new RefusedAsk({ kind: "invalid", message: "anthropic-version: header is required" });
   refuseUnknown(body, FIELDS);

@@ -13,7 +13,7 @@ import {
   refuseUnknown,
   type ToolForm,
 } from "../request-fields.ts";
-import { type Asked, type SurfaceRequest, type AskedTools, invalidField, type StoredItems } from "../surface.ts";
+import { type SurfaceRequest, type AskedTool, type AskedTools, invalidField, type StoredItems } from "../surface.ts";
 import { readItems } from "./read-items.ts";
 
 const FIELDS = {
@@ -45,7 +45,12 @@ const FIELDS = {
 };
 
 /** Reads the body of `POST /v1/responses`. */
-export function readRequest(body: unknown, _headers: Headers, _counts = false, stored: StoredItems = new Map()): Asked {
+export function readRequest(
+  body: unknown,
+  _headers: Headers,
+  _counts = false,
+  stored: StoredItems = new Map(),
+): SurfaceRequest {
   refuseUnknown(body, FIELDS);
   const read = readFields(body, FIELDS);
   const { model = "", previous_response_id: previous } = read;
@@ -137,7 +142,7 @@ const TOOLS: ToolForm = {
 };
 
 /** A tool that the client has itself. */
-function readOwn(tool: unknown, place: string): SurfaceRequest {
+function readOwn(tool: unknown, place: string): AskedTool {
   const { name = "", parameters = { type: "object", properties: {} }, ...read } = readFields(tool, OWN, place);
   const isText = textOf(tool, "type") === "custom";
   if (!isFields(tool) || (!isText && tool.type !== "function"))
