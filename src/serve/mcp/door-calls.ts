@@ -112,7 +112,8 @@ export class DoorCalls {
   }
 
   #failed(error: unknown): LinkedResult {
-    if (error instanceof RequestProblem) return errorResult(error.message);
+    const isLater = PortcullisError.is(error) && error.code === "busy";
+    if (isLater || error instanceof RequestProblem) return errorResult(error.message);
     this.#parts.onError?.(error);
     return errorResult(NOT_RUN);
   }

@@ -1,6 +1,13 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { z } from "zod";
-import { agentAsTool, createRuntime, defineTool, type RuntimeOptions, type Tool } from "../../../src/index.ts";
+import {
+  agentAsTool,
+  createRuntime,
+  defineTool,
+  PortcullisError,
+  type RuntimeOptions,
+  type Tool,
+} from "../../../src/index.ts";
 import { createMemoryJournal } from "../../../src/journal/index.ts";
 import type { McpRequest } from "../../../src/executions/mcp-runs/request.ts";
 import type { LinkedResult } from "../../../src/executions/mcp-runs/result.ts";
@@ -165,10 +172,10 @@ test("a name that a client holds means the same tool, whatever other tools come 
 });
 
 describe("what fails on the host's side", () => {
-  const broken = () => {
+  const broken = (error = new Error("/srv/secret/portcullis.db: disk full")) => {
     const journal = createMemoryJournal();
     const fail = () => {
-      throw new Error("/srv/secret/portcullis.db: disk full");
+      throw error;
     };
     return new Proxy(journal, {
       get: (target, name) => {
@@ -179,12 +186,20 @@ describe("what fails on the host's side", () => {
     });
   };
 
-  test.each([
+  const calls = [
     ["run_program", { code: "return 1" }],
     ["search_tools", { query: "buy" }],
     ["result", {}],
     ["shop-buy", {}],
-  ] as const)("%s says that it failed and no more, and the operator is told", async (name, input) => {
+  ] as const;
+
+  test.each(calls)("%s says when a host is busy, which is no error of it", async (name, input) => {
+    const { as, errors } = await open({ journal: broken(new PortcullisError("busy", "Full. Try again later.")) });
+    expect(await said(as(), name, input)).toBe("Full. Try again later.");
+    expect(errors).toEqual([]);
+  });
+
+  test.each(calls)("%s says that it failed and no more, and the operator is told", async (name, input) => {
     const { as, errors } = await open({ journal: broken() });
     const text = await said(as(), name, input);
     expect(text).toContain("error of the host");
