@@ -152,14 +152,23 @@ function shownOf(block: ReadBlock): string {
   return [uri, text, name, description].filter((one) => typeof one === "string").join("");
 }
 
+/** Where blocks have their bytes. */
+const BYTES_FIELDS: ReadonlyMap<unknown, string> = new Map([
+  ["image", "data"],
+  ["audio", "data"],
+  ["resource", "blob"],
+]);
+
 /** Only the fields that the protocol knows. `nextBytes` gives the bytes of a block that has only their number: they are a part. */
 function readBlock(block: unknown, nextBytes: () => string | undefined): ReadBlock | undefined {
   if (!isFields(block) || !Object.keys(block).every((name) => FIELDS.test(name))) return undefined;
   const { type } = block;
   const of = type === "resource" ? fieldOf(block, "resource") : block;
   const [text, uri, name, description] = ["text", "uri", "name", "description"].map((field) => textOf(of, field));
-  const given = textOf(of, "data") ?? textOf(of, "blob");
-  const bytes = given ?? (text === undefined && typeof fieldOf(of, "bytes") === "number" ? nextBytes() : undefined);
+  const bytesField = BYTES_FIELDS.get(type);
+  const isElsewhere = bytesField !== undefined && (type !== "resource" || text === undefined);
+  const given = bytesField && textOf(of, bytesField);
+  const bytes = given ?? (isElsewhere && typeof fieldOf(of, "bytes") === "number" ? nextBytes() : undefined);
   const mimeType = mimeTypeOf(of);
   if (bytes !== undefined && !isBase64(bytes)) return undefined;
   if (type === "text") return text === undefined ? undefined : { type, text: insetText(text) };
@@ -172,12 +181,12 @@ function readBlock(block: unknown, nextBytes: () => string | undefined): ReadBlo
     return hasOne ? { type, resource: { uri: cleanText(uri), mimeType, ...contents } } : undefined;
   }
   if (type !== "resource_link") return undefined;
-  const size = countOf(block, "size") || undefined;
+  const size = countOf(block, "size");
   const shown = {
     name: cleanText((name ?? uri).slice(0, NAME_LENGTH)),
     description: description && cleanText(description),
   };
-  return { type, uri: cleanText(uri), ...shown, mimeType, size };
+  return { type, uri: cleanText(uri), ...shown, mimeType, size: size === fieldOf(block, "size") ? size : undefined };
 }
 
 function mimeTypeOf(value: unknown): string | undefined {

@@ -85,6 +85,32 @@ describe("a direct call of a tool of the host", () => {
     expect([large.isError, large.content.map(({ type }) => type)]).toEqual([true, ["text", "resource_link", "image"]]);
   });
 
+  const LINK = { type: "resource_link", uri: "https://a.example/x", name: "x" };
+  const IMAGE = { type: "image", data: DATA, mimeType: "image/png" };
+  test.each<[string, readonly object[], readonly object[]]>([
+    ["the size of a link, also of nothing", [{ ...LINK, size: 0 }], [{ ...LINK, size: 0 }]],
+    [
+      "the bytes of each block, also after a link that tells its own number",
+      [
+        { ...LINK, bytes: 6 },
+        { type: "image", mimeType: "image/png", bytes: 6 },
+      ],
+      [LINK, IMAGE],
+    ],
+  ])("passes on %s", async (_, given, blocks) => {
+    const parts = given.some((one) => "mimeType" in one) ? [PARTS[0]?.[0] as PartInput] : [];
+    const draw = () => content({ value: { content: given }, parts });
+    expect((await called([drawing(draw)], "desk-draw")).content).toEqual(blocks);
+  });
+
+  test.each([
+    { type: "image", mimeType: "image/png", blob: DATA },
+    { type: "resource", resource: { uri: "https://a.example/x", data: DATA } },
+  ])("takes no bytes from where the protocol has none: %j", async (block) => {
+    const { content: blocks } = await called([drawing(() => ({ content: [block] }))], "desk-draw");
+    expect(blocks).toEqual([{ type: "text", text: JSON.stringify({ content: [block] }) }]);
+  });
+
   test("names what does not fit into one result, with its size", async () => {
     const large = Buffer.alloc(4 * 1024 * 1024, 1).toString("base64");
     const parts = [1, 2].map(() => ({ type: "image", mediaType: "image/png", data: large }) as const);
