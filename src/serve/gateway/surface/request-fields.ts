@@ -94,7 +94,9 @@ export const field = {
 /** Throws `RefusedAsk` for a body with fields that no rule names: passed over, they would give an answer to another question. */
 export function refuseUnknown(body: unknown, rules: FieldRules): void {
   if (!isFields(body)) throw invalidField("body", "expected an object");
-  const unknown = Object.keys(body).find((name) => !Object.hasOwn(rules, name) && body[name] !== null);
+  // A rule whose name has a dot is of a field in a field.
+  const isKnown = (name: string) => !name.includes(".") && Object.hasOwn(rules, name);
+  const unknown = Object.keys(body).find((name) => !isKnown(name) && body[name] !== null);
   if (unknown !== undefined)
     throw invalidField(unknown.slice(0, 100), "this server knows no such field", "unknown_parameter");
 }

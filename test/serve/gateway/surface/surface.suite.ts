@@ -21,6 +21,15 @@ export function surfaceTests(
     },
   );
 
+  test.each(Object.keys(kinds).filter((field) => field.includes(".")))(
+    "%s is unknown as a field of its own",
+    (field) => {
+      const refusal = expect.objectContaining({ place: field, code: "unknown_parameter" }) as object;
+      const asked = () => read({ ...body, [field]: "x" }, headers);
+      expect(asked).toThrow(expect.objectContaining({ refusal }) as Error);
+    },
+  );
+
   test("a request that was changed anywhere is read or refused, and nothing else", { timeout: 300_000 }, () => {
     fc.assert(
       fc.property(mutated(body), (changed) => {

@@ -75,7 +75,10 @@ function readCall(history: HistoryReader, block: Fields, place: string): void {
   const { id = "", name: tool = "", input = {} } = readFields(block, CALL, place);
   const caller = callerOf(block.caller);
   if (caller === "direct") history.call({ id, tool, inputText: JSON.stringify(input) }, place);
-  else history.callOfProgram(id, textOf(block.caller, "tool_id") ?? "", `${place}.caller`);
+  else {
+    const program = caller === "programmatic" ? textOf(block.caller, "tool_id") : undefined;
+    history.callOfProgram(id, program ?? "", `${place}.caller`);
+  }
 }
 
 /** A block of a message of the user: the other end of `CONTENT` in `../../../../models/anthropic/request.ts`. */

@@ -43,12 +43,12 @@ const FIELDS = {
     "a string, without skills",
     (value) => typeof value === "string" || (isFields(value) && listOf(value, "skills").length === 0),
   ),
-  thinking: field.object,
+  thinking: field.rule<Fields>("an object with its type", (value) => textOf(value, "type") !== undefined),
   "thinking.type": field.oneOf("adaptive enabled disabled between_tools"),
   "thinking.display": field.oneOf("summarized omitted"),
   "thinking.budget_tokens": field.count,
   output_config: field.object,
-  "output_config.effort": field.effort,
+  "output_config.effort": field.oneOf("low medium high xhigh max"),
   "output_config.format": field.format,
   output_format: field.format,
 };
@@ -65,6 +65,8 @@ export function readRequest(body: unknown, headers: Headers, counts = false): Su
   const read = readFields(body, counts ? { ...FIELDS, max_tokens: field.count } : FIELDS);
   const { model = "", messages = [], system, container } = read;
   const tools = readTools(read.tools ?? [], TOOLS);
+  if (tools.tools.length > 0 && !tools.programs && tools.tools.every(({ isDeferred }) => isDeferred))
+    throw invalidField("tools", "at least one tool must have defer_loading=false");
   const { endsWithModel, instructions, ...history } = readMessages(messages);
   // After `pause_turn` the content is sent back as it is, and the container need not be.
   const hasProgram = history.turns.at(-1)?.calls.some(({ type }) => type === "program_call") === true;
@@ -138,6 +140,8 @@ const TOOLS: ToolForm = {
     if (type !== "custom") return undefined;
     const { name = "", description = "", input_schema: inputSchema = {}, ...read } = readFields(tool, TOOL, place);
     const callers = callersOf(read.allowed_callers);
+    if (tool.strict === true && callers.includes("programmatic"))
+      throw invalidField(`${place}.strict`, `a tool that ${CODE_EXECUTION_NAME} may call cannot be strict`);
     return [{ name, description, inputSchema, callers, isDeferred: tool.defer_loading === true, place }];
   },
 };

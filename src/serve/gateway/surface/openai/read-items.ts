@@ -82,8 +82,11 @@ function takeMessage(history: HistoryReader, item: Fields, place: string): void 
 
 function takeCall(history: HistoryReader, item: Fields, place: string): void {
   const { call_id: id = "", name: tool = "" } = readFields(item, CALL, place);
-  if (callerOf(item.caller) !== "direct")
-    return history.callOfProgram(id, textOf(item.caller, "caller_id") ?? "", `${place}.caller`);
+  const caller = callerOf(item.caller);
+  if (caller !== "direct") {
+    const program = caller === "programmatic" ? textOf(item.caller, "caller_id") : undefined;
+    return history.callOfProgram(id, program ?? "", `${place}.caller`);
+  }
   const isText = item.type === "custom_tool_call";
   const inputText = isText ? JSON.stringify(textOf(item, "input") ?? "") : (textOf(item, "arguments") ?? "{}");
   return history.call({ id, tool, inputText, namespace: textOf(item, "namespace") }, place);

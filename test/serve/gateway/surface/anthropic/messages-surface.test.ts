@@ -88,6 +88,46 @@ test("a request is read into turns, with the answers of their calls, and what wa
   );
 });
 
+const TOOL = { name: "g", description: "d", input_schema: { type: "object" } };
+const SEARCH = { type: "tool_search_tool_bm25", name: "tool_search_tool_bm25" };
+const PROGRAMS = { type: "code_execution_20260120", name: "code_execution" };
+const USER = { role: "user", content: "one" };
+const PROGRAM = { type: "server_tool_use", id: "srvtoolu_1", name: "code_execution", input: { code: "return 1" } };
+const CALL = { type: "tool_use", id: "toolu_1", name: "g", input: {} };
+
+test.each<[string, object, string]>([
+  ["thinking without its type", { thinking: { budget_tokens: 2000 } }, "thinking"],
+  ["an effort that its provider does not have", { output_config: { effort: "none" } }, "output_config.effort"],
+  ["the effort of another provider", { output_config: { effort: "minimal" } }, "output_config.effort"],
+  [
+    "a strict tool that programs may call",
+    { tools: [PROGRAMS, { ...TOOL, strict: true, allowed_callers: [CALLER.type] }] },
+    "tools.1.strict",
+  ],
+  ["tools that are all deferred", { tools: [SEARCH, { ...TOOL, defer_loading: true }] }, "tools"],
+  [
+    "a call of a caller that is neither the model nor a program",
+    {
+      messages: [
+        USER,
+        { role: "assistant", content: [PROGRAM, { ...CALL, caller: { ...CALLER, type: "agent_20270101" } }] },
+        { role: "user", content: [{ type: "tool_result", tool_use_id: "toolu_1", content: "1" }] },
+      ],
+    },
+    "messages.1.content.1.caller",
+  ],
+])("refused: %s", (_, change, place) => {
+  const refusal = expect.objectContaining({ kind: "invalid", place }) as object;
+  const asked = () => messagesSurface.read({ model: "m", max_tokens: 100, messages: [USER], ...change }, HEADERS);
+  expect(asked).toThrow(expect.objectContaining({ refusal }) as Error);
+});
+
+test("a strict tool of the model alone is read, as are deferred tools beside programs", () => {
+  const tools = [{ ...TOOL, strict: true, defer_loading: true }, SEARCH, PROGRAMS];
+  const asked = messagesSurface.read({ model: "m", max_tokens: 100, messages: [USER], tools }, HEADERS);
+  expect(asked.tools).toMatchObject([{ name: "g", isDeferred: true, callers: ["direct"] }]);
+});
+
 /** Of the fields that are read: what each may be. */
 const MAY_BE = {
   model: "string",

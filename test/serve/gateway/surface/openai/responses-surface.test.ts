@@ -81,6 +81,19 @@ test("a request is read into turns, with the outputs of their calls, and what wa
   });
 });
 
+test("a call of a caller that is neither the model nor a program is refused", () => {
+  const call = { type: "function_call", call_id: "call_1", name: "f", arguments: "{}" };
+  const input = [
+    { role: "user", content: "one" },
+    { type: "program", id: "prog_1", call_id: "cprog_1", code: "return 1", fingerprint: "fpr_1" },
+    { ...call, caller: { ...CALLER, type: "agent" } },
+    { type: "function_call_output", call_id: "call_1", output: "1" },
+  ];
+  const refusal = expect.objectContaining({ kind: "invalid", place: "input[2].caller" }) as object;
+  const asked = () => responsesSurface.read({ ...BODY, input }, new Headers());
+  expect(asked).toThrow(expect.objectContaining({ refusal }) as Error);
+});
+
 /** Of the fields that are read: what each may be. */
 const MAY_BE = {
   model: "string",
