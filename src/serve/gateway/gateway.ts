@@ -41,6 +41,8 @@ import { tokensInParts } from "../../tools/count-tokens.ts";
 interface Planned {
   readonly plan: Plan;
   readonly place: Place;
+  /** Turns of the history with which a conversation begins. */
+  readonly copied: number;
 }
 
 /** An answer that is sent while it comes. */
@@ -114,7 +116,7 @@ export class Gateway {
           : [];
       hold(history.length * TURN_BYTES);
       if (history.length > 0) await this.#copyHistory(exchange, history, place);
-      const planned = { plan, place };
+      const planned = { plan, place, copied: history.length };
       return await (asked.isStreamed ? this.#streamed(exchange, planned, held) : this.#whole(exchange, planned, held));
     } catch (error) {
       held.dispose();
@@ -241,12 +243,13 @@ export class Gateway {
   async #stream(exchange: Exchange, { writer, send, ...planned }: Streaming): Promise<void> {
     const { key, requestId } = exchange;
     const { runtime } = this.#parts;
-    const { place } = planned;
-    const before = await readReplies(runtime.journal, place.execution, key.tenant).catch(() => undefined);
+    const { plan, place, copied } = planned;
+    const turnsBefore = async () =>
+      (await readReplies(runtime.journal, place.execution, key.tenant)).state.turns.length;
     const live = new LiveReply({
       writer,
       execution: place.execution,
-      turns: before?.state.turns.length ?? 0,
+      turns: plan.type === "begin" ? copied : await turnsBefore(),
       lane: new Lane(key.tenant),
       read: () => this.#told(exchange, place),
       send,
