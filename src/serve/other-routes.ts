@@ -24,15 +24,14 @@ export function apiExtras(document: () => object): readonly OtherRoute[] {
     return new Response(text, { headers: { "content-type": "application/json" } });
   };
   return [
-    ...Array.from(PAGE, ([path, [name, type]]) => ({
-      path,
-      methods: ["GET"],
-      scope: "none" as const,
-      handle: () =>
-        new Response(readFileSync(new URL(import.meta.resolve(`#page/${name}`))), {
-          headers: { ...PAGE_HEADERS, "content-type": type },
-        }),
-    })),
+    ...Array.from(PAGE, ([path, [name, type]]) => {
+      let file: Buffer<ArrayBuffer> | undefined;
+      const handle = () => {
+        file ??= readFileSync(new URL(import.meta.resolve(`#page/${name}`)));
+        return new Response(file, { headers: { ...PAGE_HEADERS, "content-type": type } });
+      };
+      return { path, methods: ["GET"], scope: "none" as const, handle };
+    }),
     { path: "/openapi.json", methods: ["GET"], scope: "any", handle: documentResponse },
   ];
 }

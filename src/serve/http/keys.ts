@@ -130,11 +130,14 @@ export function parseKeys(place: string, written: string): Keys {
   if (!Array.isArray(list) || list.length === 0)
     throw invalid(place, `expected { "keys": [ … ] } with at least one key`);
   const keys = (list as unknown[]).map((one, index) => readKey(`${place}: keys[${index}]`, one));
-  for (const [index, { id, digest }] of keys.entries()) {
-    const before = keys.slice(0, index);
-    if (before.some((one) => one.id === id)) throw invalid(place, `two keys have the id ${JSON.stringify(id)}`);
-    if (before.some((one) => one.digest.equals(digest)))
+  const [ids, digests] = [new Set<string>(), new Set<string>()];
+  for (const { id, digest } of keys) {
+    const hex = digest.toString("hex");
+    if (ids.has(id)) throw invalid(place, `two keys have the id ${JSON.stringify(id)}`);
+    if (digests.has(hex))
       throw invalid(place, `the key ${JSON.stringify(id)} is the same as one before it: give each its own`);
+    ids.add(id);
+    digests.add(hex);
   }
   return new Keys(keys);
 }
