@@ -58,13 +58,13 @@ export class WaitingPrograms {
   }
 
   /** Goes on with a program after these decisions, until it ends or waits. Without decisions it only tells what it has come to. */
-  goOn(id: ExecutionId, going: Going, decisions: Readonly<Record<string, Decision>> = {}): Promise<Report> {
+  goOn(id: ExecutionId, going: Going, decisions?: Readonly<Record<string, Decision>>): Promise<Report> {
     const { host } = this.#parts;
     return joinRun(() => host.resume(id, { ...this.#options(id, going), decisions }), going.signal).catch(
       (error: unknown) => {
         const isLate = PortcullisError.is(error) && (error.code === "decision_exists" || error.code === "call_unknown");
         // Another person has decided one of these calls at the same time: what was decided first holds.
-        return isLate ? this.goOn(id, going) : unlessUnknown(error);
+        return decisions && isLate ? this.goOn(id, going) : unlessUnknown(error);
       },
     );
   }
