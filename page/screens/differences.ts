@@ -6,9 +6,9 @@ import { amount, bytes, count, duration } from "../format.ts";
 /** Where two executions part. */
 export interface Difference {
   readonly text: string;
-  /** The first line, countText from 1, that the programs do not share. */
+  /** The first line, counted from 1, that the programs do not share. */
   readonly sources?: undefined | { readonly line: number; readonly texts: readonly (string | undefined)[] };
-  /** The first calls that are not equal, in the order in which they were made, countText from 1. */
+  /** The first calls that are not equal, in the order in which they were made, counted from 1. */
   readonly calls?: undefined | { readonly number: number; readonly both: readonly (CallView | undefined)[] };
 }
 

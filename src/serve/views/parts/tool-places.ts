@@ -6,6 +6,7 @@ const PATH = new RegExp(
   String.raw`(?<![\w$])(?:tools((?:\.[\p{ID_Continue}$]+)+)|(${[...CALLING_FUNCTIONS.keys()].join("|")})(?![\w$]))`,
   "gu",
 );
+
 type Names = Pick<ReadonlySet<string>, "has">;
 
 /** The tools of these names that a source writes, found in one pass however many names there are. */
