@@ -130,25 +130,36 @@ function sampleRows(rows: readonly unknown[], room: number, texts: CutTexts): un
 
 /** The beginning of each field, in the order of the fields. Short fields are whole, and the long ones share what they leave. */
 function sampleFields(value: object, room: number, texts: CutTexts): object | undefined {
-  const fields = Object.entries(value).slice(0, Math.max(FIELDS_SHARING, room / FIELD_LENGTH));
-  const sizes = new Map(fields.map(([name, field]) => [name, sizeWithin(field, room) ?? room]));
-  const bySize = fields.toSorted(([one], [other]) => (sizes.get(one) ?? 0) - (sizes.get(other) ?? 0));
+  const entries = Object.entries(value).slice(0, Math.max(FIELDS_SHARING, room / FIELD_LENGTH));
+  const all = entries.map(([name, field]) => {
+    const head = sizeOf(name) + 2;
+    return { name, field, head, size: sizeWithin(field, room) ?? room };
+  });
+  // So many names are data: of them, the first are shown, like rows.
+  const whole = firstWithin(all, room - 2, ({ head, size }) => head + size);
+  const fields = all.slice(0, Math.max(FIELDS_SHARING, whole.length));
   const taken = new Map<string, unknown>();
-  let left = room - 2;
-  for (const [index, [name, field]] of bySize.entries()) {
-    const share = Math.floor(left / (bySize.length - index)) - sizeOf(name) - 2;
-    const isWhole = (sizes.get(name) ?? 0) <= share;
-    const part = isWhole ? field : (sample(field, share, texts, restIn(texts, value, name)) ?? LEFT_OUT);
-    if (sizeOf(part) > share) continue;
-    left -= sizeOf(name) + 2 + sizeOf(part);
+  let left = room - 2 - fields.reduce((sum, { head }) => sum + head + sizeOf(LEFT_OUT), 0);
+  for (const [index, { name, field, size }] of fields.toSorted((a, b) => a.size - b.size).entries()) {
+    const share = Math.max(0, Math.floor(left / (fields.length - index))) + sizeOf(LEFT_OUT);
+    const part = size <= share ? field : (sample(field, share, texts, restIn(texts, value, name)) ?? LEFT_OUT);
+    left -= sizeOf(part) - sizeOf(LEFT_OUT);
     taken.set(name, part);
   }
-  const shown = fields.filter(([name]) => taken.has(name)).map(([name]) => [name, taken.get(name)] as const);
-  return shown.length > 0 || fields.length === 0 ? Object.fromEntries(shown) : undefined;
+  const shown = firstWithin(fields, room - 2, ({ name, head }) => head + sizeOf(taken.get(name)));
+  return shown.length > 0 || fields.length === 0
+    ? Object.fromEntries(shown.map(({ name }) => [name, taken.get(name)]))
+    : undefined;
 }
 
-/** Fields that share the room, however long they are, and what a further field takes. */
-const [FIELDS_SHARING, FIELD_LENGTH] = [64, 32];
+/** The first ones that have room together. */
+function firstWithin<One>(all: readonly One[], room: number, bytesOf: (one: One) => number): readonly One[] {
+  let left = room;
+  return all.filter((one) => (left -= bytesOf(one)) >= 0);
+}
+
+/** Fields that share the room, however long they are, and what a further field takes at least. */
+const [FIELDS_SHARING, FIELD_LENGTH] = [64, 4];
 /** In place of a field whose beginning has no room. Its name is shown all the same. */
 const LEFT_OUT = "…";
 

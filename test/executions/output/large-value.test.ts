@@ -150,6 +150,25 @@ test("a long first field hides no other: each has its name, the short ones are w
   expect(Object.keys(stub(wide, 3500).stub.first as object)).toEqual(Object.keys(wide));
 });
 
+test.each<[string, Record<string, unknown>, number, number]>([
+  ["texts", wide(300, () => "0123456789"), 3000, 140],
+  ["numbers", wide(900, (n) => n % 10), 2000, 200],
+  ["records", wide(100, () => ({ text: "x".repeat(60) })), 8000, 90],
+])("of many fields the first are shown, like rows, as many as fit: %s", (_, fields, allowed, least) => {
+  const shown = Object.entries(stub(fields, allowed).stub.first as object);
+  expect(shown).toEqual(Object.entries(fields).slice(0, shown.length));
+  expect(shown.length).toBeGreaterThan(least);
+});
+
+test("the name of a field is shown, whatever the others leave to it", () => {
+  const fields = { ["n".repeat(150)]: 7, ...wide(20, () => "y".repeat(400)) };
+  expect(Object.keys(stub(fields, 1500).stub.first as object)).toEqual(Object.keys(fields));
+});
+
+function wide(count: number, make: (n: number) => unknown): Record<string, unknown> {
+  return Object.fromEntries(Array.from({ length: count }, (_, n) => [`f${n}`, make(n)]));
+}
+
 test("names by which many alike values stand are data, and those that each row has are columns", () => {
   const many = Object.fromEntries(Array.from({ length: 100 }, (_, n) => [`n${"abcdefghij"[n % 10]}${n % 97}`, n]));
   expect(stub(many, 3000).stub.shape).toBe("{ [key: string]: number } /* 100 */");
