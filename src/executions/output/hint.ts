@@ -119,6 +119,13 @@ const MESSAGES: readonly (readonly [RegExp, string | Advice])[] = [
   ],
   [/^tools\.([\p{ID_Continue}.]{1,256}) is not a function/u, ([, name = ""], tools) => meantOrAll(name, tools)],
   [
+    /^tools\.([\p{ID_Continue}.]{1,256}) is not (?:async )?iterable$/u,
+    ([, name = ""], tools) =>
+      tools.visibleTo(["programmatic"]).some((tool) => tool.name === name)
+        ? `Call it: tools.${name}({ … }).`
+        : meantOrAll(name, tools),
+  ],
+  [
     / is not (?:a function|iterable|async iterable)/,
     (_, tools, fault) => {
       const used = usedStream(fault, tools);

@@ -33,6 +33,15 @@ test("who misspells a tool is told the nearest that programs may call", () => {
   expect(hint("Cannot read properties of undefined (reading 'listPeople')", excerpt)).toBe(meant);
 });
 
+test.each([
+  ["tools.crm.listPeople is not iterable", "Call it: tools.crm.listPeople({ … })."],
+  ["tools.crm.listPeople is not async iterable", "Call it: tools.crm.listPeople({ … })."],
+  ["tools.crm.listPeopl is not iterable", "Did you mean tools.crm.listPeople?"],
+])("who iterates over a tool is told to call it: %s", (message, expected) => {
+  const excerpt = `for await (const one of ${message.split(" ")[0]})`;
+  expect(hint(message, excerpt)).toBe(expected);
+});
+
 test("who is refused for too many requests at once is told to make fewer, and to wait", () => {
   const fault = (name: string, message: string) => hintFor({ name, message }, tools);
   for (const message of ["429 Too Many Requests (Retry-After: 2)", "shop: status 429", "Rate limit exceeded"])
@@ -75,6 +84,7 @@ test("a tool that only the model may call directly is in no hint", () => {
   for (const message of [
     "tools.crm.listPersons is not a function",
     "tools.crm.listPerson is not a function",
+    "tools.crm.listPersons is not iterable",
     "listPersons is not defined",
     "tools.zzzzzz is not a function",
     "tools.crm has no tool 'listPersons'",
