@@ -568,6 +568,15 @@ const CASES: Readonly<Record<string, Case>> = {
       "names in a text of a journal": (names) => parsedJson(`{${names.map((name) => `"${name}":1`).join(",")}}`),
     }).map(([what, run]) => [`long texts of one hash: ${what}`, { size: 900, make: longTexts, run }]),
   ),
+  "equal calls that stand for others": {
+    size: 100_000,
+    make: (n) => times(n, (call) => ({ execution: "a", call: `${call}`, key: "", tool: "a" }) as never),
+    run: (all: readonly never[]) => {
+      const calls = new EarlierCalls({} as EarlierReader, 1);
+      calls.add(all).toArray();
+      for (const _ of all) calls.take("", "write");
+    },
+  },
   "nulls of many values whose fields are required": {
     size: 4000,
     make: (n) => n,

@@ -78,18 +78,18 @@ export interface UsedBelow {
 }
 
 /** Calls in the order in which they were made, by a key of theirs. */
-class Lines extends Map<string, EarlierCall[]> {
+class Lines extends Map<string, { readonly calls: EarlierCall[]; next: number }> {
   add(key: string, call: EarlierCall): void {
     const line = this.get(key);
-    if (line) line.push(call);
-    else this.set(key, [call]);
+    if (line) line.calls.push(call);
+    else this.set(key, { calls: [call], next: 0 });
   }
 
   /** Those before the first one are used, or too old for ever. */
   first(key: string, isLeft: (call: EarlierCall) => boolean): EarlierCall | undefined {
-    const line = this.get(key) ?? [];
-    while (line[0] && !isLeft(line[0])) line.shift();
-    return line[0];
+    const line = this.get(key) ?? { calls: [], next: 0 };
+    for (let call = line.calls[line.next]; call; call = line.calls[(line.next += 1)]) if (isLeft(call)) return call;
+    return undefined;
   }
 }
 
