@@ -111,8 +111,8 @@ export interface ChatEnd {
   readonly finish?: string | undefined;
   readonly code?: string | undefined;
   readonly usage?: TokenUsage | undefined;
-  /** Whom the turn came from: the provider's id of its message. */
-  readonly origin?: { readonly message?: string } | undefined;
+  /** Whom the turn came from: the provider's ids of its message and of the request for it. */
+  readonly origin?: { readonly message?: string; readonly request?: string } | undefined;
 }
 
 /** The span of an execution or a conversation, for as long as one driver drives it, with the spans below it. */
@@ -197,7 +197,9 @@ export class ConversationSpan extends WorkSpan {
 
   #endChat(span: SafeSpan, attributes: Attributes, { finish, code, usage, origin }: ChatEnd): void {
     const { figures } = this.parts;
-    if (origin?.message !== undefined) span.set({ "gen_ai.response.id": word(origin.message) });
+    const { message, request } = origin ?? {};
+    if (message !== undefined) span.set({ "gen_ai.response.id": word(message) });
+    if (request !== undefined) span.set({ "portcullis.request_id": word(request) });
     if (finish !== undefined) span.set({ "gen_ai.response.finish_reasons": [finish] });
     if (usage) {
       span.set(tokenAttributes(usage));

@@ -212,11 +212,14 @@ describe("spans of a conversation", () => {
     expect(recording.span("chat gpt-test").attributes["gen_ai.provider.name"]).toBe("openai");
   });
 
-  test("a turn of a provider has the id of its message", async () => {
+  test("a turn of a provider has the ids of its message and its request", async () => {
     await using served = await serve(anthropicWire, [{ text: "4" }]);
     await using runtime = await createRuntime({ tools: [], sandbox });
     await runtime.agent({ model: served.model(), task: "t" });
-    expect(recording.span("chat claude-test").attributes).toMatchObject({ "gen_ai.response.id": "msg_1" });
+    expect(recording.span("chat claude-test").attributes).toMatchObject({
+      "gen_ai.response.id": "msg_1",
+      "portcullis.request_id": "req_1",
+    });
   });
 
   test("each message of one that its developer holds has a span, which leads back to the one before", async () => {
