@@ -41,7 +41,7 @@ export class CallSpans {
   protected readonly parts: SpanParts;
   readonly #parent: Context;
   /** Ends of spans that wait for a redaction. */
-  readonly #late: Promise<void>[] = [];
+  readonly #late = new Set<Promise<void>>();
 
   /** @internal */
   constructor(parts: SpanParts, parent: Context) {
@@ -70,11 +70,16 @@ export class CallSpan {
   readonly #parts: SpanParts;
   readonly #span: SafeSpan;
   readonly #work: Omit<CallWork, "inputText">;
-  readonly #late: Promise<void>[];
+  readonly #late: Set<Promise<void>>;
   #started: number | undefined;
 
   /** @internal */
-  constructor(parts: SpanParts, span: SafeSpan, { callId, tool, caller, isClients }: CallWork, late: Promise<void>[]) {
+  constructor(
+    parts: SpanParts,
+    span: SafeSpan,
+    { callId, tool, caller, isClients }: CallWork,
+    late: Set<Promise<void>>,
+  ) {
     this.#parts = parts;
     this.#span = span;
     this.#work = { callId, tool, caller, isClients };
@@ -95,7 +100,10 @@ export class CallSpan {
     if (text !== undefined && contents.has("results") && this.#span.isRecorded)
       this.#span.setContent("gen_ai.tool.call.result", contents.json(text, { tool: work.tool, callId }));
     const late = this.#span.end(outcome === "aborted" ? "aborted" : code);
-    if (late) this.#late.push(late);
+    if (late) {
+      this.#late.add(late);
+      void late.finally(() => this.#late.delete(late));
+    }
     if (outcome === "waiting") return;
     const tool = isClients ? undefined : work.tool;
     const failure = failureAttributes(code);
