@@ -19,7 +19,7 @@ type Note = (amount: number, attributes: Attributes) => void;
 export class Meters implements FigureSink {
   readonly #otel: Otel;
   #provider: unknown;
-  #notes: ReadonlyMap<FigureName, Note> = new Map();
+  readonly #notes = new Map<FigureName, Note>();
 
   constructor(otel: Otel) {
     this.#otel = otel;
@@ -32,11 +32,11 @@ export class Meters implements FigureSink {
       const provider = otel.metrics.getMeterProvider();
       if (provider === this.#provider) return;
       this.#provider = provider;
-      this.#notes = new Map();
+      this.#notes.clear();
       const meter = provider.getMeter(SCOPE);
       observeLoads(otel, meter);
-      const figures = Object.keys(FIGURES) as FigureName[];
-      this.#notes = new Map(figures.map((figure) => [figure, instrumentOf(meter, figure)]));
+      for (const figure of Object.keys(FIGURES) as FigureName[])
+        safely(otel, () => this.#notes.set(figure, instrumentOf(meter, figure)));
     });
   }
 

@@ -96,6 +96,20 @@ test.each(Object.keys(WAYS))("%s breaks no execution, no call and no conversatio
   expect(ending).toEqual({ type: "answered", answer: "ok" });
 });
 
+test("an instrument that cannot be made silences no other", async () => {
+  const counted = new Set<string>();
+  const createCounter = (name: string) => ({ add: () => counted.add(name) });
+  metrics.setGlobalMeterProvider({ getMeter: () => broken({ createCounter }) });
+  await using runtime = await createRuntime({ tools: [echo], sandbox });
+  await runtime.execute("return tools.echo({ a: 1 });");
+  expect([...counted].toSorted()).toEqual([
+    "portcullis.calls",
+    "portcullis.executions",
+    "portcullis.fetched",
+    "portcullis.returned",
+  ]);
+});
+
 test("an SDK that is registered after the runtime was created records from then on, and stops when it is removed", async () => {
   await using runtime = await createRuntime({ tools: [echo], sandbox });
   await runtime.execute("return 1");
