@@ -2,7 +2,7 @@ import { SourceMap as NodeSourceMap, type SourceMapPayload } from "node:module";
 import { isOfFunction, pathOfTool, toolNameFault } from "../../tools/tool-name.ts";
 import { occurrences } from "../../base/index.ts";
 import type { Fault } from "../outcome.ts";
-import { LineStarts, linesOf, MAP_LINE_ENDS, offsetOf, placeAt, type Position } from "./source-lines.ts";
+import { LineStarts, linesOf, MAP_LINE_ENDS, placeAt, type Position } from "./source-lines.ts";
 
 /** Maps positions in a prepared program to positions in the original source. */
 export interface SourceMap {
@@ -34,27 +34,39 @@ export interface PreparedText {
 }
 
 export function sourceMapOf({ source, insertions, rewritten }: PreparedText): SourceMap {
+  const before = placesBefore(rewritten);
   return {
     source,
     toSource: ({ line, column }) => {
       const shift = insertions
         .filter((one) => one.line === line && one.column < column)
         .reduce((sum, one) => sum + Math.min(one.length, column - one.column), 0);
-      return beforeRewriting(rewritten, { line, column: column - shift });
+      return before({ line, column: column - shift });
     },
   };
 }
 
-/** The position, before a program was written anew, of a position in it. A source map knows fewer ends of lines than V8 and acorn. */
-export function beforeRewriting(rewritten: Rewriting | undefined, position: Position): Position {
-  if (rewritten === undefined) return position;
-  const { map, code, program } = rewritten;
-  const { line, column } = new LineStarts(program, MAP_LINE_ENDS).placeAt(offsetOf(program, position));
-  // The texts of the map begin with a line in which a function is opened.
-  const found = new NodeSourceMap(JSON.parse(map) as SourceMapPayload).findEntry(line, column - 1);
-  if (!("originalLine" in found) || found.originalLine === 0) return { line: 1, column: 1 };
-  const place = { line: found.originalLine, column: found.originalColumn + 1 };
-  return placeAt(code, new LineStarts(code, MAP_LINE_ENDS).offsetOf(place));
+/**
+ * Tells where a position in a program was before it was written anew. The map is decoded once, when it is first asked for
+ * one. A source map knows fewer ends of lines than V8 and acorn.
+ */
+export function placesBefore(rewritten: Rewriting | undefined): (position: Position) => Position {
+  if (rewritten === undefined) return (position) => position;
+  let decoded: ReturnType<typeof decode> | undefined;
+  return (position) => {
+    const { map, code, program } = (decoded ??= decode(rewritten));
+    const { line, column } = program.inMap.placeAt(program.lines.offsetOf(position));
+    // The texts of the map begin with a line in which a function is opened.
+    const found = map.findEntry(line, column - 1);
+    if (!("originalLine" in found) || found.originalLine === 0) return { line: 1, column: 1 };
+    const place = { line: found.originalLine, column: found.originalColumn + 1 };
+    return code.lines.placeAt(code.inMap.offsetOf(place));
+  };
+}
+
+function decode({ map, code, program }: Rewriting) {
+  const starts = (text: string) => ({ lines: new LineStarts(text), inMap: new LineStarts(text, MAP_LINE_ENDS) });
+  return { map: new NodeSourceMap(JSON.parse(map) as SourceMapPayload), code: starts(code), program: starts(program) };
 }
 
 const EXCERPT_LENGTH = 160;

@@ -1,6 +1,6 @@
 import { type AnyNode, type FunctionDeclaration, type Options, parse, type Statement, tokenizer } from "acorn";
 import { linesOf, MAP_LINE_ENDS, placeAt, type Position } from "../../guest/source-lines.ts";
-import { beforeRewriting, type Rewriting } from "../../guest/source-map.ts";
+import { placesBefore, type Rewriting } from "../../guest/source-map.ts";
 import { asFunction, bodyOf, OPENING, placeInBody, placeOf } from "./function-body.ts";
 import { type ParsedProgram, syntaxFault, type UnparsedProgram } from "./parsed-program.ts";
 import { unwrapExports } from "./unwrap-exports.ts";
@@ -95,7 +95,7 @@ function isObjectAsBlock(statement: Statement | undefined): boolean {
 }
 
 function parseOnce(code: string, rewritten?: Rewriting): ParsedProgram | UnparsedProgram {
-  const toCode = (position: Position) => beforeRewriting(rewritten, position);
+  const toCode = placesBefore(rewritten);
   const text = asFunction(code);
   try {
     const [program, more] = parse(text, OPTIONS).body;
