@@ -1,5 +1,7 @@
 import { after, cancel, type ExecutionId, monotonic, pause, untilAborted } from "../../base/index.ts";
-import type { Journal } from "../../journal/journal.ts";
+import { leasedUntil } from "../../executions/driven.ts";
+import { findOwn } from "../../executions/from-journal/past-execution.ts";
+import type { ExecutionSummary, Journal } from "../../journal/journal.ts";
 import type { Scope } from "../../executions/scope.ts";
 import { type ExecutionFacts, readFacts } from "./read-facts.ts";
 
@@ -14,6 +16,12 @@ const PAUSE_MS = 200;
 /** An execution is read again at most so many times as often as a reading takes, but once it has ended or was left. */
 const READ_PART = 4;
 
+/** Tells whether a program goes on as it did when it was read; undefined if only a reading tells how an execution stands. */
+function markOf({ kind, startedAt, records, lease }: ExecutionSummary): string | undefined {
+  if (kind !== "program" || leasedUntil(lease) === undefined) return undefined;
+  return JSON.stringify([startedAt, records, lease?.driver]);
+}
+
 /**
  * Reads an execution after appends to it, until it ends or waits. Rejects with `execution_unknown`, also for another tenant's,
  * as the journal does, and with the signal's reason.
@@ -21,6 +29,7 @@ const READ_PART = 4;
 export async function waitForRest(scope: Scope, execution: ExecutionId, signal: AbortSignal): Promise<ExecutionFacts> {
   const { journal } = scope;
   let records = 0;
+  let seen: string | undefined;
   let changed = Promise.withResolvers<void>();
   let isOver = Promise.withResolvers<void>();
   using _ = journal.onAppend?.((appended) => {
@@ -35,11 +44,16 @@ export async function waitForRest(scope: Scope, execution: ExecutionId, signal: 
     changed = Promise.withResolvers();
     isOver = Promise.withResolvers();
     const since = monotonic();
-    const facts = await readFacts(scope, execution);
-    const { listed } = facts;
-    if (listed.state !== "running") return facts;
-    // What a conversation waits for may have changed without a record of its own.
-    records = listed.kind === "program" ? listed.records : 0;
+    const found = await findOwn(scope, execution);
+    if (seen === undefined || markOf(found) !== seen) {
+      const facts = await readFacts(scope, execution);
+      const { listed } = facts;
+      if (listed.state !== "running") return facts;
+      // What a conversation waits for may have changed without a record of its own.
+      records = listed.kind === "program" ? listed.records : 0;
+      // Undefined if the lease has run out since.
+      seen = markOf(found);
+    }
     const readMs = (monotonic() - since) * READ_PART;
     const looking = new AbortController();
     const stop = AbortSignal.any([signal, looking.signal]);
