@@ -55,7 +55,10 @@ export const DECISION_FIELDS = {
   by: text({ minLength: 0, maxLength: BY_LENGTH, expected: `a string of at most ${BY_LENGTH} characters` }),
   /** For the journal; the program reads the note of a denial. */
   note: text({ minLength: 0, maxLength: NOTE_LENGTH, expected: `a string of at most ${NOTE_LENGTH} characters` }),
-  /** Decides later calls of the execution with the same tool and the same input alike. Not for a call whose outcome is unknown. */
+  /**
+   * Decides later calls of the execution with the same tool and the same input alike; an input that a schema converts counts
+   * as it was sent. Not for a call whose outcome is unknown.
+   */
   remember: oneOf(["execution"]),
   /** Allows further calls of the same tool in the execution, beside this one. Not for a call whose outcome is unknown. */
   grant: object<Grant>('an object like { calls: 20, sums: { "/amount": 500 } }'),
