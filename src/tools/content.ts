@@ -11,6 +11,7 @@ import {
   readUrl,
   required,
   secret,
+  withoutUndefined,
   words,
 } from "../base/index.ts";
 
@@ -146,7 +147,7 @@ function fieldsIn({ value, display, parts, isError, source, message, names }: Co
 function handleOf(part: ContentPart): PartHandle {
   const { type, name, mediaType } = part;
   const own = part.type === "link" ? { url: part.url } : { bytes: Buffer.byteLength(part.data, "base64") };
-  return { type, name, mediaType, ...own };
+  return withoutUndefined({ type, name, mediaType, ...own });
 }
 
 export function partsBytes(parts: readonly ContentPart[]): number {
@@ -204,8 +205,9 @@ function keptPart(part: unknown, place: string): ContentPart {
   const type = fieldOf(part, "type");
   if (type !== "link" && type !== "image" && type !== "file")
     throw optionError(`${place}.type`, '"image", "file" or "link"', type);
-  if (type === "link") return { ...checkOptions(fieldsOf(place), part, PART_RULES.link), type };
-  const { data, ...kept } = checkOptions(fieldsOf(place), part, PART_RULES[type]);
+  const given = withoutUndefined(part as object);
+  if (type === "link") return { ...checkOptions(fieldsOf(place), given, PART_RULES.link), type };
+  const { data, ...kept } = checkOptions(fieldsOf(place), given, PART_RULES[type]);
   const text =
     typeof data === "string" ? data : Buffer.from(data.buffer, data.byteOffset, data.byteLength).toString("base64");
   return { ...kept, type, data: text };

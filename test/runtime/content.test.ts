@@ -1,6 +1,13 @@
 import { expect, describe, test } from "vitest";
 import { z } from "zod";
-import { content, createRuntime, createSqliteJournal, type ExecutionEvent, type Tool } from "../../src/index.ts";
+import {
+  content,
+  createRuntime,
+  createSqliteJournal,
+  type ExecutionEvent,
+  jsonSchema,
+  type Tool,
+} from "../../src/index.ts";
 import { createMemoryJournal } from "../../src/journal/index.ts";
 import { createMemorySandbox, scriptedModel } from "../../src/runtime/testing.ts";
 import { makeTool } from "../support/tools.ts";
@@ -38,6 +45,16 @@ describe("content of a handler", () => {
     const handle = { type: "image", name: "chart.png", mediaType: "image/png", bytes: PIXEL.length };
     expect(outcome).toEqual({ type: "completed", value: { parts: [handle] } });
     expect(JSON.stringify(await bare.execution(execution).records())).not.toContain(KEPT.data);
+  });
+
+  test("a field of a part that is undefined is left out of it, so that the handle fits a schema", async () => {
+    const execute = () => content({ parts: [{ ...part, name: undefined, url: undefined } as never] });
+    const field = { type: "object", properties: { name: { type: "string" } } };
+    const outputSchema = jsonSchema({ type: "object", properties: { parts: { type: "array", items: field } } });
+    await using runtime = await start(() => 0, { tools: [makeTool({ name: "chart", execute, outputSchema })] });
+    const { outcome } = await runtime.execute("return await tools.chart({});");
+    const handle = { type: "image", mediaType: "image/png", bytes: PIXEL.length };
+    expect(outcome).toEqual({ type: "completed", value: { parts: [handle] } });
   });
 
   test("a program's report tells which images, files and links it did not get, also after another runtime has resumed it", async () => {
