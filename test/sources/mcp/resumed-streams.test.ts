@@ -98,6 +98,22 @@ test.each(someOf(ENDS, 1))(
   },
 );
 
+test.each<[string, AnswerResume, number]>([
+  ["ends before another event", ({ response }) => response.writeHead(200, EVENTS).end(), 3],
+  ["is not given at first", ({ response }) => response.writeHead(429).end(), 3],
+])("a stream whose rest %s is resumed after the same event", async (_, first, resumes) => {
+  await using server = await serveBreaking(
+    (response) => void response.end(priming("one", "retry: 1\n")),
+    (facts) => {
+      if (server.counts.resumes < resumes) return first(facts);
+      return facts.response.writeHead(200, EVENTS).end(facts.answer(`after ${facts.lastEvent}`));
+    },
+  );
+  await using source = await sourceOf(server);
+  expect(await call(source.tools, "web.echo({})")).toBe("after one");
+  expect(server.counts).toEqual({ calls: 1, resumes });
+});
+
 // ---- what is not ---------------------------------------------------------------------------------------------------
 
 test("from 2026-07-28 on no stream is resumed: its end is the end of the call", async () => {
@@ -142,7 +158,20 @@ const HOSTILE: readonly (readonly [string, string, AnswerResume, number, string]
   ["has an id of 1 MB", priming(LONG, "retry: 0\n"), () => {}, 0, "breaks the protocol"],
   ["wants to be asked in days", priming("1", "retry: 864000000\n"), () => {}, 0, "broke off"],
   ["has an id that no header can have", priming("\u2603", "retry: 0\n"), () => {}, 0, "broke off"],
-  ["refuses the rest", priming("1", "retry: 0\n"), ({ response }) => response.writeHead(404).end(), 5, "broke off"],
+  [
+    "has forgotten the session",
+    priming("1", "retry: 0\n"),
+    ({ response }) => response.writeHead(404).end(),
+    1,
+    "broke off",
+  ],
+  [
+    "wants a key then",
+    priming("1", "retry: 0\n"),
+    ({ response }) => response.writeHead(401).end(),
+    1,
+    "answered with the status 401",
+  ],
   [
     "answers another request",
     priming("1", "retry: 0\n"),

@@ -30,6 +30,8 @@ const RESUMING = {
   reconnectionDelayGrowFactor: 1.5,
   maxRetries: 5,
 } as const;
+/** Statuses of 400 to 499 by which a server does not say that it will not give the rest of a stream. */
+const NOT_FINAL = new Set([405, 408, 429]);
 const EVENT_ID_LENGTH = 4096;
 
 /** Wait before a broken stream is asked for again, in milliseconds. A call does not wait for a server that wants more. */
@@ -48,6 +50,8 @@ interface Exchange {
   readonly id: MessageId | undefined;
   /** Whether the reply is a document, which holds the answer if there is any. */
   isDocument: boolean;
+  /** Id of the event after which its stream was resumed last. */
+  lastEvent?: string | undefined;
   /** Of its latest request, if that was refused. */
   refusal?: Refusal;
   /** Why there will be no answer, if that is known: the first reason. */
@@ -86,6 +90,8 @@ export class HttpWire implements Wire {
   readonly #exchanges = new AsyncLocalStorage<Exchange>();
   readonly #access: Access | undefined;
   readonly #large: LargeMessages;
+  /** What was said with errors of the package. */
+  readonly #refusals = new WeakMap<Error, Refusal>();
   #latestRefusal: Refusal | undefined;
   #events: WireEvents | undefined;
   #transport: StreamableHTTPClientTransport | undefined;
@@ -141,7 +147,8 @@ export class HttpWire implements Wire {
         }),
       );
     } catch (error) {
-      throw exchange.ended ?? (error instanceof Error ? Object.assign(error, { refusal: exchange.refusal }) : error);
+      if (exchange.refusal && error instanceof Error) this.#refusals.set(error, exchange.refusal);
+      throw exchange.ended ?? error;
     }
     if (id !== undefined && exchange.isDocument)
       events.onFailed(id, new MalformedMessage("The reply does not answer the request."));
@@ -173,7 +180,12 @@ export class HttpWire implements Wire {
     const headers = new Headers(init.headers);
     const isGoodbye = init.method === "DELETE";
     const exchange = isGoodbye ? undefined : this.#exchanges.getStore();
-    if ((headers.get("last-event-id") ?? "").length > EVENT_ID_LENGTH)
+    const resumed = init.method === "GET" && exchange?.id !== undefined ? exchange : undefined;
+    // The package forgets the id of a stream whose rest broke off before another one.
+    const lastEvent = headers.get("last-event-id") ?? resumed?.lastEvent ?? "";
+    if (resumed) resumed.lastEvent = lastEvent;
+    if (lastEvent !== "") headers.set("last-event-id", lastEvent);
+    if (lastEvent.length > EVENT_ID_LENGTH)
       throw ended(exchange, new MalformedMessage("The id of an event is too long to resume its stream."));
     const response = await this.#ask(new URL(input), { ...init, headers }, !isGoodbye);
     if (exchange && !response.ok)
@@ -181,9 +193,12 @@ export class HttpWire implements Wire {
         said: this.#challengeOf(response),
         isChallenge: response.headers.has("www-authenticate"),
       };
+    const { status } = response;
+    if (status >= 400 && status < 500 && !NOT_FINAL.has(status))
+      ended(resumed, this.#refusal(status, resumed?.refusal));
     const isStream = response.ok && /^text\/event-stream\b/i.test(response.headers.get("content-type") ?? "");
     if (exchange && response.ok && !isStream) exchange.isDocument = true;
-    if (exchange?.id !== undefined && UNANSWERED.has(response.status)) exchange.isDocument = true;
+    if (exchange?.id !== undefined && UNANSWERED.has(status)) exchange.isDocument = true;
     return this.#bounded(response, isStream, exchange);
   }
 
@@ -276,12 +291,14 @@ export class HttpWire implements Wire {
     return bounded;
   }
 
+  #refusal(status: number, about?: Refusal): SessionEnded | HttpRefusal {
+    if (status === 404 && this.hasSession) return new SessionEnded("The server has ended the session.");
+    return new HttpRefusal(status, about);
+  }
+
   explain(error: unknown): unknown {
     // Of the refusal of its own request the package may have made another error.
-    return this.#explained(
-      error,
-      (error as { readonly refusal?: Refusal } | undefined)?.refusal ?? this.#latestRefusal,
-    );
+    return this.#explained(error, (error instanceof Error && this.#refusals.get(error)) || this.#latestRefusal);
   }
 
   #explained(error: unknown, about: Refusal = {}): unknown {
@@ -290,9 +307,8 @@ export class HttpWire implements Wire {
     if (error instanceof InsufficientScopeError) return new HttpRefusal(403, about);
     if (error instanceof SdkHttpError) {
       const { status, text } = error.data;
-      if (status === 404 && this.hasSession) return new SessionEnded("The server has ended the session.");
       const { said = typeof text === "string" ? wordsIn(text) : undefined } = about;
-      return new HttpRefusal(status, { ...about, said });
+      return this.#refusal(status, { ...about, said });
     }
     if (isUnreadable(error)) return unreadable(error);
     if (error instanceof SdkError) {
