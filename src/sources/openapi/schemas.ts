@@ -37,9 +37,18 @@ export interface ConvertedSchema {
   /** Pointers to the definitions that the schema refers to; `inPlace` has the definitions that speak about the same value. */
   readonly references: readonly string[];
   readonly inPlace: readonly string[];
+  /** Stands for what decides which definitions a tool's schema reaches. */
+  readonly key: string;
 }
 
-const ANYTHING: ConvertedSchema = Object.freeze({ schema: true, values: 1, states: 0, references: [], inPlace: [] });
+const ANYTHING: ConvertedSchema = Object.freeze({
+  schema: true,
+  values: 1,
+  states: 0,
+  references: [],
+  inPlace: [],
+  key: "",
+});
 
 /** What a schema says about the shape of a value. Of a result's schema nothing else is kept. */
 const SHAPE = new Set(["description", "type", "enum", "const"]);
@@ -74,6 +83,8 @@ export class Schemas {
   #cut = 0;
   /** Definitions that were searched for circles, and whether each leads to a circle. */
   readonly #searched = new Map<string, boolean>();
+  /** Whether definitions are left out beyond `MAX_VALUES`, by the parts: those that many tools share are walked once. */
+  readonly #cuts = new Map<string, boolean | PartFault>();
 
   constructor(document: OpenApiDocument, side: Side) {
     this.document = document;
@@ -123,7 +134,8 @@ export class Schemas {
    * cannot be used. Definitions are put in only when the tool is called or shown.
    */
   close(root: JsonSchema, parts: readonly ConvertedSchema[], checks = true): Schema {
-    if (this.#reach(parts).isCut) this.#cut += 1;
+    const key = hash("sha256", parts.map((part) => part.key).join());
+    if (remembered(this.#cuts, key, () => this.#reach(parts).isCut)) this.#cut += 1;
     if (parts.every(({ references }) => references.length === 0)) return lazySchema(() => root, { checks });
     return lazySchema(() => ({ ...root, $defs: this.#definitionsOf(parts) }), {
       checks,
@@ -246,13 +258,10 @@ class Conversion {
 
   convert(schema: unknown): ConvertedSchema {
     this.#root = schema;
-    return {
-      schema: this.#schema(schema, true),
-      values: this.#values,
-      states: this.#states,
-      references: [...this.#references],
-      inPlace: [...this.#inPlace],
-    };
+    const made = this.#schema(schema, true);
+    const own = { values: this.#values, states: this.#states, references: [...this.#references] };
+    const key = hash("sha256", JSON.stringify(own));
+    return { schema: made, ...own, inPlace: [...this.#inPlace], key };
   }
 
   /** What only describes a result may be odd: that part is unknown then. */
