@@ -47,7 +47,7 @@ export async function resultValue(result: Message, text: ServerText, reader: Res
   const isStructured = structuredContent !== undefined;
   const isAlone = isStructured && (isError || declared || (await repeats(shown, structuredContent, reader)));
   const value = isAlone ? structuredContent : await valueOf(shown, structuredContent, reader);
-  if (isError) return failureWith(value, parts, sentenceOf(content, structuredContent, text, caller), text);
+  if (isError) return failureWith(value, parts, await sentenceOf(shown, structuredContent, text, reader), text);
   return parts.length === 0 ? value : withParts({ value, parts });
 }
 
@@ -70,11 +70,11 @@ function failureWith(value: unknown, parts: readonly PartInput[], sentence: stri
   throw new PortcullisError("tool_failed", `${said}\nIts server gave more with this failure than is read of one.`);
 }
 
-/** The server's words about a failure, unless a model reads them in the value: as its blocks. */
-function sentenceOf(content: readonly Block[], structuredContent: unknown, text: ServerText, caller: Caller) {
-  const isInValue =
-    structuredContent === undefined ? caller === "direct" : content.every(({ type }) => type !== "text");
-  return isInValue ? undefined : text.quote(textOf(content));
+/** The server's words about a failure, unless the caller reads them in the value: as its blocks, or as structured content. */
+async function sentenceOf(shown: readonly Shown[], structured: unknown, text: ServerText, reader: ResultReader) {
+  const texts = shown.filter(({ block }) => block.type === "text");
+  const isInValue = structured === undefined ? reader.caller === "direct" : await repeats(texts, structured, reader);
+  return isInValue ? undefined : text.quote(textOf(texts.map(({ block }) => block)));
 }
 
 /** Whether blocks say no more than structured content: they are its JSON, or that of fields and elements. Parts are read beside it. */

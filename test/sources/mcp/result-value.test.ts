@@ -4,6 +4,10 @@ import { ServerText } from "../../../src/sources/mcp/clean-credentials.ts";
 import { Content } from "../../../src/tools/content.ts";
 
 const said = { type: "text", text: "a chart" };
+const text = (...texts: readonly string[]) => texts.map((one) => ({ type: "text", text: one }));
+const image = { type: "image", data: "cGl4ZWxz", mimeType: "image/png" };
+const file = { path: "/a.txt", lines: 2 };
+const rows = [{ id: 1 }, { id: 2 }];
 
 test("a failure repeats no credential that the server was given, and more than is read is said", async () => {
   const failed = (result: object, secrets: readonly string[] = []) =>
@@ -15,14 +19,21 @@ test("a failure repeats no credential that the server was given, and more than i
   );
 });
 
+test.each<[string, readonly object[], object, string | undefined]>([
+  ["its JSON", text('{ "lines": 2, "path": "/a.txt" }'), file, undefined],
+  ["its JSON beside an image", [...text(JSON.stringify(file)), image], file, undefined],
+  ["its field", text("9"), { result: 9 }, undefined],
+  ["more", text("No such file."), file, "No such file."],
+  ["its JSON and more", text(JSON.stringify(file), "No."), file, `${JSON.stringify(file)}\nNo.`],
+])("the sentence of a failure with structured content is its text, unless that says %s", async (...row) => {
+  const [, content, structuredContent, message] = row;
+  const made = await resultValue({ isError: true, content, structuredContent }, new ServerText([]));
+  expect(made).toMatchObject({ value: structuredContent, message });
+});
+
 test.each([true, "true", 1])("a failure that is marked by %j is one", async (isError) => {
   await expect(resultValue({ content: text("No."), isError }, new ServerText([]))).rejects.toThrow("No.");
 });
-
-const text = (...texts: readonly string[]) => texts.map((one) => ({ type: "text", text: one }));
-const image = { type: "image", data: "cGl4ZWxz", mimeType: "image/png" };
-const file = { path: "/a.txt", lines: 2 };
-const rows = [{ id: 1 }, { id: 2 }];
 
 test.each<[string, object, unknown]>([
   ["a text of JSON is its value", { content: text(' {"a":[1]}') }, { a: [1] }],
