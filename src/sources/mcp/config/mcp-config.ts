@@ -157,8 +157,11 @@ function readEntry(place: string, name: string, entry: unknown, beside: Message,
     portcullis ?? (Object.hasOwn(beside, name) ? beside[name] : undefined),
   );
   const given = Object.entries(url === undefined ? { command, args, env, cwd } : { url, headers });
-  const expanded = given.map(([field, value]) => [field, expandWithin(`${place}: ${field}`, value, variables)]);
-  const own = checkOptions(fieldsOf(place), Object.fromEntries(expanded), ENTRY_RULES);
+  const expanded = given.map(
+    ([field, value]) => [field, expandWithin(`${place}: ${field}`, value, variables)] as const,
+  );
+  const said = expanded.filter(([field, value]) => field !== "cwd" || value !== "");
+  const own = checkOptions(fieldsOf(place), Object.fromEntries(said), ENTRY_RULES);
   const folder = own.command === undefined ? undefined : resolve(variables.folder, own.cwd ?? "");
   return { server: { ...own, ...(folder && { cwd: folder }), ...settings, name: cleanPath(name) }, policies };
 }

@@ -120,7 +120,7 @@ describe("the formats of clients", () => {
     await expect(fromMcpConfig(file)).rejects.toMatchObject({ code: "source_unavailable" });
   });
 
-  testOfAll("a server is started in the folder of its project", async () => {
+  testOfAll.each([undefined, ""])("a server is started in the folder of its project: %j", async (cwd) => {
     const project = join(folder, "project");
     mkdirSync(join(project, ".vscode"), { recursive: true });
     const file = join(project, ".vscode", "mcp.json");
@@ -131,6 +131,7 @@ describe("the formats of clients", () => {
           raw: {
             command: process.execPath,
             args: ["-e", "console.error(process.cwd(), process.argv[1])", "${workspaceFolder}"],
+            cwd,
           },
         },
       }),
