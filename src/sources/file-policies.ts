@@ -74,7 +74,8 @@ export class FilePolicies {
   readonly #subject: PolicySubject;
   readonly #all: WrittenPolicy;
   /** The most general first. */
-  readonly #entries: readonly Entry[];
+  readonly #patterns: readonly Entry[];
+  readonly #whole: ReadonlyMap<string, Entry>;
 
   /** Throws a `PortcullisError` (`option_invalid`) with the place of a field that is not as above. */
   constructor(subject: PolicySubject, written: unknown) {
@@ -92,10 +93,11 @@ export class FilePolicies {
       const read = policy === false ? false : checkWritten(at, policy, WRITTEN_RULES);
       return { key, prefix: star === -1 ? undefined : key.slice(0, -1), place: at, policy: read };
     });
-    const isWhole = ({ prefix }: Entry) => Number(prefix === undefined);
-    this.#entries = entries.toSorted(
-      (one, other) => isWhole(one) - isWhole(other) || one.key.length - other.key.length,
-    );
+    this.#patterns = entries
+      .filter(({ prefix }) => prefix !== undefined)
+      .toSorted((one, other) => one.key.length - other.key.length);
+    const whole = entries.filter(({ prefix }) => prefix === undefined);
+    this.#whole = new Map(whole.map((entry) => [entry.key, entry]));
   }
 
   /**
@@ -108,7 +110,10 @@ export class FilePolicies {
     others: () => Others | false | undefined,
   ): GrantedPolicy | (Others & WrittenPolicy) | false | undefined {
     const names = this.#subject.namesOf(tool);
-    const entries = this.#entries.filter((entry) => isAbout(entry, names));
+    const entries = [
+      ...this.#patterns.filter(({ prefix = "" }) => names.some((name) => name.startsWith(prefix))),
+      ...names.flatMap((name) => this.#whole.get(name) ?? []),
+    ];
     const said = entries.map(({ policy }) => policy);
     if (said.at(-1) === false) return false;
     const own: WrittenPolicy = Object.assign({}, this.#all, ...said);
@@ -126,7 +131,9 @@ export class FilePolicies {
     const { allowedCallers: callers } = own;
     if (callers === undefined) {
       // What stands beside entries may be meant for the tools of these entries alone.
-      const isForAll = this.#all.effect !== undefined || (this.#entries.length === 0 && Object.keys(own).length > 0);
+      const isForAll =
+        this.#all.effect !== undefined ||
+        (this.#patterns.length + this.#whole.size === 0 && Object.keys(own).length > 0);
       if (isForAll || (entry && entry.prefix === undefined))
         throw optionError(at.at("allowedCallers"), WRITTEN_RULES.allowedCallers.expected, undefined);
       return undefined;
@@ -142,11 +149,10 @@ export class FilePolicies {
    */
   refuseUnmatched(tools: readonly string[]): void {
     const { source, namesOf } = this.#subject;
-    const names = tools.flatMap((tool) => namesOf(tool));
-    for (const entry of this.#entries) {
-      if (isAbout(entry, names)) continue;
-      const { key, prefix, place } = entry;
-      const [meant] = nearest(key, names, 1);
+    const names = new Set(tools.flatMap((tool) => namesOf(tool)));
+    for (const { key, prefix, place } of [...this.#patterns, ...this.#whole.values()]) {
+      if (prefix === undefined ? names.has(key) : names.values().some((name) => name.startsWith(prefix))) continue;
+      const [meant] = nearest(key, [...names], 1);
       const what = prefix === undefined ? `tool ${JSON.stringify(key.slice(0, 128))}` : "tool whose name begins so";
       throw new PortcullisError(
         "option_invalid",
@@ -154,8 +160,4 @@ export class FilePolicies {
       );
     }
   }
-}
-
-function isAbout({ key, prefix }: Entry, names: readonly string[]): boolean {
-  return names.some((name) => (prefix === undefined ? name === key : name.startsWith(prefix)));
 }
