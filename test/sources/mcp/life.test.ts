@@ -79,6 +79,26 @@ testOfAll("a server whose connection is closed while it starts does not run", as
   await starting;
 });
 
+testOfAll("the end of a server is told, also if its last message could not be taken", async () => {
+  const thrown = vi.fn();
+  const others = process.listeners("unhandledRejection");
+  process.removeAllListeners("unhandledRejection").on("unhandledRejection", thrown);
+  try {
+    const args = ["-e", "console.log('{}')"];
+    const wire = new StdioWire({ name: "raw", command: process.execPath, args }, new OutputTail(100));
+    const onMessage = () => {
+      throw new Error("of the host");
+    };
+    const allowed = () => ({ bytes: 100, values: 100, largeValues: 0 });
+    const closed = new Promise((resolve) => void wire.start({ allowed, onMessage, onFailed() {}, onClosed: resolve }));
+    expect(await closed).toContain("exit code 0");
+  } finally {
+    process.removeAllListeners("unhandledRejection");
+    for (const one of others) process.on("unhandledRejection", one);
+  }
+  expect(thrown).toHaveBeenCalledOnce();
+});
+
 testOfAll(
   "a server that cannot be started again says nothing of this machine to programs, and all to the operator",
   async () => {

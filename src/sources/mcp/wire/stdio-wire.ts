@@ -39,7 +39,7 @@ export class StdioWire implements Wire {
     const process = await this.#starting;
     this.#process = process;
     void process.ended.then(async (how) => {
-      await this.#taking;
+      await this.#taking.catch(() => {});
       events.onClosed(how);
     });
   }
