@@ -213,8 +213,13 @@ export class Pace {
     this.#until = lane ? 0 : monotonic() + TURN_MS;
   }
 
+  /** Whether a rest would last: for loops over many small values, to which a promise for each costs more than their work. */
+  get isDue(): boolean {
+    return monotonic() >= this.#until;
+  }
+
   async rest(): Promise<void> {
-    if (monotonic() < this.#until) return;
+    if (!this.isDue) return;
     await (this.#lane ? this.#lane.run(() => undefined) : nextTurn());
     this.#until = monotonic() + (this.#lane ? SLICE_MS : TURN_MS);
   }

@@ -95,12 +95,11 @@ export class ServerText {
     for (const open = [result as Record<string, unknown>]; open.length > 0;) {
       const part = open.pop() as Record<string, unknown>;
       for (const [name, value] of Object.entries(part)) {
-        await pace.rest();
+        if (pace.isDue) await pace.rest();
         if (value instanceof JsonText) part[name] = new JsonText(await this.#secrets.takenFromWhole(value.text), value);
-        else if (typeof value === "string")
-          part[name] = await (value.length > AT_ONCE
-            ? this.#secrets.takenFromWhole(value)
-            : this.#secrets.takenFrom(value));
+        else if (typeof value === "string" && value.length > AT_ONCE)
+          part[name] = await this.#secrets.takenFromWhole(value);
+        else if (typeof value === "string") part[name] = this.#secrets.takenFrom(value);
         else if (typeof value === "object" && value !== null) open.push(value as Record<string, unknown>);
       }
     }
