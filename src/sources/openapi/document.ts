@@ -152,6 +152,7 @@ const OWN_BYTES = 2 * 1024 * 1024;
 
 /** A document of Swagger 2.0 as one of OpenAPI 3.1. The library copies field by field. */
 async function upgraded(root: Fields, invalid: Invalid): Promise<Fields> {
+  if (hasField(root, "__proto__")) throw invalid("the document has a field named __proto__: rename it.");
   const bytes = weigh(root, MEBIBYTES.most * 2 ** 20);
   const own = withOwnBodies(root);
   if (weigh(own, bytes + OWN_BYTES) > bytes + OWN_BYTES)
@@ -188,6 +189,16 @@ function ownIfOfBody(root: Fields, parameter: unknown): unknown {
   if (place !== "body" && place !== "formData") return parameter;
   const isList = place === "formData" && textOf(own, "type") === "array";
   return isList && isFields(own) ? { collectionFormat: "csv", ...own } : own;
+}
+
+function hasField(root: Fields, name: string): boolean {
+  const open: unknown[] = [root];
+  for (let part = open.pop(); part !== undefined; part = open.pop()) {
+    if (typeof part !== "object" || part === null) continue;
+    if (Object.hasOwn(part, name)) return true;
+    for (const child of Object.values(part)) if (typeof child === "object" && child !== null) open.push(child);
+  }
+  return false;
 }
 
 /** A value, or the value to which its references lead. Throws a `PartFault` for a reference that leads nowhere, or out of the document. */

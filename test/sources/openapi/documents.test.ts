@@ -598,6 +598,11 @@ paths:
       { swagger: "2.0", paths: { "/x": { get: { parameters: [{ name: "a" }] } } } },
       "does not follow Swagger 2.0",
     ],
+    [
+      "of Swagger with a field __proto__, which would be lost",
+      '{"swagger":"2.0","paths":{"/x":{"get":{}}},"definitions":{"A":{"properties":{"__proto__":{"type":"string"}}}}}',
+      "a field named __proto__",
+    ],
   ])("that is %s is refused in one sentence", async (_, spec, message) => {
     const rejected: unknown = await sourceOf(spec as object).catch((error: unknown) => error);
     expect(rejected).toMatchObject(failing("source_invalid", message));
