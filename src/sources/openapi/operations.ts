@@ -280,12 +280,13 @@ function readBody(document: OpenApiDocument, part: Fields): Body | undefined {
     description: textOf(part, "description"),
     schema,
     encoding: fieldOf(media, "encoding"),
-    lostFiles: chosen.form === "multipart" ? [] : filesIn(document, content["multipart/form-data"]),
+    lostFiles:
+      chosen.form === "multipart" ? [] : filesOf(document, content["multipart/form-data"]).slice(0, FILES_TOLD),
   };
 }
 
 /** The fields that the schema of a media type describes, without what is within them. */
-export function describedFields(document: OpenApiDocument, media: unknown): ReadonlyMap<string, unknown> {
+function describedFields(document: OpenApiDocument, media: unknown): ReadonlyMap<string, unknown> {
   const parts = partsOf(document, fieldOf(media, "schema"));
   const properties = parts.map((part) => followQuietly(document, fieldOf(part, "properties")));
   const fields = new Map(properties.flatMap((one) => (isFields(one) ? Object.entries(one) : [])));
@@ -306,7 +307,7 @@ function partsOf(document: OpenApiDocument, schema: unknown, words = ["allOf", "
 }
 
 /** Whether a field of a form, or each value of its list, may be bytes. */
-export function isFile(document: OpenApiDocument, field: unknown): boolean {
+function isFile(document: OpenApiDocument, field: unknown): boolean {
   return partsOf(document, field, ["allOf", "anyOf", "oneOf", "items"]).some((part) => {
     const encoding = fieldOf(part, "contentEncoding");
     const isOwn = encoding === undefined && isBytes(textOf(part, "contentMediaType"));
@@ -316,13 +317,21 @@ export function isFile(document: OpenApiDocument, field: unknown): boolean {
 
 const FILES_TOLD = 20;
 
-function filesIn(document: OpenApiDocument, media: unknown): readonly string[] {
-  const fields = [...describedFields(document, media)];
-  const files = fields.filter(([, field]) => document.once(field, isFile)).map(([name]) => name);
-  return files.slice(0, FILES_TOLD);
+/** What says of which values a schema is. */
+export const SHAPES = ["type", "$ref", "anyOf", "oneOf", "allOf"];
+
+/** Names of a form's fields whose content is bytes: by their schemas, or without one by their encoding. */
+export function filesOf(document: OpenApiDocument, media: unknown): readonly string[] {
+  const isSaid = (name: string, field: unknown) =>
+    isFields(field) &&
+    SHAPES.every((word) => !Object.hasOwn(field, word)) &&
+    isBytes(textOf(fieldOf(fieldOf(media, "encoding"), name), "contentType"));
+  return [...describedFields(document, media)]
+    .filter(([name, field]) => document.once(field, isFile) || isSaid(name, field))
+    .map(([name]) => name);
 }
 
-export function isBytes(mediaType: string | undefined): boolean {
+function isBytes(mediaType: string | undefined): boolean {
   return mediaType !== undefined && formOf(mediaType) === "bytes";
 }
 

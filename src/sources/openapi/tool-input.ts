@@ -2,18 +2,9 @@ import type { JsonSchema } from "../../tools/json-schema/index.ts";
 import type { Schema } from "../../tools/schema.ts";
 import { follow, followQuietly, type OpenApiDocument, PartFault, target } from "./document.ts";
 import { fieldOf, type Fields, isFields, textOf } from "../../base/index.ts";
-import {
-  type Body,
-  describedFields,
-  isBytes,
-  isFile,
-  type OperationParts,
-  type Parameter,
-  requiresFields,
-} from "./operations.ts";
+import { type Body, filesOf, type OperationParts, type Parameter, requiresFields, SHAPES } from "./operations.ts";
 import type { ConvertedSchema, Schemas } from "./schemas.ts";
 import { isHeaderName } from "../request-text.ts";
-import { oneLine } from "../../tools/declarations/one-line.ts";
 
 /**
  * Whether the fields of bodies stand beside the parameters or in a field `body`. It is the same for all operations of a
@@ -138,7 +129,7 @@ function fieldsOf(parameters: readonly Parameter[], hasBody: boolean): readonly 
 
 function bodyInput(schemas: Schemas, body: Body, layout: Layout, taken: ReadonlySet<string>) {
   const { document } = schemas;
-  const files = body.form === "multipart" ? filesOf(document, body) : new Set<string>();
+  const files = new Set(body.form === "multipart" ? filesOf(document, body) : []);
   const apart = (
     schema: JsonSchema | boolean,
     parts: readonly ConvertedSchema[],
@@ -153,9 +144,9 @@ function bodyInput(schemas: Schemas, body: Body, layout: Layout, taken: Readonly
   if (body.form === "text" || body.form === "bytes")
     return apart({ type: "string" }, [], body.form === "text" ? `${body.mediaType}.` : `${body.mediaType}, in base64.`);
   const properties = plainProperties(document, body);
-  if (!properties || layout === "nested") {
+  if (!properties || (layout === "nested" && files.size === 0)) {
     const converted = schemas.convert(body.schema);
-    const told = files.size > 0 ? `Files, in base64: ${oneLine([...files].join(", "), NAMES_LENGTH)}.` : "";
+    const told = files.size > 0 ? `Files, in base64: ${namesText([...files])}.` : "";
     const names = properties && body.form === "urlencoded" ? document.once(properties, namesIn) : undefined;
     return apart(converted.schema, [converted], told, names);
   }
@@ -171,6 +162,10 @@ function bodyInput(schemas: Schemas, body: Body, layout: Layout, taken: Readonly
     // A server may require what its document does not describe. Beside the properties it could not be given.
     ...required.filter((name) => !Object.hasOwn(own, name)).map((name) => [name, true] as const),
   ];
+  if (layout === "nested") {
+    const nested = { ...(converted.schema as JsonSchema), properties: Object.freeze(Object.fromEntries(fields)) };
+    return apart(nested, [converted], "");
+  }
   const place = { body, isFlat: true, names: new Set(fields.map(([name]) => name)), files };
   return { fields, required, parts: [converted], place };
 }
@@ -179,19 +174,11 @@ function namesIn(_: OpenApiDocument, properties: Fields): Set<string> {
   return new Set(Object.keys(properties));
 }
 
-/** Names of a form's fields whose content is bytes: by their schemas, or without one by their encoding. */
-function filesOf(document: OpenApiDocument, body: Body): ReadonlySet<string> {
-  const isSaid = (name: string, field: unknown) =>
-    isFields(field) &&
-    SHAPES.every((word) => !Object.hasOwn(field, word)) &&
-    isBytes(textOf(fieldOf(body.encoding, name), "contentType"));
-  const files = [...describedFields(document, body)].filter(
-    ([name, field]) => document.once(field, isFile) || isSaid(name, field),
-  );
-  return new Set(files.map(([name]) => name));
+function namesText(names: readonly string[]): string {
+  let length = 0;
+  const told = names.filter((name) => (length += name.length) <= NAMES_LENGTH);
+  return [...told, ...(told.length < names.length ? [`and ${names.length - told.length} more`] : [])].join(", ");
 }
-
-const SHAPES = ["type", "$ref", "anyOf", "oneOf", "allOf"];
 
 function fileSchema(given: JsonSchema | boolean): JsonSchema | boolean {
   const field = typeof given === "boolean" ? {} : given;

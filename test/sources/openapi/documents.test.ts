@@ -341,11 +341,11 @@ test("what schemas have beyond 5,000 values may be anything, which is told once 
 
 test("files that only the form of a body can have are told, and so are those of its parts", async () => {
   const file = { type: "string", format: "binary" };
-  const form = { allOf: [named({ a: file, text: {} }), named({ b: { oneOf: [{ type: "array", items: file }] } })] };
-  const contents = { "application/json": named({ text: {} }), "multipart/form-data": form };
-  const content = Object.fromEntries(Object.entries(contents).map(([type, schema]) => [type, { schema }]));
+  const parts = [named({ a: file, text: {} }), named({ b: { oneOf: [{ type: "array", items: file }] }, c: {} })];
+  const form = { schema: { allOf: parts }, encoding: { c: { contentType: "image/png" } } };
+  const content = { "application/json": { schema: named({ text: {} }) }, "multipart/form-data": form };
   const { problems } = await sourceOf(operationOf({ requestBody: { content } }, "/x", "post"));
-  expect(problems).toEqual(["api.call is sent as application/json, without files of its form: a, b."]);
+  expect(problems).toEqual(["api.call is sent as application/json, without files of its form: a, b, c."]);
 });
 
 test("choices and conditions of one schema hold together, in whatever order the document has them", async () => {

@@ -273,6 +273,19 @@ test.each<[string, object, object?]>([
   expect(file.type).toBe(encoding ? "image/png" : "application/octet-stream");
 });
 
+test("a file without a type is text, also where a body has a field of its own", async () => {
+  const form = {
+    schema: { type: "object", properties: { file: {} } },
+    encoding: { file: { contentType: "image/png" } },
+  };
+  const bodyOf = (content: object) => ({ requestBody: { required: true, content } });
+  const list = { "application/json": { schema: { type: "array" } } };
+  const call = { post: { operationId: "call", ...bodyOf({ "multipart/form-data": form }) } };
+  await using server = await served(specOf({ "/x": call, "/list": { post: bodyOf(list) } }));
+  expect(await server.call({ body: { file: { a: 1 } } })).toMatchObject({ code: "input_invalid" });
+  expect(await server.call({ body: { file: "AP8=" } })).toMatchObject({ ok: true });
+});
+
 describe("credentials", () => {
   test.each([
     ["bearer", { bearer: "secret-token" }, { authorization: "Bearer secret-token" }, "/x"],
