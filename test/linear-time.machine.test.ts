@@ -546,9 +546,9 @@ const CASES: Readonly<Record<string, Case>> = {
       "calls in the turns of a transcript": (ids) =>
         refusable(() => readTranscript({ ...TRANSCRIPT, turns: ids.map(turnWith) } as never, "").toArray()),
       "calls in the messages of a journal": (ids) => {
-        const calls = ids.slice(0, 1000).map((id) => ({ type: "tool_call", id, tool: "a", inputText: "{}" }));
-        const message = JSON.stringify({ calls });
-        return takeRecords([CONVERSATION, { type: "message", from: "model", message, at: 1 }]);
+        const turns = ids.map((id) => turnWith(id).turn);
+        const message = JSON.stringify({ ...turns[0], calls: turns.flatMap(({ calls }) => calls) });
+        return refusable(() => takeRecords([CONVERSATION, { type: "message", from: "model", message, at: 1 }]));
       },
       "calls that stand for others": (executions) => {
         const calls = new EarlierCalls({} as EarlierReader, 1);

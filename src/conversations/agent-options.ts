@@ -56,7 +56,7 @@ export const MAX_TURNS = wholeNumber({ min: 1, max: 10_000, default: 20 });
 export const MAX_TOKENS = wholeNumber({ min: 1, default: 1_000_000 });
 
 /** What the developer says to the model before it begins. */
-export const INSTRUCTION_RULES = {
+const INSTRUCTION_RULES = {
   /** The developer's own instructions: text for every model, or by the beginning of a model's name, like `{ default: "…", anthropic: "…" }`. */
   instructions: option<Instructions>(
     'text, or texts by the beginning of a model\'s name, like { default: "…", anthropic: "…" }',

@@ -50,7 +50,7 @@ export interface PastCall {
   readonly streamed?: StreamPast | undefined;
 }
 
-export interface CallDecision {
+interface CallDecision {
   /** Whether a decision about it was appended to the journal. */
   isRecorded: boolean;
   /** Undefined until the call is known to need approval. */

@@ -1,10 +1,7 @@
-import { cancel, every, nextTick, now, PortcullisError, type Timer } from "../base/index.ts";
+import { cancel, every, nextTick, now, PortcullisError, queueMicrotask, type Timer } from "../base/index.ts";
 import type { Head, Journal } from "./journal.ts";
 import { readRecords } from "./reading/read-records.ts";
 import type { AliveRecord, DecisionRecord, Header, JournalRecord, ResultRecord } from "./record.ts";
-
-/** Taken before a test can replace it by a fake. */
-const microtask = queueMicrotask;
 
 /** A record that others than the driver may append to an execution that is driven. */
 export type ForeignRecord = DecisionRecord | ResultRecord | AliveRecord;
@@ -127,7 +124,7 @@ export class ExecutionLog {
       };
       // Records that follow from one event in the same turn of the event loop are written together: a tick that a microtask
       // sets runs only when no microtask is left.
-      this.#current.then(() => nextTick(() => microtask(write)), reject);
+      this.#current.then(() => nextTick(() => queueMicrotask(write)), reject);
     });
     // Set at once: `catchUp` has to wait for this write, or it would take the records for another driver's.
     this.#current = next;

@@ -37,7 +37,7 @@ export const JOURNAL = withAdvice(
       ? `For a file write createSqliteJournal({ path: ${describe(given)} }), imported from "portcullis".`
       : undefined,
 );
-export const LISTENER = listener<(event: ExecutionEvent) => void>();
+const LISTENER = listener<(event: ExecutionEvent) => void>();
 
 /** How tools are found if there are too many to be listed. */
 export const SEARCH_RULES = {

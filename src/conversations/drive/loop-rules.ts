@@ -45,7 +45,7 @@ function signatureOf(one: KeptTurn): string {
   return [...new Set(calls)].toSorted().join();
 }
 
-export interface Repetition {
+interface Repetition {
   readonly times: number;
   readonly tool: string;
 }
@@ -79,7 +79,7 @@ export function isNearlyFull(last: ModelTurn, contextTokens: number): boolean {
   return tokensOf(last) > contextTokens * COMPACT_SHARE;
 }
 
-export interface RemainingBudget {
+interface RemainingBudget {
   readonly turns: number;
   readonly tokens: number;
   readonly contextTokens: number;

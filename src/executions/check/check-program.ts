@@ -26,7 +26,7 @@ export interface ProgramToCheck {
   readonly compiler?: Compiler;
 }
 
-export interface CheckResult {
+interface CheckResult {
   readonly ms: number;
   /** In the order of the program, with positions in its source; undefined if the check was not made. */
   readonly findings: readonly Finding[] | undefined;

@@ -3,9 +3,7 @@ import { endsOf, type Measurements, occurrences, readPlainData } from "../../bas
 import type { Limits } from "../limits.ts";
 
 /** An output frame as read. `overflow`: more than an honest guest sends. `malformed`: the body is not a JSON string. */
-export type PrintedFrame =
-  | { readonly type: "text"; readonly text: string }
-  | { readonly type: "overflow" | "malformed" };
+type PrintedFrame = { readonly type: "text"; readonly text: string } | { readonly type: "overflow" | "malformed" };
 
 const ESCAPE_LENGTH = 6;
 /** JSON that begins with a quotation mark is one text, or malformed: there is nothing in it to measure. */

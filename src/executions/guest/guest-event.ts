@@ -128,7 +128,7 @@ export function closesOf({ head, streams }: GuestEvent): Closes {
 const fieldOf = new WeakMap<Tool, string | undefined>();
 
 /** For each tool whose input has exactly one required field, the name of that field: a positional argument gives its value. */
-export function positionalFields(tools: readonly Tool[]): Readonly<Record<string, string>> {
+function positionalFields(tools: readonly Tool[]): Readonly<Record<string, string>> {
   return Object.fromEntries(
     tools.flatMap((tool) => {
       const field = positionalField(tool);

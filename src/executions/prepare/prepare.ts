@@ -8,7 +8,7 @@ import { preparingThread } from "./preparing-thread.ts";
 import { refuseText } from "./refuse-text.ts";
 import type { GivenByTools } from "./thread/find-misused-call.ts";
 
-export type PreparedProgram =
+type PreparedProgram =
   | { readonly ok: true; readonly program: string; readonly map: SourceMap }
   | { readonly ok: false; readonly fault: Fault };
 

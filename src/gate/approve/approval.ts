@@ -77,7 +77,7 @@ export const BY_LENGTH = 256;
 export const NOTE_LENGTH = 2048;
 
 /** What came of asking. `error` is for the operator. */
-export type ApprovalResult =
+type ApprovalResult =
   | {
       readonly approval: DecidedApproval | "later";
       readonly fields?: Readonly<Record<string, unknown>>;

@@ -28,7 +28,7 @@ const LOOKED_AT = 200;
 /** Why a stream ended whose reader had enough of it. */
 export const STOPPED = "The program reads no more of the stream.";
 
-export interface StreamParts extends ItemParts {
+interface StreamParts extends ItemParts {
   readonly items: AsyncIterable<unknown> | Iterable<unknown>;
   readonly reader: StreamReader;
   readonly limits: ItemParts["limits"] & { readonly streamBytes?: number | undefined };

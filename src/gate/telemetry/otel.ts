@@ -77,6 +77,6 @@ export function parseTraceParent(text: string): TracePlace | undefined {
   return { traceId, spanId, traceFlags: Number.parseInt(flags, 16) & 1 };
 }
 
-export function traceParentOf({ traceId, spanId, traceFlags }: TracePlace): string {
+function traceParentOf({ traceId, spanId, traceFlags }: TracePlace): string {
   return `00-${traceId}-${spanId}-0${traceFlags & 1}`;
 }

@@ -8,7 +8,7 @@ const REDACT_MS = 10_000;
 
 export type About = Pick<RedactRequest, "to" | "tool" | "callId">;
 
-export interface RedactedText {
+interface RedactedText {
   readonly text: string;
   /** Characters that were taken out; 0 if the text is unchanged. */
   readonly taken: number;

@@ -29,7 +29,7 @@ function isTooLarge(text: string): boolean {
 const NOTHING: ReadonlySet<string> = new Set(["", "null", '""', "[]"]);
 
 /** The input of a call of a tool that takes fields: one that says nothing is the empty one. */
-export function writtenInput(text: string): string {
+function writtenInput(text: string): string {
   return NOTHING.has(text.trim()) ? "{}" : text;
 }
 

@@ -25,7 +25,7 @@ export interface LiveStreamParts {
 }
 
 /** What a step of reading the journal gives. */
-export interface LiveStep {
+interface LiveStep {
   /** The next events as they are sent; empty if there are none. */
   readonly text: string;
   /** Bytes that the reader holds until the next step. */

@@ -79,7 +79,7 @@ function lengthOfAll(times: readonly Time[]): number {
 }
 
 /** The times that are in any of these, in their order and without overlaps. */
-export function joinTimes(times: readonly Time[]): readonly Time[] {
+function joinTimes(times: readonly Time[]): readonly Time[] {
   const all: { from: number; until: number }[] = [];
   for (const { from, until } of times.toSorted((a, b) => a.from - b.from)) {
     const last = all.at(-1);

@@ -41,7 +41,7 @@ interface Block {
   readonly close: number;
 }
 
-export type FenceResult =
+type FenceResult =
   | { readonly type: "code"; readonly code: string }
   | { readonly type: "none" }
   /** Several blocks may be the program. */

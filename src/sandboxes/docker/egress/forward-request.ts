@@ -94,7 +94,7 @@ const OF_ONE_CONNECTION = new Set(
 );
 
 /** The headers of a message that are forwarded, as a list of alternating names and values, like node's `rawHeaders`. */
-export function forwardedHeaders(rawHeaders: readonly string[], besides: readonly string[] = []): string[] {
+function forwardedHeaders(rawHeaders: readonly string[], besides: readonly string[] = []): string[] {
   const pairs = rawHeaders.flatMap((name, index) =>
     index % 2 === 0 ? [[name.toLowerCase(), name, rawHeaders[index + 1] ?? ""] as const] : [],
   );

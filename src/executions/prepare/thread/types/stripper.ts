@@ -6,7 +6,7 @@ import { parentPort } from "node:worker_threads";
  */
 
 /** What has become of a text; `map` is the source map of a text whose TypeScript could not be replaced by spaces. */
-export type StripResult = { readonly code: string; readonly map?: string } | { readonly error: StripError };
+type StripResult = { readonly code: string; readonly map?: string } | { readonly error: StripError };
 
 export interface StripError {
   readonly code?: string | undefined;
