@@ -1,4 +1,4 @@
-import { removeContainer } from "../../src/sandboxes/docker/container/container.ts";
+import { removeContainer } from "../../src/sandboxes/docker/leftovers.ts";
 import { Daemon } from "../../src/sandboxes/docker/daemon.ts";
 
 /** Containers that belong to a host process, whatever state they are in. */

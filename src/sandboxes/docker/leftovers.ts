@@ -1,7 +1,6 @@
-import { fieldOf, textOf } from "../../base/index.ts";
+import { fieldOf, now, textOf } from "../../base/index.ts";
 import { hostMachine, hostProcess, isGone } from "../host-process.ts";
-import { removeContainer } from "./container/container.ts";
-import type { Daemon } from "./daemon.ts";
+import type { Daemon, Failure } from "./daemon.ts";
 import { removeLeftFolders } from "./container/mounted-folder.ts";
 
 const MACHINE = "portcullis.machine";
@@ -12,9 +11,34 @@ export function hostLabels(): Readonly<Record<string, string>> {
   return { [MACHINE]: hostMachine(), [HOST]: hostProcess() };
 }
 
+/** How long a daemon that did not answer may still make a container, in milliseconds. */
+const LATE_MS = 60_000;
+
+/** Names of this process's containers that may remain, and since when. Their sandbox may be closed by now. */
+const left = new Map<string, { readonly address: string; readonly since: number }>();
+
+/** Ends and removes a container. If that fails, or it may still come, each later start and close tries again. */
+export async function removeContainer(daemon: Daemon, id: string, mayCome = false): Promise<void> {
+  const isRemoved = await daemon
+    .ask((docker, abortSignal) => docker.getContainer(id).remove({ force: true, v: true, abortSignal }))
+    .then(
+      () => true,
+      (error: Failure) => error.statusCode === 404,
+    );
+  const { since } = left.get(id) ?? { since: now() };
+  if (isRemoved && !mayCome && (!left.has(id) || now() - since > LATE_MS)) left.delete(id);
+  else left.set(id, { address: daemon.address, since });
+}
+
+/** Tries again to remove containers of this process that may remain. */
+export async function removeLeft(daemon: Daemon): Promise<void> {
+  const own = [...left].filter(([, { address }]) => address === daemon.address);
+  await Promise.all(own.map(([id]) => removeContainer(daemon, id)));
+}
+
 /**
- * Removes containers whose host has ended. An idle guest ends with its host; a busy guest may not notice. Hosts on other
- * machines cannot be checked, so their containers are kept.
+ * Removes containers whose host has ended, and those of this process that may remain. An idle guest ends with its host; a
+ * busy guest may not notice. Hosts on other machines cannot be checked, so their containers are kept.
  */
 export async function removeLeftovers(daemon: Daemon): Promise<void> {
   removeLeftFolders();
@@ -27,4 +51,5 @@ export async function removeLeftovers(daemon: Daemon): Promise<void> {
     return host !== undefined && isGone(host) ? (textOf(container, "Id") ?? []) : [];
   });
   await Promise.all(abandoned.map((id) => removeContainer(daemon, id)));
+  await removeLeft(daemon);
 }

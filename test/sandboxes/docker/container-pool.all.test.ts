@@ -1,6 +1,8 @@
 import { afterEach, describe, expect, test } from "vitest";
 import type { ContainerGuest } from "../../../src/sandboxes/docker/container/container-guest.ts";
-import { Daemon } from "../../../src/sandboxes/docker/daemon.ts";
+import { containerLimits } from "../../../src/sandboxes/docker/container/container-limits.ts";
+import { ContainerPool } from "../../../src/sandboxes/docker/container-pool.ts";
+import { Daemon, DaemonTimeout } from "../../../src/sandboxes/docker/daemon.ts";
 import { createDockerSandbox } from "../../../src/sandboxes/docker/docker-sandbox.ts";
 import type { Guest } from "../../../src/sandboxes/sandbox.ts";
 import { containersOf, removeContainersOf } from "../../docker-support/containers.ts";
@@ -78,4 +80,38 @@ describe.skipIf(needDockerEngine() !== undefined)("the containers of a sandbox",
     await expect.poll(() => sandbox.load?.guests).toBe(0);
     expect(await containersOf()).toEqual([]);
   });
+});
+
+test("a container that the daemon starts too late is removed", async () => {
+  const made = new Set<string>();
+  const asked: string[] = [];
+  const docker = {
+    getContainer: (name: string) => ({
+      remove: async () => {
+        if (!made.delete(name)) throw Object.assign(new Error("no such container"), { statusCode: 404 });
+      },
+    }),
+  };
+  const daemon = {
+    sharesMachine: async () => false,
+    dial: async ({
+      options: { _query: query },
+    }: {
+      readonly options: { readonly _query: { readonly name: string } };
+    }) => {
+      asked.push(query.name);
+      throw new DaemonTimeout("it has not answered");
+    },
+    ask: (question: (client: typeof docker, signal: AbortSignal) => unknown) =>
+      question(docker, new AbortController().signal),
+  } as unknown as Daemon;
+  const pool = new ContainerPool(daemon, { warm: 0, containers: 1, queue: 1, evict: "needed" });
+  const plan = { image: "", runtime: "runc", command: [], language: "python", labels: {} } as const;
+  const limits = containerLimits(LIMITS, "python");
+  const opening = pool.acquire({ ...plan, limits }, { tenant: "a" }, new AbortController().signal);
+  await expect(opening).rejects.toThrow("it has not answered");
+  for (const name of asked) made.add(name);
+  await pool.close();
+  expect(asked).toHaveLength(1);
+  expect([...made]).toEqual([]);
 });

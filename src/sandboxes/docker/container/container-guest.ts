@@ -15,7 +15,7 @@ import {
 import type { FramePieces } from "../../unsent-frames.ts";
 import { Container } from "./container.ts";
 import type { ContainerPlan } from "../container-options.ts";
-import type { Daemon } from "../daemon.ts";
+import { type Daemon, DaemonTimeout } from "../daemon.ts";
 
 /** Bytes that a container may print on standard error. They are dropped, but reading them costs the host time. */
 const STDERR_BYTES = 16 * 1024 * 1024;
@@ -75,7 +75,7 @@ export class ContainerGuest implements Guest {
       // A container that started in spite of the error ends with its connection.
       guest?.kill("it could not be started");
       container.close();
-      await (guest?.removed ?? container.remove());
+      await (guest?.removed ?? container.remove(error instanceof DaemonTimeout));
       if (!container.isMountRefused(error)) throw error;
       if (container.door) throw daemon.noMount(container.door.folder, error);
       daemon.disableMounts();

@@ -3,6 +3,7 @@ import { Socket } from "node:net";
 import { exitOfDeath, type Exit, MEMORY_ABORT } from "../../sandbox.ts";
 import { fieldOf } from "../../../base/index.ts";
 import { containerOptions, type ContainerPlan } from "../container-options.ts";
+import { removeContainer } from "../leftovers.ts";
 import type { Daemon } from "../daemon.ts";
 import { EgressDoor } from "../egress/egress-door.ts";
 import { ProcessorTime } from "./processor-time.ts";
@@ -78,9 +79,9 @@ export class Container {
     this.door?.close();
   }
 
-  /** Ends and removes the container. If that fails, the next host finds it by its label. */
-  remove(): Promise<void> {
-    return removeContainer(this.#daemon, this.id);
+  /** Ends and removes the container. `mayCome`: the daemon has not said whether it made one, and may do so later. */
+  remove(mayCome = false): Promise<unknown> {
+    return removeContainer(this.#daemon, this.id, mayCome);
   }
 
   /** Whether it keeps the host alive. The stream of a daemon that is reached over ssh has no `ref`. */
@@ -123,13 +124,6 @@ export class Container {
 async function makePipes(daemon: Daemon, { runtime }: ContainerPlan): Promise<BridgePipes | undefined> {
   if (runtime !== "runc" || !(await daemon.sharesMachine())) return undefined;
   return BridgePipes.make().catch(() => undefined);
-}
-
-/** Ends and removes a container. If that fails, `removeLeftovers` of a later host finds it by its label. */
-export async function removeContainer(daemon: Daemon, id: string): Promise<void> {
-  await daemon
-    .ask((docker, abortSignal) => docker.getContainer(id).remove({ force: true, v: true, abortSignal }))
-    .catch(() => {});
 }
 
 const run = promisify(execFile);
