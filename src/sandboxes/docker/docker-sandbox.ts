@@ -101,7 +101,9 @@ export function createDockerSandboxWith(way: typeof USUAL_WAY, options: DockerSa
 async function daemonFinding(daemon: Daemon): Promise<Finding> {
   try {
     const info = await daemon.info();
-    const version = textOf(info, "ServerVersion") ?? "of no version";
+    const version = textOf(info, "ServerVersion");
+    if (version === undefined)
+      return { what: "docker", state: "weak", detail: `The server at ${daemon.address} is not a Docker daemon.` };
     const runtimes = ["runc", "runsc"].filter((runtime) => fieldOf(fieldOf(info, "Runtimes"), runtime) !== undefined);
     return { what: "docker", state: "good", detail: `daemon ${version}, with ${runtimes.join(" and ")}` };
   } catch (error) {

@@ -185,3 +185,25 @@ test("a path that is too long for a socket", async () => {
   expect(readdirSync(folder)).toEqual([]);
   rmSync(dirname(folder), { recursive: true });
 });
+
+test("a container that a hanging daemon may have made is removed by the next sandbox of the process", async () => {
+  const { "DELETE /containers/*": _, ...hanging } = FITTING;
+  const asked = await fakeEngine(hanging);
+  const removals = () => asked.filter((request) => request.startsWith("DELETE /containers/portcullis-"));
+  expect(await told(HANGS)).toContain("hangs, it has not answered within 300 ms");
+  const [name] = removals();
+  const before = removals().length;
+  await removeLeftovers(new Daemon(300)).catch(() => {});
+  // A busy host may ask twice.
+  expect(new Set(removals().slice(before))).toEqual(new Set([name]));
+});
+
+test("doctor tells that a server is not a Docker daemon", async () => {
+  await fakeEngine(FITTING);
+  await using sandbox = createDockerSandbox();
+  expect(await sandbox.diagnose?.()).toContainEqual({
+    what: "docker",
+    state: "weak",
+    detail: expect.stringMatching(/^The server at .* is not a Docker daemon\.$/) as string,
+  });
+});
