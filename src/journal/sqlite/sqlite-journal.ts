@@ -100,7 +100,7 @@ class FileJournal implements SqliteJournal {
         lease?.until ?? null,
       );
       this.#insert(Number(lastInsertRowid), 0, packed);
-    }, true);
+    }, "FULL");
     this.#listeners.tell({ execution: header.execution, head: 1 });
     return 1;
   }
@@ -113,16 +113,19 @@ class FileJournal implements SqliteJournal {
   ): Promise<Head> {
     const packed = await packRecords(records);
     const head = expected + records.length;
-    await this.#transactions.write(() => {
-      const row = this.#get(execution);
-      if (row.head !== expected) throw headMoved(execution, row.head, expected);
-      this.#insert(row.number, expected, packed);
-      const ended = row.ended === 1 || records.some(({ type }) => type === "outcome") ? 1 : 0;
-      const claim = records.findLast((record) => record.type === "claim");
-      const driver = claim ? claim.driver : row.driver;
-      const leasedUntil = claim ? claim.at + claim.leaseMs : row.leased_until;
-      this.#statements.moveHead.run(head, ended, driver, leasedUntil, row.number);
-    }, options.safe);
+    await this.#transactions.write(
+      () => {
+        const row = this.#get(execution);
+        if (row.head !== expected) throw headMoved(execution, row.head, expected);
+        this.#insert(row.number, expected, packed);
+        const ended = row.ended === 1 || records.some(({ type }) => type === "outcome") ? 1 : 0;
+        const claim = records.findLast((record) => record.type === "claim");
+        const driver = claim ? claim.driver : row.driver;
+        const leasedUntil = claim ? claim.at + claim.leaseMs : row.leased_until;
+        this.#statements.moveHead.run(head, ended, driver, leasedUntil, row.number);
+      },
+      options.safe ? "FULL" : undefined,
+    );
     if (records.length > 0) this.#listeners.tell({ execution, head });
     return head;
   }
@@ -199,12 +202,13 @@ class FileJournal implements SqliteJournal {
   }
 
   async renew(execution: string, lease: Lease): Promise<Head> {
+    // A lease ends by itself: no disk is waited for.
     const renewed = await this.#transactions.write(() => {
       const { number, head, driver } = this.#get(execution);
       if (driver !== lease.driver) throw driverChanged(execution, driver ?? undefined, lease);
       this.#statements.setLease.run(lease.until, number);
       return head;
-    });
+    }, "NORMAL");
     if (isGivenBack(lease)) this.#listeners.tell({ execution, head: renewed, left: true });
     return renewed;
   }

@@ -22,15 +22,17 @@ export class Transactions {
     this.#opened = database.location() === null ? undefined : openFiles(path);
   }
 
-  /** With `safe` what is written survives a loss of power, also if the journal trades that for speed. */
-  write<Value>(run: () => Value, safe = false): Promise<Value> {
+  /** With `FULL` what is written survives a loss of power, with `NORMAL` no disk is waited for. By default it is as the journal was opened. */
+  write<Value>(run: () => Value, wanted?: "FULL" | "NORMAL"): Promise<Value> {
+    const usual = this.#isRelaxed ? "NORMAL" : "FULL";
+    const needed = wanted ?? usual;
     return this.locked(() => {
-      if (!safe || !this.#isRelaxed) return this.#transaction(run);
-      this.#database.exec("PRAGMA synchronous = FULL");
+      if (needed === usual) return this.#transaction(run);
+      this.#database.exec(`PRAGMA synchronous = ${needed}`);
       try {
         return this.#transaction(run);
       } finally {
-        this.#database.exec("PRAGMA synchronous = NORMAL");
+        this.#database.exec(`PRAGMA synchronous = ${usual}`);
       }
     });
   }
