@@ -392,9 +392,9 @@ function readingOf(schema: z.ZodType): Reading | undefined {
 }
 
 /** The fields of a record in which `redact` looks, and how it is read what they hold. */
-export function redactedFields(record: keyof typeof RECORD_SCHEMAS): readonly (readonly [string, Reading])[] {
-  return Object.entries<z.ZodType>(RECORD_SCHEMAS[record].shape).flatMap(([field, schema]) => {
-    const reading = readingOf(schema);
-    return reading ? [[field, reading] as const] : [];
-  });
-}
+export const REDACTED_FIELDS = Object.fromEntries(
+  Object.entries(RECORD_SCHEMAS).map(([record, { shape }]) => {
+    const fields = Object.entries<z.ZodType>(shape).map(([field, schema]) => [field, readingOf(schema)] as const);
+    return [record, fields.filter((one): one is [string, Reading] => one[1] !== undefined)];
+  }),
+) as unknown as Readonly<Record<keyof typeof RECORD_SCHEMAS, readonly (readonly [string, Reading])[]>>;

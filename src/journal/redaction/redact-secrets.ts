@@ -164,10 +164,8 @@ function endOfCutKey(text: string, from: number): number {
   return from + (CUT_KEY.exec(text)?.[0].length ?? 0);
 }
 
-const SEPARATOR = /[:=]/g;
-/** Characters before a separator that are read: a name, a quotation mark and a few spaces. */
-const NAME_LENGTH = 70;
-const NAME = /([\w.-]{3,64})(["']?)([ \t]{0,4})$/;
+/** A separator, and before it a name, a quotation mark and a few spaces, which are read backwards from it. */
+const SEPARATOR = /[:=](?<=([\w.-]{3,64})(["']?)([ \t]{0,4})[:=])/g;
 /** The value behind a separator. A scheme may stand before it, and an unclosed quotation mark is a part of it. */
 const VALUE =
   /[ \t]{0,4}((?:bearer|basic|token)[ \t]{1,4})?("[^"\n]{1,16384}"|'[^'\n]{1,16384}'|\[redacted [0-9]{1,9} characters?: [\w .-]{1,40}\]|["']?[^\s"',;&]{1,16384})/iy;
@@ -183,13 +181,13 @@ export function* findNamed(text: string): Generator<NamedValue> {
   SEPARATOR.lastIndex = 0;
   for (let found = SEPARATOR.exec(text); found; found = SEPARATOR.exec(text)) {
     const at = found.index;
-    const [, name = "", quote = "", spaces = ""] = NAME.exec(text.slice(Math.max(0, at - NAME_LENGTH), at)) ?? [];
-    if (name === "" || !isSecretName(name)) continue;
+    const [separator, name = "", quote = "", spaces = ""] = found;
+    if (!isSecretName(name)) continue;
     VALUE.lastIndex = at + 1;
     const [whole = "", scheme, value = ""] = VALUE.exec(text) ?? [];
     if (value === "") continue;
     const end = at + 1 + whole.length;
-    const isTight = quote !== "" || (found[0] === "=" && spaces === "") || scheme !== undefined;
+    const isTight = quote !== "" || (separator === "=" && spaces === "") || scheme !== undefined;
     // What reads the findings may search another text before it asks for the next one.
     yield { start: end - value.length, end, isTight };
     SEPARATOR.lastIndex = end;

@@ -50,9 +50,9 @@ export class RedactingJournal extends WrappedJournal {
     const changes: Record<string, unknown> = {};
     let taken = 0;
     // Loaded on demand: loading the schema library takes as long as running a program.
-    const { redactedFields } = await import("../record-schemas.ts");
+    const { REDACTED_FIELDS } = await import("../record-schemas.ts");
     const type = record.type === "header" ? (`header (${record.kind})` as const) : record.type;
-    for (const [field, reading] of redactedFields(type)) {
+    for (const [field, reading] of REDACTED_FIELDS[type]) {
       const given = (record as unknown as Readonly<Record<string, unknown>>)[field];
       const list = Array.isArray(given) ? (given as readonly string[]) : [given as string | undefined];
       const texts = reading === "frame" && Array.isArray(given) ? await this.#withWholeOutput(given) : list;
