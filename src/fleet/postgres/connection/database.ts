@@ -95,7 +95,8 @@ export class Database {
    */
   queryOn(client: PoolClient, text: string, values: readonly unknown[] = []): Promise<QueryResult<Row>> {
     const known = this.#known.get(text);
-    if (known === undefined && this.#known.size < MOST_NAMED) this.#known.set(text, this.#known.size);
+    if (known === undefined && values.length > 0 && this.#known.size < MOST_NAMED)
+      this.#known.set(text, this.#known.size);
     const name = known === undefined || values.length === 0 ? undefined : `portcullis repeated ${known}`;
     return client.query<Row>({ name, text, values: [...values] });
   }
