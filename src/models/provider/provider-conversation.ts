@@ -209,7 +209,7 @@ export abstract class ProviderConversation<Reply extends ProviderReply, Client> 
       this.#openCalls = [];
       const turn = this.#turnOf(reply);
       if (turn.type !== "turn") return turn;
-      if (isWhole) this.#showWhole(reply, turn, display);
+      if (isWhole && !display.hasShown) this.#showWhole(reply, turn, display);
       this.opaque = JSON.stringify(this.bodyOf(reply));
       await nextTurn();
       return turn;
