@@ -6,7 +6,9 @@ import { ProcessGauge } from "./process-gauges.ts";
 export function diagnoseIsolates(): readonly Finding[] {
   const { node, v8 } = process.versions;
   const why = whyNoAddon() ?? whyUnread();
-  const canWatch = (new ProcessGauge(process.pid, "memory").read() ?? 0) > 0;
+  const gauge = new ProcessGauge(process.pid, "memory");
+  const canWatch = (gauge.read() ?? 0) > 0;
+  gauge.close();
   return [
     isSupportedRuntime(process)
       ? { what: "node", state: "good", detail: `${node}, with V8 ${v8}, on ${process.platform}-${process.arch}` }

@@ -42,9 +42,11 @@ export class PoolLease {
   }
 }
 
+let key: symbol | undefined;
+
 /** One registry for each version of the package: another version's pools have other methods, and other engines. */
 function registry(): SharedPools {
-  const key = Symbol.for(`portcullis/engine-pools@${packageVersion()}`);
+  key ??= Symbol.for(`portcullis/engine-pools@${packageVersion()}`);
   const holder = globalThis as { [key: symbol]: SharedPools | undefined };
   return (holder[key] ??= new Map());
 }

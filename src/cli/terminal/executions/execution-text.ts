@@ -201,7 +201,7 @@ function driverLines(view: ExecutionView, same: SameOptions, isFollowed: boolean
   if (kind === "conversation" && view.rests) return restsText(execution, same).split("\n");
   if (needs) return [oneLine(`No worker of its fleet has what it needs. It waits for ${needsText(needs)}.`)];
   const within = parent ? `, and continues with ${oneLine(parent.execution)}` : "";
-  const first = waiting.length > 0 ? "Decide or answer what waits, then resume it" : "Take it up";
+  const first = waiting.length > 0 ? "Decide or answer what waits, then resume it" : "Resume it";
   return [
     `It has no driver${within}. ${first}, with the tools it began with:`,
     `  ${resumeCommand(parent?.execution ?? execution, same)}`,
