@@ -4,6 +4,7 @@ import type { ScriptedTurn } from "../../src/runtime/testing.ts";
 import { makeTool } from "../gate/open-session.ts";
 import { checkTranscript, talk } from "./talk.ts";
 import { runs } from "../support/all-tests.ts";
+import { throws } from "../support/failing.ts";
 
 const tools = () => [
   makeTool({ name: "read", allowedCallers: ["direct", "programmatic"] }),
@@ -13,9 +14,7 @@ const tools = () => [
   makeTool({
     name: "broken",
     allowedCallers: ["direct"],
-    execute: () => {
-      throw new Error("no");
-    },
+    execute: throws("no"),
   }),
 ];
 

@@ -7,6 +7,7 @@ import { createMemorySandbox, scriptedModel, type ScriptedTurn } from "../../src
 import { holdCalls, idle, makeTool } from "../gate/open-session.ts";
 import { signal } from "../support/tools.ts";
 import { changed, checkTranscript, resultsBefore, talk } from "./talk.ts";
+import { throws } from "../support/failing.ts";
 
 const both = ["direct", "programmatic"] as const;
 const direct = (changes: Parameters<typeof makeTool>[0] = {}) => makeTool({ allowedCallers: ["direct"], ...changes });
@@ -380,11 +381,7 @@ test("programs count as calls: of four hundred in one turn the allowed number ru
 test("if a model's own code throws, agent rejects and the journal has an outcome", async () => {
   const journal = createMemoryJournal();
   await using runtime = await createRuntime({ tools: [], sandbox: createMemorySandbox(), journal });
-  const script = [
-    () => {
-      throw new Error("a mistake");
-    },
-  ];
+  const script = [throws("a mistake")];
   await expect(runtime.agent({ model: scriptedModel(script), task: "Do it." })).rejects.toThrow("a mistake");
   for await (const { ended } of journal.list()) expect(ended).toBe(true);
 });

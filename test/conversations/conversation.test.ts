@@ -21,6 +21,7 @@ import { inATurn } from "../support/in-a-turn.ts";
 import { journalWith } from "../support/journal-with.ts";
 import { changed, checkTranscript, runtimeOf as openRuntime } from "./talk.ts";
 import { makeTool } from "../support/tools.ts";
+import { failing, throws } from "../support/failing.ts";
 
 const CALLERS = ["direct", "programmatic"] as const;
 
@@ -486,9 +487,7 @@ describe("continuing", () => {
     const saved = JSON.parse(JSON.stringify(transcript)) as Transcript;
     const other = scriptedModel([ECHO], { name: "other:m" });
     const strict = changed(other, (conversation) => {
-      conversation.restore = () => {
-        throw new PortcullisError("journal_invalid", "There is no form of its own.");
-      };
+      conversation.restore = throws(new PortcullisError("journal_invalid", "There is no form of its own."));
     });
     await using talk = await runtime.conversation({ model: scriptedModel(script), from: saved });
     expect((await talk.send("Two.")).answer).toBe("Two.");
@@ -544,10 +543,7 @@ describe("continuing", () => {
     const model = scriptedModel([{ calls: [{ tool: "look" }] }, ECHO]);
     const { transcript } = await runtime.agent({ model, task: "One." });
     const continued = runtime.conversation({ model, from: change(transcript) as Transcript });
-    await expect(continued).rejects.toMatchObject({
-      code: "option_invalid",
-      message: expect.stringMatching(/^conversation\(\{ from \}\): /) as string,
-    });
+    await expect(continued).rejects.toMatchObject(failing("option_invalid", /^conversation\(\{ from \}\): /));
   });
 
   test.each<[string, ScriptedStep]>([

@@ -13,6 +13,7 @@ import {
 import { cutsOf, journalWith } from "../support/journal-with.ts";
 import { changed, checkTranscript } from "./talk.ts";
 import { makeTool } from "../support/tools.ts";
+import { throws } from "../support/failing.ts";
 
 const sandbox = createMemorySandbox();
 
@@ -24,9 +25,7 @@ const look = makeTool({
 });
 
 const direct = { inputSchema: z.object({}), allowedCallers: ["direct"] } as const;
-const breaks = () => {
-  throw new Error("hunter2");
-};
+const breaks = throws("hunter2");
 const broken = makeTool({ ...direct, name: "broken", execute: breaks });
 
 const call = (at = 0): ScriptedTurn => ({ calls: [{ tool: "look", input: { at } }] });
@@ -261,15 +260,7 @@ describe("an answer with a schema", () => {
 
 describe("where a model fails for good", () => {
   test("the next one goes on from the turns so far, and resume knows it", async () => {
-    const second = scriptedModel(
-      [
-        () => {
-          throw new Error("not asked");
-        },
-        { text: "Second." },
-      ],
-      { name: "scripted:second" },
-    );
+    const second = scriptedModel([throws("not asked"), { text: "Second." }], { name: "scripted:second" });
     const { report, records } = await run([call(1), { failure }], { fallbacks: [second] });
     expect(report.answer).toBe("Second.");
     expect(report.transcript.model).toBe("scripted:second");

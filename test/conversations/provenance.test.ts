@@ -10,6 +10,7 @@ import { makeTool } from "../gate/open-session.ts";
 import { changedClock } from "../support/clock.ts";
 import { timeless } from "../support/timeless.ts";
 import { resultsBefore, talk, type TalkOptions } from "./talk.ts";
+import { throws } from "../support/failing.ts";
 
 const sandbox = createMemorySandbox();
 const direct = (given: object = {}) => makeTool({ name: "pay", allowedCallers: ["direct"], ...given });
@@ -34,9 +35,7 @@ test("a call that needs no approval, and a failure that was approved, say so", a
   expect(await provenanceOf({ tools: [direct()], approve })).not.toHaveProperty("approvedBy");
   const failing = direct({
     approval: "always",
-    execute: () => {
-      throw new Error("broken");
-    },
+    execute: throws("broken"),
   });
   expect(await provenanceOf({ tools: [failing], approve })).toMatchObject({ approvedBy: "ann" });
 });

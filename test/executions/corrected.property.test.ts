@@ -8,6 +8,7 @@ import { createMemorySandbox } from "../../src/runtime/testing.ts";
 import { ALL_TESTS } from "../support/all-tests.ts";
 import { createForkedPythonSandbox, PYTHON } from "../support/python-process-sandbox.ts";
 import { type Group, isChange, javascriptOf, keyOf, pythonOf, type Step, World } from "./corrected-world.ts";
+import { throws } from "../support/failing.ts";
 
 interface Way {
   readonly language: "javascript" | "python";
@@ -210,9 +211,7 @@ async function dyingAfter(
 ): Promise<boolean> {
   let left = appends;
   const living = withoutLeases(journal);
-  const refuse = () => {
-    throw new Error("The host has died.");
-  };
+  const refuse = throws("The host has died.");
   await work({
     ...living,
     create: async (...given) => (left > 0 ? living.create(...given) : refuse()),

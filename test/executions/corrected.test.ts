@@ -20,6 +20,7 @@ import { viewExecution } from "../../src/serve/views/view-execution.ts";
 import { settableClock } from "../support/clock.ts";
 import { journalWith } from "../support/journal-with.ts";
 import { notedReads } from "../support/noted-reads.ts";
+import { throws } from "../support/failing.ts";
 
 const sandbox = createMemorySandbox();
 afterAll(async () => {
@@ -512,9 +513,7 @@ test("a call that was approved is not answered as before while the policy fails"
     const journal = createMemoryJournal();
     const asking = await open({ effect }, { journal, approve: () => true, policy: "ask-all" });
     const { execution: after } = await asking.runtime.execute(`${ONE} ${FAILS}`);
-    const down = () => {
-      throw new Error("down");
-    };
+    const down = throws("down");
     const failing = await open({ effect }, { journal, policy: down, logger: { error: () => {} } });
     const { outcome } = await failing.runtime.execute("return tools.t({ n: 1 });", { corrects: after });
     expect(outcome).toMatchObject({ type: "failed", fault: { code: "policy_unavailable" } });

@@ -13,6 +13,7 @@ import {
 } from "../../src/journal/index.ts";
 import { createMemorySandbox } from "../../src/runtime/testing.ts";
 import { runs } from "../support/all-tests.ts";
+import { failing } from "../support/failing.ts";
 
 const sandbox = createMemorySandbox();
 const common = {
@@ -219,10 +220,9 @@ test.each([
     const text = withChanged(execution, type, changes);
     await Array.fromAsync(importLines(journal, readLines(chunksOf(Buffer.from(text), 7))));
     await using runtime = await createRuntime({ tools, journal, sandbox });
-    await expect(runtime.execution(execution).resume({ decisions: {} })).rejects.toMatchObject({
-      code: "journal_invalid",
-      message: expect.stringMatching(message),
-    });
+    await expect(runtime.execution(execution).resume({ decisions: {} })).rejects.toMatchObject(
+      failing("journal_invalid", message),
+    );
   },
 );
 

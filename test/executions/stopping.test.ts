@@ -8,15 +8,14 @@ import { createMemorySandbox } from "../../src/sandboxes/memory-sandbox.ts";
 import { enginesOf } from "../support/engines.ts";
 import { journalWith } from "../support/journal-with.ts";
 import { makeTool } from "../support/tools.ts";
+import { throws } from "../support/failing.ts";
 
 const start = (options: RuntimeOptions) => createRuntime({ sandbox: createMemorySandbox(), ...options });
 
 const id = z.object({ id: z.number() });
 const writing = (more: Partial<Parameters<typeof makeTool>[0]>) =>
   makeTool({ name: "write", inputSchema: id, effect: "write", ...more } as never);
-const fails = () => {
-  throw new Error("no");
-};
+const fails = throws("no");
 
 const MANY_WRITES = `
   console.log("before");

@@ -13,6 +13,7 @@ import { ToolSet } from "../../src/tools/tool-set.ts";
 import { stepsOf } from "./open-session.ts";
 import { runs } from "../support/all-tests.ts";
 import { scriptedGuest, scripts } from "./scripted-guest.ts";
+import { throws } from "../support/failing.ts";
 
 /** Names of tools; none contains another, so that a name in a text is that name. */
 const NAMES = ["crm.findPeople", "crm.findPerson", "billing.list", "billing.sum", "mail.send", "mail.sent", "weather"];
@@ -56,9 +57,7 @@ const toolParts = fc.record({
     () => undefined,
     async () => "later",
     () => Symbol("5"),
-    () => {
-      throw new Error("failed");
-    },
+    throws("failed"),
   ),
 });
 

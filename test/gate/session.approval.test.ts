@@ -3,11 +3,9 @@ import { expect, test } from "vitest";
 import { z } from "zod";
 import type { ApprovalRequest } from "../../src/gate/approve/approval.ts";
 import { holdCalls, idle, makeTool, openSession, stepsOf } from "./open-session.ts";
-import { failing } from "../support/failing.ts";
+import { failing, throws } from "../support/failing.ts";
 
-const never = (): never => {
-  throw new Error("read");
-};
+const never = throws("read");
 const DENIED = { ok: false, code: "approval_denied" };
 const UNDECIDED = { ok: false, code: "approval_unavailable" };
 
@@ -20,12 +18,7 @@ test.each<[string, () => unknown]>([
   ["says yes only by a prototype", () => Object.create({ allow: true }) as unknown],
   ["fails when its decision is read", () => new Proxy({}, { getOwnPropertyDescriptor: () => never() })],
   ["says nothing", () => undefined],
-  [
-    "throws",
-    () => {
-      throw new Error("nobody there");
-    },
-  ],
+  ["throws", throws("nobody there")],
   ["rejects", () => Promise.reject(new Error("nobody there"))],
 ])("no handler runs where the approver %s, and only its no is journalled as a decision", async (answer, approve) => {
   const held = holdCalls();

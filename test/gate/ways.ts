@@ -4,6 +4,7 @@ import type { CallRequest } from "../../src/gate/open-call.ts";
 import type { ToolOptions } from "../../src/tools/define-tool.ts";
 import { jsonSchema, type Schema } from "../../src/tools/schema.ts";
 import { makeTool, openSession, type SessionParts } from "./open-session.ts";
+import { throws } from "../support/failing.ts";
 
 /** One call, and all that may stand in its way. */
 export interface Way extends Omit<SessionParts, "tools"> {
@@ -37,9 +38,7 @@ const STRING_ID = { inputSchema: z.object({ id: z.string() }) };
 const LONG_TYPE = {
   inputSchema: z.object(Object.fromEntries(Array.from({ length: 40 }, (_, n) => [`field${n}`, z.string()]))),
 };
-const explode = (): never => {
-  throw new Error("a secret of the host");
-};
+const explode = throws("a secret of the host");
 export const throwing: Schema = {
   "~standard": {
     ...z.object({})["~standard"],

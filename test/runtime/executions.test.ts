@@ -10,6 +10,7 @@ import {
 import { createMemoryJournal } from "../../src/journal/index.ts";
 import { createMemorySandbox, scriptedModel } from "../../src/runtime/testing.ts";
 import { holdCalls, idle, makeTool } from "../gate/open-session.ts";
+import { failing } from "../support/failing.ts";
 
 const sandbox = createMemorySandbox();
 const CALL = "return tools.held({});";
@@ -111,10 +112,9 @@ test("where as many wait as may, the tenant with the most is refused with `busy`
   const [second, third] = [runtime.execute(CALL, { tenant: "a" }), runtime.execute(CALL, { tenant: "a" })];
   third.catch(() => {});
   const other = runtime.execute(CALL, { tenant: "b" });
-  await expect(third).rejects.toMatchObject({
-    code: "busy",
-    message: expect.stringContaining("2 wait already (createRuntime({ executions: { queued } }))") as string,
-  });
+  await expect(third).rejects.toMatchObject(
+    failing("busy", "2 wait already (createRuntime({ executions: { queued } }))"),
+  );
   expect(runtime.queue).toEqual({ running: 2, waiting: 2 });
   expect(events.filter(({ type }) => type === "execution_started")).toHaveLength(2);
   const queued = () => events.filter(({ type }) => type === "execution_queued").length;

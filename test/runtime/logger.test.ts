@@ -6,6 +6,7 @@ import type { FailureEntry } from "../../src/runtime/reports.ts";
 import { createMemorySandbox, scriptedModel } from "../../src/runtime/testing.ts";
 import { makeTool } from "../gate/open-session.ts";
 import { broken, echo, tool } from "../support/tools.ts";
+import { throws } from "../support/failing.ts";
 
 const sandbox = createMemorySandbox();
 const SECRET = "the password is hunter2, see /etc/shadow";
@@ -27,9 +28,7 @@ function keepLog() {
   return { entries, error: keep("error"), warn: keep("warn") };
 }
 
-const told = tool("told", () => {
-  throw new PortcullisError("tool_failed", "There is no article 7.");
-});
+const told = tool("told", throws(new PortcullisError("tool_failed", "There is no article 7.")));
 const caused = tool("caused", () => {
   throw new PortcullisError("tool_failed", "There is no article 7.", { cause: new Error(SECRET) });
 });
@@ -268,9 +267,7 @@ test("pino writes the error with its stack", async () => {
   ]);
 });
 
-const fails = (): never => {
-  throw new Error("a getter of the handler's");
-};
+const fails = throws("a getter of the handler's");
 const throwing = { get: fails };
 const revoked = (value: object) => {
   const { proxy, revoke } = Proxy.revocable(value, {});

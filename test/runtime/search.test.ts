@@ -13,6 +13,7 @@ import { manualClock } from "../support/clock.ts";
 import { createForkedPythonSandbox, PYTHON } from "../support/python-process-sandbox.ts";
 import { tool } from "../support/tools.ts";
 import { catalogueTools } from "../tools/search/catalogue-tools.ts";
+import { throws } from "../support/failing.ts";
 
 const invoices = defineTool({
   name: "billing.listInvoices",
@@ -164,12 +165,7 @@ test("a filter is asked for each tenant and caller, and what it refuses is not f
 test.each<[string, () => unknown]>([
   ["gives a promise", () => Promise.resolve(false)],
   ["gives nothing", () => undefined],
-  [
-    "throws",
-    () => {
-      throw new Error("no directory today");
-    },
-  ],
+  ["throws", throws("no directory today")],
 ])("where a filter %s, nothing is found", async (_, filter) => {
   const error = vi.fn();
   const search = { filter: filter as () => boolean };

@@ -3,6 +3,7 @@ import { createRuntime, fromMcp, type Tool } from "../../src/index.ts";
 import { createMemorySandbox } from "../../src/runtime/testing.ts";
 import { makeTool } from "../gate/open-session.ts";
 import { rawServer, READ } from "../sources/mcp/servers.ts";
+import { throws } from "../support/failing.ts";
 
 const named = (name: string, more: object = {}) => makeTool({ name, execute: () => name, ...more });
 const options = (tools: () => readonly Tool[]) => ({ tools, sandbox: createMemorySandbox() });
@@ -107,13 +108,7 @@ test("a tool that its source changes in place is not a newcomer, and none is lef
 
 test.each<[string, () => unknown, object]>([
   ["no list", () => Promise.resolve([named("a")]), { code: "option_invalid" }],
-  [
-    "an error",
-    () => {
-      throw new Error("not now");
-    },
-    { code: "callback_failed", cause: { message: "not now" } },
-  ],
+  ["an error", throws("not now"), { code: "callback_failed", cause: { message: "not now" } }],
 ])("of a function that gives %s no execution begins, at first and later", async (_, give, expected) => {
   await expect(createRuntime(options(give as never))).rejects.toMatchObject(expected);
   let now: () => unknown = () => [named("a")];

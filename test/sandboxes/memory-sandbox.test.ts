@@ -4,6 +4,7 @@ import { createMemorySandbox } from "../../src/runtime/testing.ts";
 import { iterate, openGuest } from "../support/guests.ts";
 import { echo, tool } from "../support/tools.ts";
 import { sandboxContract } from "./contract.ts";
+import { throws } from "../support/failing.ts";
 
 sandboxContract(createMemorySandbox, { ends: "what yields" });
 
@@ -38,9 +39,7 @@ test("a stand-in that throws counts as a dead guest", async () => {
   const sandbox = createMemorySandbox({
     guest: () => ({
       deliver: () => {},
-      drain: () => {
-        throw new Error("out of order");
-      },
+      drain: throws("out of order"),
     }),
   });
   await using guest = await openGuest(sandbox);

@@ -2,6 +2,7 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import * as room from "../../../src/base/untrusted/untrusted-text.ts";
 import { areSame, AT_ONCE, readJson, readPlainJson, type TextReader, asUntrusted } from "../../../src/base/index.ts";
+import { throws } from "../../support/failing.ts";
 
 const reader = (more: Partial<TextReader> = {}): TextReader => ({ tenant: "own", hold: () => () => {}, ...more });
 const BOUNDS = { depth: 100, values: 1000 };
@@ -71,9 +72,7 @@ test("a long text is held while it is read, is given back once, and is refused i
   expect(held).toBe(2 * text.length);
   expect(await read).toEqual({ ok: false, fault: "syntax" });
   expect(held).toBe(0);
-  const full = () => {
-    throw new Error("There is no room.");
-  };
+  const full = throws("There is no room.");
   await expect(READERS.readPlainJson(text, reader({ hold: full }))).rejects.toThrow("There is no room.");
 });
 

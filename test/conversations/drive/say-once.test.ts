@@ -5,6 +5,7 @@ import { expect, test } from "vitest";
 import { interruptedError } from "../../../src/conversations/drive/interruption.ts";
 import { payTool, makeTool } from "../../support/tools.ts";
 import { changed } from "../talk.ts";
+import { throws } from "../../support/failing.ts";
 
 const echo = scriptedModel(
   Array.from({ length: 20 }, () => ({ said }) => ({ text: `heard ${said.at(-1)}` })),
@@ -170,9 +171,7 @@ test("a failure of the host leaves the conversation open", async () => {
   const look = makeTool({ name: "look", allowedCallers: ["direct"], execute: () => 1 });
   await using runtime = await open(createMemoryJournal(), [look]);
   const failing = scriptedModel([{ calls: [{ tool: "look", input: {} }] }, { text: "done" }]);
-  const broken = () => {
-    throw new Error("broken");
-  };
+  const broken = throws("broken");
   expect(await code(runtime.execution("chat").send("one", { model: failing, loop: { stopWhen: broken } }))).not.toBe(
     "none",
   );

@@ -8,11 +8,10 @@ import { ALL_TESTS } from "../../support/all-tests.ts";
 import { manualClock } from "../../support/clock.ts";
 import { enginesOf } from "../../support/engines.ts";
 import { echo, tool } from "../../support/tools.ts";
+import { throws } from "../../support/failing.ts";
 
 const SETTLED = settled('"done"');
-const DEATH = () => {
-  throw new Error("the machine took it");
-};
+const DEATH = throws("the machine took it");
 
 /** Guests that say these frames to these events, one list a guest. */
 function scripted(...scripts: readonly (readonly Turn[])[]): {

@@ -2,10 +2,9 @@ import { expect, test, vi } from "vitest";
 import type { Policy, PolicyName, PolicyRequest } from "../../../src/gate/approve/policy.ts";
 import { manualClock } from "../../support/clock.ts";
 import { holdCalls, idle, makeTool, openSession } from "../open-session.ts";
+import { throws } from "../../support/failing.ts";
 
-const never = (): never => {
-  throw new Error("the host's secret");
-};
+const never = throws("the host's secret");
 
 test("a policy is told who calls what with which input for whom, and cannot change the input of the handler", async () => {
   const asked: PolicyRequest[] = [];

@@ -5,13 +5,12 @@ import { createRuntime } from "../../../src/index.ts";
 import { createMemorySandbox, scriptedModel } from "../../../src/runtime/testing.ts";
 import { echo } from "../../support/tools.ts";
 import { unregister } from "./recording.ts";
+import { throws } from "../../support/failing.ts";
 
 const sandbox = createMemorySandbox();
 afterEach(unregister);
 
-const fail = (): never => {
-  throw new Error("the SDK is broken");
-};
+const fail = throws("the SDK is broken");
 
 /** An object all of whose methods throw, but for those that are given, and the one that ends the test. */
 function broken(given: object = {}): never {

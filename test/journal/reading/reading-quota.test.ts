@@ -6,6 +6,7 @@ import { countReadings, ReadingQuota } from "../../../src/journal/reading/readin
 import { HeldBytes } from "../../../src/base/index.ts";
 import { header, turn } from "../records.ts";
 import { nothingInCommon } from "../../support/nothing-in-common.ts";
+import { throws } from "../../support/failing.ts";
 
 beforeEach(nothingInCommon);
 
@@ -98,9 +99,7 @@ test("a reader that is left gives back what it held, and one that fails too", as
   }
   expect(held.held).toBe(0);
   await expect(readHeader(journal, "none", { tenant: "a" })).rejects.toMatchObject({ code: "execution_unknown" });
-  const fails = readRecords(journal, "one", { tenant: "a" }).each(() => {
-    throw new Error("no");
-  });
+  const fails = readRecords(journal, "one", { tenant: "a" }).each(throws("no"));
   await expect(fails).rejects.toThrow("no");
   expect(held.held).toBe(0);
 });

@@ -1,6 +1,7 @@
 import { DatabaseSync } from "node:sqlite";
 import { expect, test } from "vitest";
 import { Transactions } from "../../../src/journal/sqlite/transactions.ts";
+import { throws } from "../../support/failing.ts";
 
 /** What SQLite calls 1 and 2: without the disk and with it. */
 const [NORMAL, FULL] = [1, 2];
@@ -21,9 +22,7 @@ test.each([
     expect(await transactions.write(levelNow, wanted)).toBe(level);
     const usual = isRelaxed ? NORMAL : FULL;
     expect(levelNow()).toBe(usual);
-    const failing = transactions.write(() => {
-      throw new Error("refused");
-    }, wanted);
+    const failing = transactions.write(throws("refused"), wanted);
     await expect(failing).rejects.toThrow("refused");
     expect(levelNow()).toBe(usual);
   },

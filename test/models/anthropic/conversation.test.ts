@@ -8,6 +8,7 @@ import { anthropicWire, unmarked } from "./wire.ts";
 import { UNSHOWN } from "../converse.ts";
 import { ask, type Asking, behavesAsModel, counted, askOn, depot, depots } from "../provider.suite.ts";
 import { MODES, serve, type Served, type WireStep } from "../wire.ts";
+import { throws } from "../../support/failing.ts";
 
 behavesAsModel("Anthropic Messages", anthropicWire);
 
@@ -49,9 +50,7 @@ describe("direct calls", () => {
     const broken = makeTool({
       name: "broken",
       allowedCallers: ["direct"],
-      execute: () => {
-        throw new Error("hunter2");
-      },
+      execute: throws("hunter2"),
     });
     const { served } = await run([{ calls: [{ tool: "broken" }, { tool: "f", input: { k: 1 } }] }, { text: "4" }], {
       tools: [broken, counted("f").tool],

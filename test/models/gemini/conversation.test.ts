@@ -7,6 +7,7 @@ import { geminiWire } from "./wire.ts";
 import { type Asking, askOn, behavesAsModel, counted } from "../provider.suite.ts";
 import { MODES, type Served, type WireStep } from "../wire.ts";
 import { timeless } from "../../support/timeless.ts";
+import { throws } from "../../support/failing.ts";
 
 behavesAsModel("Gemini", geminiWire);
 
@@ -39,9 +40,7 @@ describe.each(MODES)("Gemini, %s", (_, stream) => {
     expect([1, 3].map((place) => partsOf(served, 2, place)?.[0]?.thoughtSignature)).toEqual(["c2ln1", "c2ln2"]);
   });
 
-  const broken = () => {
-    throw new Error("hunter2");
-  };
+  const broken = throws("hunter2");
   test.each<[string, () => unknown, object]>([
     ["G3: a list is the output", () => [1, 2], { output: [1, 2] }],
     ["G4: a failure is an error", broken, { error: expect.stringMatching(/^  f failed\. (?!.*hunter2)/) }],

@@ -5,6 +5,7 @@ import { HeldBytes, isLarge, resultType, serialiseResult as serialise, weigh } f
 import { ALL_TESTS, runs, testOfAll } from "../../../support/all-tests.ts";
 import { anyCharacter } from "../../../support/any-character.ts";
 import { countTurns } from "../../../support/count-turns.ts";
+import { throws } from "../../../support/failing.ts";
 
 const share = new HeldBytes().share("test", Number.MAX_SAFE_INTEGER);
 const resultText = (value: unknown, resultBytes: number, resultValues = 4_000_000) =>
@@ -187,9 +188,7 @@ test("large arrays of numbers are written, counted and weighed without a list of
   const zeros = `[${"0,".repeat(bytes - 1)}0]`;
   expect(await resultText(new Unlisted(bytes), 1_000_000)).toMatchObject({ type: "text", text: zeros });
   const buffer = Object.defineProperty(Buffer.alloc(bytes), "toJSON", {
-    value: () => {
-      throw new Error("A list of all bytes is made.");
-    },
+    value: throws("A list of all bytes is made."),
   });
   expect(await resultText(buffer, 1_000_000)).toMatchObject({ type: "text", text: zeros });
   // An element of eight bytes may be one digit.

@@ -6,6 +6,7 @@ import { createMemorySandbox } from "../../../../src/runtime/testing.ts";
 import { runs } from "../../../support/all-tests.ts";
 import { createPythonProcessSandbox, PYTHON } from "../../../support/python-process-sandbox.ts";
 import { makeTool } from "../../../support/tools.ts";
+import { throws } from "../../../support/failing.ts";
 
 const tool = (name: string, handler: () => unknown = () => ({ items: [1], a: { b: 1 } })) =>
   makeTool({
@@ -13,12 +14,7 @@ const tool = (name: string, handler: () => unknown = () => ({ items: [1], a: { b
     inputSchema: z.object({ id: z.number(), opt: z.object({ deep: z.string() }).optional() }),
     execute: handler,
   });
-const tools = [
-  tool("crm.find"),
-  tool("broken", () => {
-    throw new Error("no");
-  }),
-];
+const tools = [tool("crm.find"), tool("broken", throws("no"))];
 
 /** Programs; the place that its error has to name stands behind `→`, which is taken out. */
 const PROGRAMS = [

@@ -256,9 +256,7 @@ test.each([
 ])("%s is refused as a request", async (_what, text) => {
   const proxy = await openProxy({
     hosts: ["allowed.test"],
-    lookup: async () => {
-      throw new Error("it was looked up");
-    },
+    lookup: () => Promise.reject(new Error("it was looked up")),
   });
   expect(statusOf(await proxy.say(text))).toBe("400 Bad Request");
   expect(await proxy.toldOf(1)).toMatchObject([{ outcome: "refused", host: "" }]);
