@@ -11,6 +11,9 @@ const saying = (...content: readonly unknown[]) => ({ messages: [USER, ...conten
 const called = (...blocks: readonly object[]) => ({ role: "assistant", content: blocks });
 const RESULT = { role: "user", content: [{ type: "tool_result", tool_use_id: "toolu_1", content: "x" }] };
 const CALL = { type: "tool_use", id: "toolu_1", name: "a", input: {} };
+const AGENT = { type: "agent_20270101", tool_id: "srvtoolu_1" };
+const SEARCH = { type: "tool_search_tool_bm25", name: "tool_search_tool_bm25" };
+const OWN = messageTool("own", ["direct"]);
 
 const WITH_TOOLS = { ...BODY, tools: [PROGRAMS, DEPOT] };
 
@@ -23,6 +26,12 @@ test.each<[string, object, string]>([
   ["web search", { tools: [{ type: "web_search_20260209", name: "web_search" }] }, '"web_search_20260209"'],
   ["a tool for programs without programs", { tools: [DEPOT] }, "tools.0.allowed_callers"],
   ["two tools of one name", { tools: [PROGRAMS, DEPOT, DEPOT] }, "there are two tools depot"],
+  ["thinking without its type", { thinking: { budget_tokens: 2000 } }, "thinking: "],
+  ["an effort that its provider does not have", { output_config: { effort: "none" } }, "output_config.effort: "],
+  ["the effort of another provider", { output_config: { effort: "minimal" } }, "output_config.effort: "],
+  ["a strict tool that programs may call", { tools: [PROGRAMS, { ...DEPOT, strict: true }] }, "tools.1.strict: "],
+  ["tools that are all deferred", { tools: [SEARCH, { ...OWN, defer_loading: true }] }, "tools: "],
+  ["a caller that is no program", saying(called({ ...CALL, caller: AGENT }), RESULT), "messages.1.content.0.caller: "],
   ["a warm temperature", { temperature: 2 }, "temperature: expected a number from 0 to 1"],
   [
     "a file that is kept elsewhere",

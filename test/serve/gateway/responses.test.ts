@@ -244,6 +244,10 @@ test("another model goes on with the turns of a response, and not with a program
   await expect(ask({ model: "other", ...answers })).rejects.toThrow("A program of the model scripted:m waits.");
 });
 
+const AGENT = { type: "agent", caller_id: "cprog_1" };
+const CALL = { type: "function_call", call_id: "call_1", name: "f", arguments: "{}", caller: AGENT };
+const OUTPUT = { type: "function_call_output", call_id: "call_1", output: "1" };
+
 test.each<[string, object, number, string, string | null]>([
   ["background", { background: true }, 400, "unsupported_parameter", "background"],
   ["an unknown field", { wish: 1 }, 400, "unknown_parameter", "wish"],
@@ -258,6 +262,7 @@ test.each<[string, object, number, string, string | null]>([
     "previous_response_id",
   ],
   ["no item", { input: [] }, 400, "null", "input"],
+  ["a caller that is no program", { input: [CALL, OUTPUT] }, 400, "null", "input[0].caller"],
 ])("refused in the vendor's form before anything is asked: %s", async (_, change, status, code, param) => {
   await using gateway = await openGateway([{ text: "asked" }]);
   const asked = gateway.openai().responses.create({ model: "m", input: "x", ...change } as Body);
