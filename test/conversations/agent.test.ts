@@ -1,11 +1,11 @@
 import { expect, test, vi } from "vitest";
 import { z } from "zod";
-import { agentAsTool, createRuntime } from "../../src/index.ts";
+import { createRuntime } from "../../src/index.ts";
 import { createMemoryJournal } from "../../src/journal/index.ts";
 import type { Sandbox } from "../../src/sandboxes/index.ts";
 import { createMemorySandbox, scriptedModel, type ScriptedTurn } from "../../src/runtime/testing.ts";
 import { holdCalls, idle, makeTool } from "../gate/open-session.ts";
-import { signal } from "../support/tools.ts";
+import { agentOf, signal } from "../support/tools.ts";
 import { changed, checkTranscript, resultsBefore, talk } from "./talk.ts";
 import { throws } from "../support/failing.ts";
 
@@ -325,12 +325,8 @@ test("a conversation that is cancelled before its start sends no request, and on
   const before = await talk([{ text: "4" }], { tools: [], signal: AbortSignal.abort() });
   expect([before.ending, before.model.conversations]).toEqual([{ type: "cancelled" }, [[]]]);
   const controller = new AbortController();
-  const clerk = agentAsTool({
-    name: "clerk",
-    description: "Looks things up",
+  const clerk = agentOf("clerk", scriptedModel([{ text: "4", usage: { inputTokens: 500 } }]), {
     allowedCallers: ["direct"],
-    model: scriptedModel([{ text: "4", usage: { inputTokens: 500 } }]),
-    tools: [],
   });
   const during = await talk([{ calls: [call("clerk", { task: "2 + 2?" })] }], {
     tools: [clerk],

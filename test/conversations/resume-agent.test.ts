@@ -1,6 +1,6 @@
 import { describe, expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
-import { agentAsTool, type AgentReport, createRuntime, PortcullisError, type Tool } from "../../src/index.ts";
+import { type AgentReport, createRuntime, PortcullisError, type Tool } from "../../src/index.ts";
 import { createMemoryJournal, type Journal } from "../../src/journal/index.ts";
 import {
   createMemorySandbox,
@@ -10,7 +10,7 @@ import {
 } from "../../src/runtime/testing.ts";
 import { cutAfter, journalWith, recorded } from "../support/journal-with.ts";
 import { timeless } from "../support/timeless.ts";
-import { payTool, makeTool } from "../support/tools.ts";
+import { agentOf, makeTool, payTool } from "../support/tools.ts";
 import { testOfAll } from "../support/all-tests.ts";
 import { checkTranscript, FIRST, TEXTS } from "./talk.ts";
 import { failing } from "../support/failing.ts";
@@ -171,13 +171,7 @@ describe("a conversation that waits", () => {
   test("an agent that is a tool cannot wait: its call is denied with a sentence", async () => {
     const { tool } = payTool();
     const inner = scriptedModel([{ calls: [pay(1)] }, FIRST]);
-    const desk = agentAsTool({
-      name: "desk",
-      description: "d",
-      model: inner,
-      tools: [tool],
-      allowedCallers: ["direct"],
-    });
+    const desk = agentOf("desk", inner, { tools: [tool], allowedCallers: ["direct"] });
     const script: readonly ScriptedStep[] = [{ calls: [{ id: "d", tool: "desk", input: { task: "Pay." } }] }, FIRST];
     expect((await begin(createMemoryJournal(), [desk], script)).answer).toContain("approval is not available here");
   });
@@ -438,13 +432,7 @@ test("an agent that is a tool goes on with its own conversation after its host h
     },
     ({ results }) => ({ text: `counted ${results[0]?.text ?? ""}`, usage: { outputTokens: 5 } }),
   ]);
-  const desk = agentAsTool({
-    name: "desk",
-    description: "d",
-    model: inner,
-    tools: [count, write],
-    allowedCallers: ["direct"],
-  });
+  const desk = agentOf("desk", inner, { tools: [count, write], allowedCallers: ["direct"] });
   const script: readonly ScriptedStep[] = [{ calls: [{ id: "d", tool: "desk", input: { task: "Count." } }] }, FIRST];
   const expected = await begin(journal, [desk], script);
   expect(expected.answer).toBe('"counted 1"');

@@ -2,16 +2,15 @@ import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { childExecution } from "../../src/conversations/calls/child-execution.ts";
 import { readPastConversation } from "../../src/conversations/from-journal/past-conversation.ts";
-import { agentAsTool, type CallContext, createRuntime, type Tool } from "../../src/index.ts";
+import { type CallContext, createRuntime, type Tool } from "../../src/index.ts";
 import { realClock } from "../../src/base/clock.ts";
 import { CallLedger } from "../../src/gate/call-ledger.ts";
 import { createMemoryJournal, type Journal, type JournalRecord } from "../../src/journal/index.ts";
-import type { Model } from "../../src/models/index.ts";
 import { createMemorySandbox, scriptedModel, type ScriptedStep } from "../../src/runtime/testing.ts";
 import { scriptedGuest } from "../gate/scripted-guest.ts";
 import { changedClock } from "../support/clock.ts";
 import { copyOf } from "../support/journal-with.ts";
-import { makeTool, payTool } from "../support/tools.ts";
+import { agentOf, makeTool, payTool } from "../support/tools.ts";
 import { runtimeOf, TEXTS } from "./talk.ts";
 
 const sandbox = createMemorySandbox();
@@ -32,9 +31,6 @@ function toolOf(
 ) {
   return makeTool({ name, inputSchema: z.object({}), allowedCallers: CALLERS, effect, execute: handler });
 }
-
-const agentOf = (name: string, model: Model) =>
-  agentAsTool({ name, description: "d", model, tools: [], allowedCallers: CALLERS });
 
 /** The same executions, as if all had happened that much earlier. */
 const earlier = (journal: Journal, byMs: number) =>

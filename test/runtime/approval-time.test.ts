@@ -1,8 +1,9 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import { agentAsTool, createRuntime } from "../../src/index.ts";
+import { createRuntime } from "../../src/index.ts";
 import { createMemorySandbox, scriptedModel } from "../../src/runtime/testing.ts";
 import { makeTool } from "../gate/open-session.ts";
 import { type ManualClock, manualClock } from "../support/clock.ts";
+import { agentOf } from "../support/tools.ts";
 
 const sandbox = createMemorySandbox();
 const WALL_MS = 500;
@@ -40,26 +41,20 @@ const slow = makeTool({ name: "slow", execute: () => clock.advance(THINKING_MS) 
 
 /** A tool for programs: an agent that pays, by a call of its own or by a program, and asks another agent first. */
 function clerk(timeoutMs: number) {
-  const inner = agentAsTool({
-    name: "inner",
-    description: "Pays",
-    model: scriptedModel([{ calls: [{ tool: "pay" }] }, { text: "paid" }]),
+  const inner = agentOf("inner", scriptedModel([{ calls: [{ tool: "pay" }] }, { text: "paid" }]), {
     tools: [pay],
     allowedCallers: ["programmatic"],
     programs: "none",
     timeoutMs,
   });
-  return agentAsTool({
-    name: "clerk",
-    description: "Pays",
-    model: scriptedModel([
+  return agentOf(
+    "clerk",
+    scriptedModel([
       { calls: [{ tool: "pay" }], programs: ['return [await tools.pay({}), await tools.inner({ task: "Pay." })]'] },
       ({ results }) => ({ text: results.map(({ text }) => text).join() }),
     ]),
-    tools: [pay, inner],
-    allowedCallers: ["programmatic"],
-    timeoutMs,
-  });
+    { tools: [pay, inner], allowedCallers: ["programmatic"], timeoutMs },
+  );
 }
 
 describe("waiting for approvals alone", () => {
@@ -101,14 +96,7 @@ test.each<[string, string]>([
 
 test("an agent that asks its model while another of its calls is held still has a timeout", async () => {
   const hanging = { ...scriptedModel([]), converse: () => new Promise<never>(() => {}) };
-  const stuck = agentAsTool({
-    name: "stuck",
-    description: "Never answers",
-    model: hanging,
-    tools: [],
-    allowedCallers: ["programmatic"],
-    timeoutMs: 100,
-  });
+  const stuck = agentOf("stuck", hanging, { allowedCallers: ["programmatic"], timeoutMs: 100 });
   await using runtime = await createRuntime({
     tools: [pay, stuck],
     sandbox,

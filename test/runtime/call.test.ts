@@ -1,12 +1,12 @@
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { agentAsTool, type CallOptions, createRuntime, type ExecutionEvent } from "../../src/index.ts";
+import { type CallOptions, createRuntime, type ExecutionEvent } from "../../src/index.ts";
 import { createMemoryJournal } from "../../src/journal/index.ts";
 import { parseRecords } from "../../src/journal/reading/parse-records.ts";
 import { createMemorySandbox, scriptedModel } from "../../src/runtime/testing.ts";
 import { makeTool } from "../gate/open-session.ts";
 import { listed } from "../journal/journal-suite.ts";
-import { broken, signal } from "../support/tools.ts";
+import { agentOf, broken, signal } from "../support/tools.ts";
 import { failing } from "../support/failing.ts";
 
 const sandbox = createMemorySandbox();
@@ -148,13 +148,7 @@ test("a tool's concurrency holds over calls and programs of a runtime, and an ag
     },
   });
   const model = scriptedModel([{ calls: [{ tool: "narrow" }] }, { text: "It is done." }]);
-  const clerk = agentAsTool({
-    name: "clerk",
-    description: "Works",
-    model,
-    tools: [narrow],
-    allowedCallers: ["direct"],
-  });
+  const clerk = agentOf("clerk", model, { tools: [narrow], allowedCallers: ["direct"] });
   await using runtime = await createRuntime({ tools: [narrow, clerk], sandbox });
   const [asked] = await Promise.all([
     runtime.call({ tool: "clerk", input: { task: "Work." }, caller: "direct" }),

@@ -2,7 +2,6 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import { expect, test } from "vitest";
 import { z } from "zod";
 import {
-  agentAsTool,
   type ApprovalRequest,
   type CallContext,
   createRuntime,
@@ -13,6 +12,7 @@ import {
 import { createMemorySandbox, scriptedModel } from "../../src/runtime/testing.ts";
 import { makeTool } from "../gate/open-session.ts";
 import { failing } from "../support/failing.ts";
+import { agentOf } from "../support/tools.ts";
 
 const sandbox = createMemorySandbox();
 
@@ -65,14 +65,7 @@ test("a context reaches the tools of a conversation, of its programs and of the 
     execute: (_, { context }) => seen.push(context),
   });
   const inner = scriptedModel([{ calls: [{ tool: "note" }] }, { text: "noted" }]);
-  const clerk = agentAsTool({
-    name: "clerk",
-    description: "Notes",
-    model: inner,
-    tools: [note],
-    allowedCallers: ["direct"],
-    programs: "none",
-  });
+  const clerk = agentOf("clerk", inner, { tools: [note], allowedCallers: ["direct"], programs: "none" });
   const model = scriptedModel([
     { calls: [{ tool: "note" }, { tool: "clerk", input: { task: "Note." } }] },
     { programs: ["return tools.note({})"] },

@@ -1,10 +1,11 @@
 import { inspect } from "node:util";
 import { expect, test, vi } from "vitest";
-import { agentAsTool, createRuntime, type RedactRequest, type Tool } from "../../src/index.ts";
+import { createRuntime, type RedactRequest, type Tool } from "../../src/index.ts";
 import { createMemoryJournal } from "../../src/journal/index.ts";
 import { createMemorySandbox, scriptedModel } from "../../src/runtime/testing.ts";
 import { makeTool } from "../gate/open-session.ts";
 import { failing } from "../support/failing.ts";
+import { agentOf } from "../support/tools.ts";
 
 type Enabled = NonNullable<Tool["enabled"]>;
 
@@ -63,13 +64,7 @@ test("it is asked by tenant, model and context, once when an execution begins, a
 test("an agent that is a tool has the tools that are enabled for its own model", async () => {
   const enabled = vi.fn<Enabled>(() => false);
   const inner = scriptedModel([{ text: "Done." }], { name: "inner:model" });
-  const ask = agentAsTool({
-    name: "ask",
-    description: "d",
-    model: inner,
-    tools: [always, beta(enabled)],
-    allowedCallers: ["programmatic"],
-  });
+  const ask = agentOf("ask", inner, { tools: [always, beta(enabled)], allowedCallers: ["programmatic"] });
   await using runtime = await createRuntime({ tools: [ask], sandbox });
   expect((await runtime.execute('return tools.ask({ task: "Do it." });')).outcome).toMatchObject({ value: "Done." });
   expect(enabled).toHaveBeenCalledExactlyOnceWith({ tenant: "default", model: "inner:model", context: undefined });

@@ -1,16 +1,10 @@
 import { expect, test, vi } from "vitest";
-import {
-  agentAsTool,
-  createRuntime,
-  type ExecutionEvent,
-  type Runtime,
-  type RuntimeOptions,
-  type Tool,
-} from "../../src/index.ts";
+import { createRuntime, type ExecutionEvent, type Runtime, type RuntimeOptions, type Tool } from "../../src/index.ts";
 import { createMemoryJournal } from "../../src/journal/index.ts";
 import { createMemorySandbox, scriptedModel } from "../../src/runtime/testing.ts";
 import { holdCalls, idle, makeTool } from "../gate/open-session.ts";
 import { failing } from "../support/failing.ts";
+import { agentOf } from "../support/tools.ts";
 
 const sandbox = createMemorySandbox();
 const CALL = "return tools.held({});";
@@ -193,13 +187,7 @@ test("what an execution starts has its place: programs and agents of a conversat
     execute: async () => (await later.runtime?.execute("return 7;"))?.outcome,
   });
   const inner = scriptedModel([{ programs: ["return 1;"] }, { text: "Found." }]);
-  const ask = agentAsTool({
-    name: "ask",
-    description: "d",
-    model: inner,
-    tools: [makeTool()],
-    allowedCallers: ["programmatic"],
-  });
+  const ask = agentOf("ask", inner, { tools: [makeTool()], allowedCallers: ["programmatic"] });
   await using runtime = await start({ tools: [nested, ask], executions: { concurrency: 1, queued: 0 } });
   later.runtime = runtime;
   const program = 'return [await tools.nested({}), await tools.ask({ task: "Do it." })];';

@@ -1,11 +1,11 @@
 import pino from "pino";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { z } from "zod";
-import { agentAsTool, createRuntime, PortcullisError } from "../../src/index.ts";
+import { createRuntime, PortcullisError } from "../../src/index.ts";
 import type { FailureEntry } from "../../src/runtime/reports.ts";
 import { createMemorySandbox, scriptedModel } from "../../src/runtime/testing.ts";
 import { makeTool } from "../gate/open-session.ts";
-import { broken, echo, tool } from "../support/tools.ts";
+import { agentOf, broken, echo, tool } from "../support/tools.ts";
 import { throws } from "../support/failing.ts";
 
 const sandbox = createMemorySandbox();
@@ -235,13 +235,7 @@ test("failures of agents, of their programs and of single calls are entries too,
     { calls: [{ tool: "failing" }], programs: ["await tools.failing({}).catch(() => {})"] },
     { text: "done" },
   ]);
-  const clerk = agentAsTool({
-    name: "clerk",
-    description: "Fails",
-    model,
-    tools: [failing],
-    allowedCallers: ["programmatic"],
-  });
+  const clerk = agentOf("clerk", model, { tools: [failing], allowedCallers: ["programmatic"] });
   await using runtime = await createRuntime({ tools: [clerk, failing], sandbox, logger });
   await runtime.execute(`return await tools.clerk({ task: "Fail." })`);
   expect(logger.entries.map(({ tool: name }) => name)).toEqual(["failing", "failing"]);

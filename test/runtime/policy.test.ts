@@ -1,10 +1,11 @@
 import { expect, test, vi } from "vitest";
-import { agentAsTool, createRuntime } from "../../src/index.ts";
+import { createRuntime } from "../../src/index.ts";
 import type { Policy, PolicyRequest } from "../../src/gate/index.ts";
 import { createMemoryJournal } from "../../src/journal/index.ts";
 import { createMemorySandbox, scriptedModel } from "../../src/runtime/testing.ts";
 import { makeTool } from "../gate/open-session.ts";
 import { failing } from "../support/failing.ts";
+import { agentOf } from "../support/tools.ts";
 
 const BOTH = ["direct", "programmatic"] as const;
 const write = (name: string, handler: () => unknown = () => "done") =>
@@ -20,13 +21,7 @@ test("one policy is asked about a call of a program, a model, a model's program,
   };
   const pay = write("pay");
   const inner = scriptedModel([{ calls: [{ tool: "pay", input: {} }] }, { text: "done" }]);
-  const clerk = agentAsTool({
-    name: "clerk",
-    description: "Pays",
-    allowedCallers: ["direct"],
-    model: inner,
-    tools: [pay],
-  });
+  const clerk = agentOf("clerk", inner, { allowedCallers: ["direct"], tools: [pay] });
   const allowsClerk: Policy = (request) => (request.tool === "clerk" ? "allow" : policy(request));
   await using runtime = await createRuntime({ tools: [pay, clerk], sandbox, policy: allowsClerk, tenant: "acme" });
   const context = { user: "ann" };

@@ -2,7 +2,7 @@ import { hash } from "node:crypto";
 import { inspect } from "node:util";
 import { afterAll, describe, expect, test, vi } from "vitest";
 import { z } from "zod";
-import { agentAsTool, createRuntime, defineTool, PortcullisError, type RuntimeOptions } from "../../src/index.ts";
+import { createRuntime, defineTool, PortcullisError, type RuntimeOptions } from "../../src/index.ts";
 import { createMemorySandbox } from "../../src/sandboxes/memory-sandbox.ts";
 import { scriptedModel } from "../../src/runtime/testing.ts";
 import { countTokens } from "../../src/tools/count-tokens.ts";
@@ -11,7 +11,7 @@ import { PROGRAM_SCHEMA } from "../../src/models/turn/program-input.ts";
 import { someOf } from "../support/all-tests.ts";
 import { manualClock } from "../support/clock.ts";
 import { createForkedPythonSandbox, PYTHON } from "../support/python-process-sandbox.ts";
-import { tool } from "../support/tools.ts";
+import { agentOf, makeTool, tool } from "../support/tools.ts";
 import { catalogueTools } from "../tools/search/catalogue-tools.ts";
 import { throws } from "../support/failing.ts";
 
@@ -24,7 +24,7 @@ const invoices = defineTool({
   effect: "read",
   execute: () => [],
 });
-const payroll = defineTool({
+const payroll = makeTool({
   name: "hr.payInvoices",
   description: "Pays invoices of customers.",
   inputSchema: z.object({ customer: z.string() }),
@@ -128,12 +128,11 @@ describe.each(LANGUAGES.filter(({ language }) => language !== "python" || !PYTHO
 
 test("what a caller may not call changes nothing of what a search finds", async () => {
   const secret = Array.from({ length: 50 }, (_, place) =>
-    defineTool({
+    makeTool({
       name: `secret.listInvoices${place}`,
       description: "Invoices of a customer invoices invoices.",
       inputSchema: z.object({ customer: z.string() }),
       allowedCallers: ["direct"],
-      effect: "read",
       execute: () => null,
     }),
   );
@@ -182,14 +181,12 @@ test("a host searches for either caller and in either language", async () => {
   await using runtime = await start();
   expect(await runtime.searchTools("pay invoices", 1, { caller: "direct" })).toMatchObject([{ name: payroll.name }]);
   expect(await runtime.searchTools("invoices", 1, { language: "python" })).toMatchObject([{ stub: PYTHON_STUB }]);
-  const orders = defineTool({
+  const orders = makeTool({
     name: "orders",
-    description: "Orders",
     inputSchema: z.object({}),
     outputSchema: z.object({ id: z.string() }),
     stream: true,
     allowedCallers: ["direct", "programmatic"],
-    effect: "read",
     execute: () => [],
   });
   await using streaming = runtime.derive({ tools: [orders] });
@@ -345,13 +342,7 @@ test("an agent that is a tool searches among its own tools", async () => {
     { programs: [`return (await searchTools("invoices weather", 5)).map(({ name }) => name);`] },
     ({ results: [result] }) => ({ text: result?.text ?? "" }),
   ]);
-  const agent = agentAsTool({
-    name: "agent",
-    description: "Knows the weather.",
-    model: inner,
-    tools: [weather],
-    allowedCallers: ["programmatic"],
-  });
+  const agent = agentOf("agent", inner, { tools: [weather], allowedCallers: ["programmatic"] });
   await using runtime = await createRuntime({ tools: [agent, invoices], sandbox: createMemorySandbox() });
   const { outcome } = await runtime.execute(`return tools.agent({ task: "x" });`);
   expect(outcome).toMatchObject({ type: "completed" });

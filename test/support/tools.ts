@@ -1,5 +1,12 @@
 import { z } from "zod";
-import { defineTool, type Schema, type Tool, type ToolOptions } from "../../src/index.ts";
+import {
+  type AgentToolOptions,
+  agentAsTool,
+  defineTool,
+  type Schema,
+  type Tool,
+  type ToolOptions,
+} from "../../src/index.ts";
 
 /** Something to wait for, and the means to let it happen. */
 export function signal(): { readonly happened: Promise<void>; readonly happen: () => void } {
@@ -32,6 +39,21 @@ export function tool(
 ): Tool {
   return makeTool({ name, description: `${name}, for tests`, execute: handler, ...options });
 }
+
+/** An agent that is a tool of this name, for both callers and without tools of its own, but for what is said here. */
+export const agentOf = (
+  name: string,
+  model: AgentToolOptions["model"],
+  changes: Partial<AgentToolOptions> = {},
+): Tool =>
+  agentAsTool({
+    name,
+    description: `Does ${name}`,
+    allowedCallers: ["direct", "programmatic"],
+    model,
+    tools: [],
+    ...changes,
+  });
 
 /** Gives back its input. */
 export const echo = tool("echo", (input) => input);

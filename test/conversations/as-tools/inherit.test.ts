@@ -1,23 +1,15 @@
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { agentAsTool, createRuntime, type Tool } from "../../../src/index.ts";
+import { createRuntime, type Tool } from "../../../src/index.ts";
 import { createMemoryJournal, type Journal } from "../../../src/journal/index.ts";
 import { createMemorySandbox, scriptedModel, type ScriptedStep } from "../../../src/runtime/testing.ts";
-import { makeTool } from "../../gate/open-session.ts";
+import { agentOf, makeTool } from "../../support/tools.ts";
 import { cutAfter, recorded } from "../../support/journal-with.ts";
 import { resultsBefore, talk, TEXTS } from "../talk.ts";
 import { testOfAll } from "../../support/all-tests.ts";
 
-const CALLERS = ["direct", "programmatic"] as const;
-const clerkWith = (options: object) =>
-  agentAsTool({
-    name: "clerk",
-    description: "Looks things up",
-    allowedCallers: CALLERS,
-    tools: [],
-    ...options,
-  } as never);
-const inheriting = (options: object = {}) => clerkWith({ model: "inherit", ...options });
+const clerkWith = (options: object) => agentOf("clerk", "inherit", options);
+const inheriting = (options: object = {}) => clerkWith(options);
 const usage = { inputTokens: 30, outputTokens: 20 };
 const sandbox = createMemorySandbox();
 

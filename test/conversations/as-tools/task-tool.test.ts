@@ -2,21 +2,13 @@ import { expect, test } from "vitest";
 import { z } from "zod";
 import { taskTool } from "../../../src/conversations/files/index.ts";
 import { withoutSideEffects } from "../../../src/comparison/task.ts";
-import { agentAsTool, createRuntime, PortcullisError } from "../../../src/index.ts";
+import { createRuntime, PortcullisError } from "../../../src/index.ts";
 import { createMemorySandbox, scriptedModel } from "../../../src/runtime/testing.ts";
-import { makeTool } from "../../gate/open-session.ts";
+import { agentOf, makeTool } from "../../support/tools.ts";
 
-const CALLERS = ["direct", "programmatic"] as const;
 const sandbox = createMemorySandbox();
 const agent = (name: string, options: object = {}) =>
-  agentAsTool({
-    name,
-    description: `Does ${name}`,
-    allowedCallers: CALLERS,
-    tools: [],
-    model: scriptedModel([({ said }) => ({ text: `${name}: ${said[0]}` })]),
-    ...options,
-  });
+  agentOf(name, scriptedModel([({ said }) => ({ text: `${name}: ${said[0]}` })]), options);
 
 test("one tool names the agents, and gives each its task with the context", async () => {
   const task = taskTool([agent("clerk"), agent("law.reader")]);

@@ -1,11 +1,11 @@
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { agentAsTool, createRuntime, PortcullisError, type Tool } from "../../../src/index.ts";
+import { createRuntime, PortcullisError, type Tool } from "../../../src/index.ts";
 import { createMemoryJournal } from "../../../src/journal/index.ts";
 import { createMemorySandbox, scriptedModel } from "../../../src/runtime/testing.ts";
 import { journalWith } from "../../support/journal-with.ts";
 import { resultsBefore, talk } from "../talk.ts";
-import { makeTool } from "../../support/tools.ts";
+import { agentOf, makeTool } from "../../support/tools.ts";
 
 const ROW = z.object({ id: z.number(), text: z.string() });
 
@@ -105,13 +105,7 @@ test("an agent that is a tool reads streams as its caller does: direct calls as 
     },
     ({ results }) => ({ text: results.map(({ text }) => text).join(" ") }),
   ]);
-  const clerk = agentAsTool({
-    name: "clerk",
-    description: "Counts",
-    allowedCallers: ["programmatic"],
-    model,
-    tools: [rows],
-  });
+  const clerk = agentOf("clerk", model, { allowedCallers: ["programmatic"], tools: [rows] });
   await using runtime = await createRuntime({ tools: [clerk], sandbox: createMemorySandbox() });
   const { outcome } = await runtime.execute('return tools.clerk({ task: "Count." })');
   expect(outcome).toMatchObject({

@@ -2,7 +2,7 @@ import { SpanKind, SpanStatusCode, trace } from "@opentelemetry/api";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { PortcullisError } from "../../../src/base/index.ts";
-import { agentAsTool, createRuntime, defineTool } from "../../../src/index.ts";
+import { createRuntime, defineTool } from "../../../src/index.ts";
 import { createMemoryJournal, type Header } from "../../../src/journal/index.ts";
 import { createMemorySandbox, scriptedModel } from "../../../src/runtime/testing.ts";
 import { anthropicWire } from "../../models/anthropic/wire.ts";
@@ -10,7 +10,7 @@ import { serve } from "../../models/wire.ts";
 import { journalWith } from "../../support/journal-with.ts";
 import { pay } from "./fixtures/pay.ts";
 import { record, type Recording, tree } from "./recording.ts";
-import { makeTool } from "../../support/tools.ts";
+import { agentOf, makeTool } from "../../support/tools.ts";
 
 const sandbox = createMemorySandbox();
 const tracer = () => trace.getTracer("the application");
@@ -169,10 +169,7 @@ describe("spans of a conversation", () => {
     );
 
   test("have turns, calls, programs and agents that are tools below them", async () => {
-    const helper = agentAsTool({
-      name: "helper",
-      description: "d",
-      model: scriptedModel([{ text: "helped" }], { name: "openai-chat:gpt-test" }),
+    const helper = agentOf("helper", scriptedModel([{ text: "helped" }], { name: "openai-chat:gpt-test" }), {
       tools: [stock],
       allowedCallers: ["direct"],
     });
