@@ -69,24 +69,30 @@ function textOf(schema: JsonSchema, size: SchemaSize, leavesFaults = false): str
   return JSON.stringify(current);
 }
 
-/** The compiled forms of schemas that this package made, kept or made anew. */
-const compiledForms = new WeakMap<Schema, () => CompiledSchema>();
+interface OwnSchema extends LazyOptions {
+  /** The compiled form, kept or made anew. */
+  readonly compiled: () => CompiledSchema;
+}
+
+/** The schemas that this package made. */
+const ownSchemas = new WeakMap<Schema, OwnSchema>();
 
 /** The compiled form of a schema that this package made; undefined for a schema of a library. */
 export function compiledForm(schema: Schema): CompiledSchema | undefined {
-  return compiledForms.get(schema)?.();
+  return ownSchemas.get(schema)?.compiled();
 }
 
 export function keepCompiledForm(schema: Schema, compiled: () => CompiledSchema): void {
-  compiledForms.set(schema, compiled);
+  ownSchemas.set(schema, { compiled });
 }
 
 /** A schema by its JSON Schema and its compiled form. */
 function plainSchema<Value>(
   json: () => JsonSchema,
   compiled: () => CompiledSchema,
-  { checks = true, maxSteps = MAX_STEPS }: LazyOptions = {},
+  options: LazyOptions = {},
 ): Schema<Value, Value> {
+  const { checks = true, maxSteps } = options;
   const schema: Schema<Value, Value> = {
     "~standard": {
       version: 1,
@@ -98,11 +104,9 @@ function plainSchema<Value>(
       jsonSchema: { input: json, output: json },
     },
   };
-  keepCompiledForm(schema, compiled);
+  ownSchemas.set(schema, { ...options, compiled });
   return schema;
 }
-
-const lazySchemas = new WeakMap<Schema, Required<LazyOptions>>();
 
 /**
  * A plain JSON Schema that is made when it is first needed, for sources with thousands of tools. `make` must return the
@@ -116,9 +120,7 @@ export function lazySchema(
 ): Schema {
   let key: string | undefined;
   const compiled = () => compiledBy((key ??= identify()), () => compileSchema(make()));
-  const schema = plainSchema(make, compiled, { checks, maxSteps });
-  lazySchemas.set(schema, { identify, checks, maxSteps });
-  return schema;
+  return plainSchema(make, compiled, { identify, checks, maxSteps });
 }
 
 interface LazyOptions {
@@ -185,7 +187,11 @@ export function storedSchema(
   };
   // If nothing is left, it is not compiled at all.
   take(0);
-  const stored = lazySchema(() => JSON.parse(text) as JsonSchema, { identify: () => text, maxSteps });
+  const stored = lazySchema(() => JSON.parse(text) as JsonSchema, {
+    identify: () => text,
+    checks: !leavesFaults,
+    maxSteps,
+  });
   const { states: taken = 0, unchecked = [] } = compiledForm(stored) ?? {};
   take(taken);
   unchecked.forEach(onUnchecked);
@@ -209,22 +215,22 @@ export function reasonOf(error: unknown): string {
 
 /** Whether a schema checks nothing but its JSON Schema, and gives values out unchanged. */
 export function isPlain(schema: Schema): boolean {
-  return schema["~standard"].vendor === PLAIN_VENDOR && lazySchemas.get(schema)?.checks !== false;
+  return schema["~standard"].vendor === PLAIN_VENDOR && ownSchemas.get(schema)?.checks !== false;
 }
 
 /** Whether a schema was made by `lazySchema`, so that asking for its JSON Schema would make it. */
 export function isLazy(schema: Schema): boolean {
-  return lazySchemas.has(schema);
+  return ownSchemas.get(schema)?.identify !== undefined;
 }
 
 /** Steps of one check of a value, and of one reading of its fields. */
 export function stepsOf(schema: Schema): number {
-  return lazySchemas.get(schema)?.maxSteps ?? MAX_STEPS;
+  return ownSchemas.get(schema)?.maxSteps ?? MAX_STEPS;
 }
 
 /** A text that tells the contents of a lazy schema from the contents of others; undefined for any other schema. */
 export function identityOf(schema: Schema): string | undefined {
-  return lazySchemas.get(schema)?.identify();
+  return ownSchemas.get(schema)?.identify?.();
 }
 
 /** The most useful problem: that no alternative of a choice fits, or else the innermost problem. */
@@ -232,11 +238,8 @@ function issueOf(failure: Failure, depth = 0): StandardSchemaV1.Issue & { readon
   const { message, path, alternatives } = failure.choice ?? failure.last;
   const keys: (string | number)[] = [];
   for (let place = path; place !== undefined; place = place.rest) keys.push(place.key);
-  const faults =
-    depth < CHOICES_DEEP
-      ? alternatives?.slice(0, ALTERNATIVES_READ).map((one) => [issueOf(one, depth + 1)])
-      : undefined;
-  return { message: message() + alternativesText(faults ?? []), path: keys };
+  const read = depth < CHOICES_DEEP ? (alternatives?.slice(0, ALTERNATIVES_READ) ?? []) : [];
+  return { message: message() + alternativesText(read.map((one) => issueOf(one, depth + 1))), path: keys };
 }
 
 /** Levels of choices within choices whose alternatives are told, and alternatives of one choice that are looked at. */
@@ -245,9 +248,8 @@ const ALTERNATIVES_READ = 32;
 /** Alternatives of one choice whose faults are told, the nearest first. */
 const ALTERNATIVES_TOLD = 3;
 
-/** Why each alternative of a choice does not fit, by its first fault. The deeper the fault, the nearer the alternative. */
-function alternativesText(alternatives: readonly (readonly StandardSchemaV1.Issue[])[]): string {
-  const faults = alternatives.flatMap(([first]) => (first ? [first] : []));
+/** Why the alternatives of a choice do not fit, by the first fault of each. The deeper the fault, the nearer the alternative. */
+function alternativesText(faults: readonly StandardSchemaV1.Issue[]): string {
   const texts = faults
     .toSorted((one, other) => (other.path?.length ?? 0) - (one.path?.length ?? 0))
     .map((fault) => {
@@ -265,8 +267,8 @@ function keysOf({ path = [] }: StandardSchemaV1.Issue): readonly PropertyKey[] {
 
 /** Whether a value is a `Schema`. Schemas of some libraries are functions. */
 export function isSchema(value: unknown): value is Schema {
-  const standard = standardOf(value);
-  return standard !== undefined && "validate" in standard && hasJsonSchema(standard);
+  const { validate: check, jsonSchema: json } = standardOf(value) ?? {};
+  return check !== undefined && typeof json === "object" && json !== null;
 }
 
 /** What a value that is nearly a schema lacks, and what to do. Undefined for a schema, and for a value of another kind. */
@@ -276,19 +278,14 @@ export function schemaFault(value: unknown): string | undefined {
     const isPlainJson = isObject(value) && ("$schema" in value || ("type" in value && "properties" in value));
     return isPlainJson ? "this is a plain JSON Schema. Wrap it: jsonSchema(schema)." : undefined;
   }
-  if (isSchema(value) || !("vendor" in standard)) return undefined;
-  const lacks = "validate" in standard ? "gives no JSON Schema" : "does not validate";
+  if (isSchema(value) || standard.vendor === undefined) return undefined;
+  const lacks = standard.validate === undefined ? "does not validate" : "gives no JSON Schema";
   return `this schema of ${String(standard.vendor)} ${lacks}. docs/tools-and-callers.md says how schemas of each library are passed ("Schema libraries").`;
 }
 
-function standardOf(value: unknown): object | undefined {
-  if (!isObject(value) || !("~standard" in value)) return undefined;
-  const standard = value["~standard"];
+function standardOf(value: unknown): { readonly [Word in keyof Schema["~standard"]]?: unknown } | undefined {
+  const standard: unknown = isObject(value) && "~standard" in value ? value["~standard"] : undefined;
   return typeof standard === "object" && standard !== null ? standard : undefined;
-}
-
-function hasJsonSchema(standard: object): boolean {
-  return "jsonSchema" in standard && typeof standard.jsonSchema === "object" && standard.jsonSchema !== null;
 }
 
 export function isObject(value: unknown): value is object {
@@ -367,8 +364,8 @@ function messageOf(issue: StandardSchemaV1.Issue, depth = 0): string {
       ? issues.map((one: unknown) => [one])
       : [];
   if (lists.length === 0 || depth === CHOICES_DEEP) return issue.message;
-  const alternatives = (lists.slice(0, ALTERNATIVES_READ) as readonly (readonly StandardSchemaV1.Issue[])[]).map(
-    (faults) => faults.slice(0, 1).map((fault) => ({ ...fault, message: messageOf(fault, depth + 1) })),
+  const alternatives = (lists.slice(0, ALTERNATIVES_READ) as readonly (readonly StandardSchemaV1.Issue[])[]).flatMap(
+    ([fault]) => (fault ? [{ ...fault, message: messageOf(fault, depth + 1) }] : []),
   );
   return issue.message.replace(/\.$/, "") + alternativesText(alternatives);
 }

@@ -49,6 +49,7 @@ test.each<[string, JsonSchema]>([
   ["parts of allOf", { type: "object", allOf: [object({ a: text }), object({ b: text })] }],
   ["an object beside a reference", object({ a: text }, { $ref: "#/$defs/b", $defs: { b: object({ b: text }) } })],
   ["an object beside alternatives", object({ a: text }, { anyOf: [object({ b: text }), { required: ["a"] }] })],
+  ["the parts beside parts of allOf", object({ a: { allOf: [object({ b: text })] } })],
   ["a part that is only tested", { type: "object", not: object({ a: object({ b: text }) }) }],
 ])("a part stays as it is where closing it would refuse what is taken: %s", (_, schema) => {
   expect(told(jsonSchema(schema))).toEqual(schema);

@@ -361,12 +361,12 @@ export function leadsToLoop<Node>(
 }
 
 /** The parts that speak about the same value. */
-export function inPlaceOf(node: SchemaNode): readonly SchemaNode[] {
+function inPlaceOf(node: SchemaNode): readonly SchemaNode[] {
   return childrenOf(node, (word) => IN_PLACE.has(word));
 }
 
 /** The parts that a part holds or refers to. */
-export function partsOf(node: SchemaNode): readonly SchemaNode[] {
+function partsOf(node: SchemaNode): readonly SchemaNode[] {
   return childrenOf(node, () => true);
 }
 
