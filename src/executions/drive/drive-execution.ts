@@ -6,20 +6,15 @@ import { UnreadAnswers } from "../../gate/run/unread-answers.ts";
 import { ArtifactSpace } from "../../journal/artifact-space.ts";
 import { leavesOpen } from "../../journal/execution-log.ts";
 import type { OutcomeRecord } from "../../journal/record.ts";
-import { defineTool } from "../../tools/define-tool.ts";
-import { jsonSchema } from "../../tools/schema.ts";
-import { RUN_PROGRAM } from "../../tools/tool-name.ts";
 import { type DriveResult, type Execution, NOT_DRIVEN } from "../execution.ts";
 import { heldAllowance } from "../limits.ts";
 import type { Ending } from "../outcome.ts";
-import { approverOfProgram, type ExecutionState, PROGRAM_CALL, usageOf } from "../from-journal/execution-state.ts";
+import { approverOfProgram, type ExecutionState, usageOf } from "../from-journal/execution-state.ts";
 import type { Past } from "../from-journal/past-execution.ts";
 import type { TrackedLog } from "../from-journal/tracked-log.ts";
 import type { Scope } from "../scope.ts";
 import { Driver, type Work } from "./drive.ts";
-import { endingCancelled } from "./ending/endings.ts";
 import { keepLarger, type KeptLarger } from "./ending/keep-value.ts";
-import { standingOf, waitingIn } from "../from-journal/standing.ts";
 
 /** Drives an execution to its ending, or until it waits. Rejects if the journal or the sandbox fails, or if another driver has taken it over. */
 export async function driveExecution(scope: Scope, log: TrackedLog, work: Work): Promise<Execution> {
@@ -32,9 +27,8 @@ export async function driveExecution(scope: Scope, log: TrackedLog, work: Work):
   let kept: KeptLarger;
   try {
     const ending = await takeOver(scope, log, work, place, session);
-    const unapproved = ending ?? (await approveProgram(scope, log, session));
-    driven = unapproved
-      ? { ...NOT_DRIVEN, ...usageOf(log.state), ending: unapproved }
+    driven = ending
+      ? { ...NOT_DRIVEN, ...usageOf(log.state), ending }
       : await new Driver(scope, log, session, work).run();
     kept = await keepLarger(driven, { place, limits, lane: share.lane, redactor });
   } catch (error) {
@@ -142,75 +136,4 @@ function outcomeRecord({ ending, notes, ...driven }: DriveResult): OutcomeRecord
 /** The ending without the value, which is in the journal's last turn. */
 function outcomeText(ending: Ending): string {
   return JSON.stringify(ending.type === "completed" ? { type: ending.type } : ending);
-}
-
-// ---- the approval of a program ----------------------------------------------------------------------------------
-
-/** The program's approval goes through the gate as a call of this tool. The handler does nothing: the program starts after the call. */
-const PROGRAM = defineTool({
-  name: RUN_PROGRAM,
-  description: "Runs the program",
-  inputSchema: jsonSchema({
-    type: "object",
-    properties: { source: { type: "string" }, language: { type: "string" } },
-    required: ["source", "language"],
-  }),
-  allowedCallers: ["programmatic"],
-  effect: "read",
-  approval: "always",
-  execute: () => true,
-});
-
-/**
- * Holds a program that needs approval until it is decided about. Resolves with undefined if it may start. Otherwise
- * closes the session and resolves with the ending. Rejects if the journal does, or if another driver has taken the
- * execution over.
- */
-async function approveProgram(
-  { signal, limits }: Scope,
-  log: TrackedLog,
-  session: GateSession,
-): Promise<Ending | undefined> {
-  const { state } = log;
-  const { own: program } = state;
-  if (!program || state.turns > 0) return undefined;
-  const ended = Promise.withResolvers<Ending>();
-  const onAbort = () =>
-    leavesOpen(signal.reason) ? ended.reject(signal.reason) : ended.resolve(endingCancelled(signal.reason));
-  session.onWaiting = () => {
-    const waiting = waitingIn(standingOf(state, true), state);
-    if (waiting) ended.resolve(waiting);
-  };
-  log.onFenced = (error) => ended.reject(error);
-  signal.addEventListener("abort", onAbort, { once: true });
-  if (signal.aborted) onAbort();
-  const { tool, inputText } = program;
-  const request = { callId: PROGRAM_CALL, tool, caller: "programmatic", inputText } as const;
-  try {
-    const deciding = session.callOf(PROGRAM, request, program).then(async (answer): Promise<Ending | undefined> => {
-      if (!answer) return ended.promise;
-      return answer.ok ? undefined : notStarted(answer.code, answer.message, program.decision?.note, limits.waitMs);
-    });
-    const ending = await Promise.race([ended.promise, deciding]);
-    if (ending?.type === "waiting") session.suspend();
-    else if (ending) session.close();
-    return ending;
-  } catch (error) {
-    session.close();
-    throw error;
-  } finally {
-    signal.removeEventListener("abort", onAbort);
-  }
-}
-
-/** The note is the approver's text. It is quoted as JSON, so that it cannot be mistaken for the runtime's own sentences. */
-function notStarted(code: string, message: string, note = "", waitMs = 0): Ending {
-  const sentences: Readonly<Record<string, string>> = {
-    approval_denied: `It needs approval, and approval was denied.${note === "" ? "" : ` Reason given: ${JSON.stringify(note)}`}`,
-    approval_expired: `It needs approval, and no decision came within ${waitMs} ms (limit waitMs).`,
-    approval_unavailable: "It needs approval, and approval is not available here.",
-  };
-  const why = sentences[code] ?? message;
-  const fault = { name: "ProgramError", code, tool: RUN_PROGRAM, message: `The program was not started. ${why}` };
-  return { type: "failed", fault };
 }

@@ -175,6 +175,8 @@ export class Driver {
   }
 
   get #usage(): Usage {
+    // What a program that has not begun has used is the wait for its approval.
+    if (this.#state.turns === 0) Object.assign(this.#before, usageOf(this.#state));
     const { cpuMs, wallMs, approvalMs } = this.#clocks;
     const queuedMs = this.#before.queuedMs + this.#guests.queued.ms;
     const peakMemoryBytes = Math.max(this.#before.peakMemoryBytes, this.#guests.peakMemoryBytes);
@@ -185,6 +187,8 @@ export class Driver {
   async #driveGuests(): Promise<void> {
     const { end, turns, unreplayable } = this.#state;
     const { past, program, tools } = this.#work;
+    const unapproved = await this.#calls.approve();
+    if (unapproved) return this.#endWith(unapproved);
     if (past) {
       const hasEnded = end.settled !== undefined || unreplayable !== undefined;
       const left = hasEnded ? this.#state.calls.values().filter((call) => !isAnswered(call)) : [];

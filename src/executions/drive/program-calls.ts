@@ -9,10 +9,14 @@ import type { GateSession } from "../../gate/session.ts";
 import type { Batch, StreamReader } from "../../gate/streams/stream-reader.ts";
 import { memoryOf } from "../../base/index.ts";
 import { isAnswered } from "../from-journal/call-history.ts";
-import { NOTHING_STREAMED, type OpenCall } from "../from-journal/execution-state.ts";
+import { NOTHING_STREAMED, type OpenCall, PROGRAM_CALL } from "../from-journal/execution-state.ts";
 import type { TrackedLog } from "../from-journal/tracked-log.ts";
 import { answerEvent, type GuestEvent, itemsEvent } from "../guest/guest-event.ts";
+import type { Ending } from "../outcome.ts";
 import type { Scope } from "../scope.ts";
+import { defineTool } from "../../tools/define-tool.ts";
+import { jsonSchema } from "../../tools/schema.ts";
+import { RUN_PROGRAM } from "../../tools/tool-name.ts";
 import type { FirstEnding } from "./ending/first-ending.ts";
 import type { LeftCall } from "./ending/settlement.ts";
 
@@ -65,6 +69,17 @@ export function callsOf({ scope, log, session, end, push, now }: CallsParts) {
     );
   };
   return {
+    /** Holds a program that needs approval until it is decided about. Resolves with its ending if it may not start. */
+    approve: async (): Promise<Ending | undefined> => {
+      const { own: program, turns } = log.state;
+      if (!program || turns > 0) return undefined;
+      const { tool, inputText } = program;
+      const request = { callId: PROGRAM_CALL, tool, caller: "programmatic", inputText } as const;
+      const answer = await session.callOf(PROGRAM, request, program);
+      if (!answer || answer.ok) return undefined;
+      return notStarted(answer.code, answer.message, program.decision?.note, scope.limits.waitMs);
+    },
+
     /** `inputBytes` is what the body takes in UTF-8, if that is known. */
     begin: ({ id, tool, name: artifact, body }: GuestFrame & { readonly kind: "call" }, inputBytes?: number): void =>
       make({ id, tool, inputText: body, artifact, inputBytes }),
@@ -89,4 +104,31 @@ export function callsOf({ scope, log, session, end, push, now }: CallsParts) {
       session.stopReading(String(id)).catch((error: unknown) => end.fail(error));
     },
   };
+}
+
+/** The program's approval goes through the gate as a call of this tool. The handler does nothing: the program starts after the call. */
+const PROGRAM = defineTool({
+  name: RUN_PROGRAM,
+  description: "Runs the program",
+  inputSchema: jsonSchema({
+    type: "object",
+    properties: { source: { type: "string" }, language: { type: "string" } },
+    required: ["source", "language"],
+  }),
+  allowedCallers: ["programmatic"],
+  effect: "read",
+  approval: "always",
+  execute: () => true,
+});
+
+/** The note is the approver's text. It is quoted as JSON, so that it cannot be mistaken for the runtime's own sentences. */
+function notStarted(code: string, message: string, note = "", waitMs = 0): Ending {
+  const sentences: Readonly<Record<string, string>> = {
+    approval_denied: `It needs approval, and approval was denied.${note === "" ? "" : ` Reason given: ${JSON.stringify(note)}`}`,
+    approval_expired: `It needs approval, and no decision came within ${waitMs} ms (limit waitMs).`,
+    approval_unavailable: "It needs approval, and approval is not available here.",
+  };
+  const why = sentences[code] ?? message;
+  const fault = { name: "ProgramError", code, tool: RUN_PROGRAM, message: `The program was not started. ${why}` };
+  return { type: "failed", fault };
 }
