@@ -187,11 +187,7 @@ export function storedSchema(
   };
   // If nothing is left, it is not compiled at all.
   take(0);
-  const stored = lazySchema(() => JSON.parse(text) as JsonSchema, {
-    identify: () => text,
-    checks: !leavesFaults,
-    maxSteps,
-  });
+  const stored = lazySchema(() => JSON.parse(text) as JsonSchema, { identify: () => text, maxSteps });
   const { states: taken = 0, unchecked = [] } = compiledForm(stored) ?? {};
   take(taken);
   unchecked.forEach(onUnchecked);
