@@ -2,7 +2,7 @@ import { isUtf8 } from "node:buffer";
 
 /** On a stream, a frame is a prefix of four bytes with the length of the text in bytes, big-endian, and the text in UTF-8. */
 
-const PREFIX_BYTES = 4;
+export const PREFIX_BYTES = 4;
 
 export function encodeFrames(frames: readonly string[]): Buffer {
   const lengths = frames.map((text) => Buffer.byteLength(text));
@@ -14,11 +14,6 @@ export function encodeFrames(frames: readonly string[]): Buffer {
     offset += bytes.write(text, offset, lengths[index] === text.length ? "latin1" : "utf8");
   });
   return bytes;
-}
-
-/** Begins a part with the prefix of a frame of so many bytes, for a frame that is written in parts. Returns how long the prefix is. */
-export function writePrefix(part: Buffer, bytes: number): number {
-  return part.writeUInt32BE(bytes);
 }
 
 /** Why a frame is refused: its prefix says that it is larger than allowed, or its bytes are no text. */
