@@ -11,7 +11,7 @@ import { isNamedBy, type Rights, type Scope } from "./scope.ts";
 
 /** The part of some tools that these rights leave, for their callers alone. */
 export function allowedTools(tools: readonly Tool[], rights: Rights): readonly Tool[] {
-  const { callers = CALLERS } = rights;
+  const { allowedCallers: callers = CALLERS } = rights;
   return tools.filter(({ name }) => isNamedBy(rights, name)).flatMap((tool) => forCallers(tool, callers));
 }
 

@@ -45,7 +45,7 @@ export interface Scope extends WorkScope {
 
 /** What the client of a server may do. What is not said is not limited. */
 export interface Rights {
-  readonly callers?: readonly Caller[];
+  readonly allowedCallers?: readonly Caller[];
   /** Names of the tools that it may use, like `crm.*`. */
   readonly tools?: readonly string[];
   readonly limits?: Partial<Limits>;

@@ -131,6 +131,6 @@ export class CurrentKeys implements Owners {
 }
 
 /** What a key may do, and the secret by which it is known: if no more changes, what it has under way goes on. */
-function authorityOf({ id, tenant, digest, scopes, callers, tools, limits }: Key) {
-  return { id, tenant, digest, scopes, callers, tools, limits };
+function authorityOf({ id, tenant, digest, scopes, allowedCallers, tools, limits }: Key) {
+  return { id, tenant, digest, scopes, allowedCallers, tools, limits };
 }

@@ -10,7 +10,7 @@ export interface Principal {
   /** What it may do; all by default. Without `decide` its own user is not asked about calls. */
   readonly scopes?: readonly string[];
   /** As which callers it may call tools; all by default. */
-  readonly callers?: readonly Caller[];
+  readonly allowedCallers?: readonly Caller[];
   /** Names of the tools that it may use, like `crm.*`; all by default. */
   readonly tools?: readonly string[];
   /** Executions that it may run at once, by all doors together; as many as the server by default. */

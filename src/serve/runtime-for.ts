@@ -39,7 +39,7 @@ export function limitAbove(limits: LimitChanges = {}, allowed: LimitChanges = {}
 
 /** The principal's part of the tools that exist now; undefined for all. */
 function toolsOf(runtime: Runtime, principal: Principal): (() => readonly Tool[]) | undefined {
-  const { id, tools: names, callers = CALLERS } = principal;
+  const { id, tools: names, allowedCallers: callers = CALLERS } = principal;
   if (names === undefined && CALLERS.every((caller) => callers.includes(caller))) return undefined;
   // A name that no tool has is an error when the door opens. Later a source may drop a tool; its name then selects
   // none.

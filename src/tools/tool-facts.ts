@@ -12,7 +12,7 @@ export const FACT_APPROVALS = ["never", "always", BY_INPUT] as const;
 /** What lists of tools say of a tool. */
 export interface ToolFacts {
   readonly name: string;
-  readonly callers: readonly Caller[];
+  readonly allowedCallers: readonly Caller[];
   readonly effect: (typeof FACT_EFFECTS)[number];
   /** Whether calls need approval. */
   readonly approval: (typeof FACT_APPROVALS)[number];
@@ -22,9 +22,9 @@ export interface ToolFacts {
 
 /** Who may call a tool, what a call changes at most, and whether calls need approval, as lists of tools say it. */
 export function toolFacts(tool: Tool): ToolFacts {
-  const { name, allowedCallers: callers, effect, effectOf } = tool;
+  const { name, allowedCallers, effect, effectOf } = tool;
   const { place = "here" } = elsewhere(tool);
-  return { name, callers, effect: effectOf ? BY_INPUT : effect, approval: approvalOf(tool), place };
+  return { name, allowedCallers, effect: effectOf ? BY_INPUT : effect, approval: approvalOf(tool), place };
 }
 
 /** Where the calls of a tool run, if not in a handler of the host. */

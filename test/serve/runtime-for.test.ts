@@ -16,7 +16,7 @@ test("a tool has one concurrency for all keys, whatever callers and tools they h
       const tool = makeTool({ name: "held", allowedCallers: [...CALLERS], concurrency: 2, execute: calls.handler });
       await using runtime = await createRuntime({ tools: [tool], sandbox });
       const answers = keys.map((callers, index) => {
-        const principal = { id: `key-${index}`, tenant: `tenant-${index}`, callers, tools: ["held"] };
+        const principal = { id: `key-${index}`, tenant: `tenant-${index}`, allowedCallers: callers, tools: ["held"] };
         const [caller = "direct"] = callers;
         return runtimeFor(runtime, principal).call({ tool: "held", input: {}, caller });
       });

@@ -59,7 +59,7 @@ const GIVEN_TOOL = z.object({ name: z.string(), description: z.string(), inputSc
 export const LISTED_TOOL = object("Tool", {
   name: z.string(),
   description: z.string(),
-  callers: z.array(z.enum(CALLERS)).meta({ description: "who may call it, of the callers of this key" }),
+  allowedCallers: z.array(z.enum(CALLERS)).meta({ description: "who may call it, of the callers of this key" }),
   effect: z.enum(FACT_EFFECTS).meta({ description: "what a call changes at most" }),
   approval: z.enum(FACT_APPROVALS).meta({ description: "whether calls wait for a decision" }),
   place: z.string().meta({ description: "where calls run: `here`, `client`, `agent`, `mcp NAME` or `openapi NAME`" }),

@@ -125,7 +125,7 @@ export function faultOfAnother(key: Key, header: Header): string | undefined {
   if (isOwn && (!parent || owner.surface)) return undefined;
   if (!isOwn && !hasScope(key, "read"))
     return "Another key has begun this execution. What it holds needs the scope read, which this key does not have.";
-  const { callers: allowed = CALLERS } = key;
+  const { allowedCallers: allowed = CALLERS } = key;
   const lacks = ({ name, callers = CALLERS }: Pick<ToolDigest, "name" | "callers">) =>
     !isNamedBy(key, name) || callers.some((caller) => !allowed.includes(caller));
   // Copied turns that a client or a host has given may tell of any tool.

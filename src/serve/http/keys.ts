@@ -54,7 +54,9 @@ export const KEY_RULES = {
   /** The tenant of its executions. */
   tenant: required(TENANT),
   /** As which callers it may call tools; all by default. */
-  callers: option<readonly Caller[]>('a list of "direct" and "programmatic"', (value) => isListOf(CALLERS, value)),
+  allowedCallers: option<readonly Caller[]>('a list of "direct" and "programmatic"', (value) =>
+    isListOf(CALLERS, value),
+  ),
   /** The tools that it may use, like `crm.*`; all by default. */
   tools: array<string>("a list of names of tools, like crm.find or crm.*"),
   /** Changes to the limits of its programs. */

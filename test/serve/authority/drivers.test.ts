@@ -118,7 +118,11 @@ describe.each(DRIVERS.filter(({ isFleet }) => share || !isFleet))("$name", ({ ha
 
   test.runIf(hasKeys).each(KINDS)("has no more than the key of the %s may do now", async (kind) => {
     await using here = world(isFleet ? { fleets: await share?.() } : {});
-    const driven = await begin(here, kind, keys({ ...SMALL, tools: ["ask", "other"], callers: undefined }, BOSS));
+    const driven = await begin(
+      here,
+      kind,
+      keys({ ...SMALL, tools: ["ask", "other"], allowedCallers: undefined }, BOSS),
+    );
     await drive(driven);
     expect(here.ran).toEqual(["ask programmatic"]);
   });

@@ -33,9 +33,9 @@ const ASKS = [
 ] as const;
 
 describe.each([
-  ["a key without the scope read", { scopes: ["run"], tools: ["*"], callers: undefined }, 403, "scope_missing"],
+  ["a key without the scope read", { scopes: ["run"], tools: ["*"], allowedCallers: undefined }, 403, "scope_missing"],
   ["a key without the tools of another key's program", {}, 403, "scope_missing"],
-  ["a key that may read and has its tools", { tools: ["*"], callers: undefined }, 200, "other"],
+  ["a key that may read and has its tools", { tools: ["*"], allowedCallers: undefined }, 200, "other"],
 ])("%s", (_, key, expected, part) => {
   test.each(ASKS)(`that %s is answered with ${expected}`, async (_asks, method, path, body) => {
     await using door = await opened(key);
@@ -84,7 +84,7 @@ test("a key that may ask an agent is told nothing of the agent's calls, whose to
 
 test("a key reads no conversation that got a tool later, or copied turns, of tools that it does not have", async () => {
   await using here = world();
-  const restricted = { ...SMALL, callers: undefined, tools: ["free"] };
+  const restricted = { ...SMALL, allowedCallers: undefined, tools: ["free"] };
   const { runtime, ask } = await here.serve({ keys: keys(restricted, BOSS) });
   const steps = [{ text: "hello" }, { calls: [{ tool: "other", input: {} }] }, { text: "end" }];
   const begin = (execution: string, more: object) => {

@@ -8,7 +8,7 @@ import { keyOf } from "../servers.ts";
 import { BOSS, endingOf, type Host, keys, SMALL, world } from "./world.ts";
 
 const SLOW = "return await tools.slow({})";
-const ALL = { ...SMALL, scopes: [...SMALL.scopes, "admin"], tools: undefined, callers: undefined };
+const ALL = { ...SMALL, scopes: [...SMALL.scopes, "admin"], tools: undefined, allowedCallers: undefined };
 const BOTH = keys(ALL, BOSS);
 const GONE = keys(BOSS);
 const REVOKED = { type: "cancelled", code: "key_revoked" };

@@ -14,7 +14,7 @@ export const SMALL = {
   tenant: "acme",
   scopes: ["run", "decide", "read", "converse"],
   tools: ["ask", "free"],
-  callers: ["programmatic"],
+  allowedCallers: ["programmatic"],
 };
 export const BOSS = { id: "boss", key: keyOf("boss"), tenant: "acme", scopes: ["run", "decide", "read", "converse"] };
 export const keys = (...all: readonly object[]) => ({ keys: all });

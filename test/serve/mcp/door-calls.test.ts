@@ -111,8 +111,8 @@ describe("a tool that a principal may not call looks exactly like an unknown one
     tool("only.programs", { allowedCallers: ["programmatic"] }),
   ];
   const principals: readonly Partial<Principal>[] = [
-    { id: "other", tenant: "other", callers: ["direct"] },
-    { id: "narrow", tools: ["shop.buy"], callers: ["direct"] },
+    { id: "other", tenant: "other", allowedCallers: ["direct"] },
+    { id: "narrow", tools: ["shop.buy"], allowedCallers: ["direct"] },
     { id: "both", tenant: "other", tools: ["shop.*"] },
   ];
 

@@ -60,7 +60,7 @@ function printTools(tools: readonly Tool[], { json }: CommandOptions<typeof LIST
   if (json) return printJson(rows);
   const text = (tokens: number | undefined) => (tokens === undefined ? "–" : count(tokens));
   const cells = rows.map(({ jsonTokens, stubTokens, ...row }) => {
-    const facts = [row.name, row.callers.join(", "), row.effect, row.approval, row.place];
+    const facts = [row.name, row.allowedCallers.join(", "), row.effect, row.approval, row.place];
     return [...facts, text(jsonTokens), text(stubTokens)];
   });
   const sumOf = (name: "jsonTokens" | "stubTokens") => count(rows.reduce((sum, row) => sum + (row[name] ?? 0), 0));

@@ -13,7 +13,7 @@ test("a key learns the tools that it may call, and run_program in the words that
     name: "bank.pay",
     description: "pays",
     place: "here",
-    callers: ["programmatic"],
+    allowedCallers: ["programmatic"],
     effect: "write",
     approval: "always",
     stub: expect.stringContaining("tools.bank.pay(input: { amount: number })"),
@@ -28,7 +28,7 @@ test("a key learns the tools that it may call, and run_program in the words that
 
 test("a key with few tools, or few callers, is told of no others, in no place", async () => {
   await using door = await openServer({
-    keys: { keys: [...KEYS.keys, { id: "dir", key: keyOf("dir"), tenant: "acme", callers: ["direct"] }] },
+    keys: { keys: [...KEYS.keys, { id: "dir", key: keyOf("dir"), tenant: "acme", allowedCallers: ["direct"] }] },
   });
   const { text, json } = await door.ask("GET", "/v1/tools", { key: keyOf("low") });
   expect(names(json)).toEqual(["crm.find"]);
