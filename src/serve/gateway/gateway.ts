@@ -27,7 +27,7 @@ import { ClientTools } from "./client-tools.ts";
 import { Drive } from "./drive.ts";
 import { historyAsked, transcriptOf } from "./history.ts";
 import type { Exchange, GatewayParts, Place } from "./gateway-parts.ts";
-import { LiveReply } from "./live-reply.ts";
+import { liveReply } from "./live-reply.ts";
 import { executionAsked, type Plan, planOf } from "./plan.ts";
 import type { TranscriptTurn } from "../../conversations/from-journal/index.ts";
 import { newRequestId, refusalOf, refusalOfEnding } from "./refusals.ts";
@@ -208,8 +208,7 @@ export class Gateway {
     const begun = Promise.withResolvers<void>();
     const left = new AbortController();
     const encoder = new TextEncoder();
-    const partOf = (key: string) => exchange.ids.spoken(place.execution, key);
-    const writer = exchange.surface.writer({ ...headOf(exchange, place), state: undefined }, partOf);
+    const writer = exchange.surface.writer(headOf(exchange, place));
     const stream = new ReadableStream<Uint8Array>({
       start: (controller) => {
         const send = (text: string) => {
@@ -246,20 +245,21 @@ export class Gateway {
     const { plan, place, copied } = planned;
     const turnsBefore = async () =>
       (await readReplies(runtime.journal, place.execution, key.tenant)).state.turns.length;
-    const live = new LiveReply({
+    const { execution } = place;
+    const live = liveReply({
       writer,
-      execution: place.execution,
+      execution,
       turns: plan.type === "begin" ? copied : await turnsBefore(),
       lane: new Lane(key.tenant),
       read: () => this.#told(exchange, place),
+      partOf: (key) => exchange.ids.spoken(execution, key),
       send,
     });
     try {
       using answer = await this.#ended(exchange, planned, live.onEvent);
       await live.end(() => writer.end(answer.end, answer.facts));
     } catch (error) {
-      await live.settled();
-      if (!live.isBegun) throw error;
+      if (!(await live.settled())) throw error;
       if (!(error instanceof RefusedAsk) && isOperators(problemOf(error))) this.#parts.onError(error);
       send(writer.fail(refusalOf(error), requestId));
     }

@@ -9,14 +9,13 @@ const MAC_BYTES = 12;
 const SECRET_BYTES = 32;
 /** As many as a number holds. */
 const MARK_BYTES = 6;
-/** Numbers after the execution: the turn, the call in the turn, the call of its program. */
-const MAX_NUMBERS = 3;
 
 /** What an id that a client carries stands for. */
 export type SealKind = "call" | "program" | "reply" | "state" | "text" | "reasoning";
 
 export interface SealedIds {
   readonly execution: string;
+  /** The turn, the call in the turn, the call of its program. */
   readonly numbers: readonly number[];
 }
 
@@ -34,7 +33,7 @@ export function secretKeys(secrets: readonly string[] = []): Secrets {
 /** An id, authenticated for the tenant and the id of the key, so that it can neither be forged nor be used with another key. */
 export function seal(secret: KeyObject, key: KeyIds, kind: SealKind, { execution, numbers }: SealedIds): string {
   const uuid = Buffer.from(execution.slice(PREFIX.length), "hex");
-  const payload = Buffer.concat([uuid, ...numbers.map(varint)]);
+  const payload = Buffer.concat([uuid, Buffer.from(JSON.stringify(numbers))]);
   return Buffer.concat([payload, macOf(secret, key, kind, payload)]).toString("base64url");
 }
 
@@ -50,8 +49,9 @@ export function openSeal(secrets: Secrets, key: KeyIds, kind: SealKind, id: stri
   const payload = bytes.subarray(0, -MAC_BYTES);
   const mac = bytes.subarray(-MAC_BYTES);
   const by = secrets.find((secret) => timingSafeEqual(macOf(secret, key, kind, payload), mac));
-  const numbers = by && readVarints(payload.subarray(UUID_BYTES));
-  return numbers && { sealed: { execution: executionOf(payload.subarray(0, UUID_BYTES)), numbers }, by };
+  if (!by) return undefined;
+  const numbers = JSON.parse(payload.toString("latin1", UUID_BYTES)) as SealedIds["numbers"];
+  return { sealed: { execution: executionOf(payload.subarray(0, UUID_BYTES)), numbers }, by };
 }
 
 /** Undefined for a text that is no sealed id. */
@@ -93,31 +93,6 @@ function executionOf(bytes: Buffer): string {
 }
 
 function macOf(secret: KeyObject, { tenant, id }: KeyIds, kind: SealKind | "mark", payload: Buffer): Buffer {
-  const about = JSON.stringify([1, kind, tenant, id, payload.toString("hex")]);
+  const about = JSON.stringify([2, kind, tenant, id, payload.toString("hex")]);
   return createHmac("sha256", secret).update(about).digest().subarray(0, MAC_BYTES);
-}
-
-function varint(value: number): Buffer {
-  const bytes: number[] = [];
-  let left = value;
-  while (left >= 128) {
-    bytes.push((left % 128) + 128);
-    left = Math.floor(left / 128);
-  }
-  return Buffer.from([...bytes, left]);
-}
-
-/** Undefined for bytes that are no numbers, or too many. */
-function readVarints(bytes: Buffer): readonly number[] | undefined {
-  const numbers: number[] = [];
-  let value = 0;
-  let place = 1;
-  for (const byte of bytes) {
-    value += (byte % 128) * place;
-    place = byte < 128 ? 1 : place * 128;
-    if (byte >= 128) continue;
-    numbers.push(value);
-    value = 0;
-  }
-  return place === 1 && numbers.length <= MAX_NUMBERS && numbers.every(Number.isSafeInteger) ? numbers : undefined;
 }

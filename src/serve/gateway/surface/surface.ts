@@ -126,13 +126,17 @@ export type ReplyEnd =
   | { readonly type: "answered" | "called" | "stopped" }
   | { readonly type: "cut_off" | "refused"; readonly reason: string };
 
-export interface ReplyFacts {
+/** What is known of an answer from its beginning. */
+export interface ReplyHead {
   readonly id: string;
   /** As the client named it. */
   readonly model: string;
   readonly echo: Fields;
   /** Milliseconds since 1970. */
   readonly at: number;
+}
+
+export interface ReplyFacts extends ReplyHead {
   /** The state that the server keeps for a program, and until when, in milliseconds since 1970. */
   readonly state: { readonly id: string; readonly expiresAt: number } | undefined;
   readonly usage: ModelUsage;
@@ -191,15 +195,21 @@ export function invalidField(place: string, why: string, code?: string): Refused
   return new RefusedAsk({ kind: "invalid", place, message: `${place}: ${why}`, code });
 }
 
-/** Writes the events of a streamed answer. Each method gives text to send, which may be empty; the end may repeat all of it. */
+/** Writes the events of a streamed answer, in the order of its parts. Each method gives text to send; the end may repeat all of it. */
 export interface ReplyWriter {
   readonly begin: () => string;
-  /** A piece of a text, or of a summary of reasoning, that is not whole yet. */
-  readonly piece: (text: string, key: string) => string;
-  /** A part. Of one of which pieces were sent, `rest` is what follows them. */
-  readonly part: (part: ReplyPart, rest?: string) => string;
-  readonly end: (end: ReplyEnd, facts: ReplyFacts) => string | SlicedWork<string>;
+  /** A text, or a summary of reasoning, begins. It has no words yet. */
+  readonly open: (part: SpokenPart) => string;
+  /** Further words of it, after which it has those of `part`. */
+  readonly delta: (part: SpokenPart, text: string) => string;
+  readonly close: (part: SpokenPart) => string;
+  readonly whole: (part: WholePart) => string;
+  readonly end: (end: ReplyEnd, facts: ReplyFacts) => SlicedWork<string>;
   readonly fail: (refusal: Refusal, requestId: string) => string;
+}
+
+export function eventText(type: string, data: string | Fields): string {
+  return `event: ${type}\ndata: ${typeof data === "string" ? data : JSON.stringify(data)}\n\n`;
 }
 
 /** What the ids of a surface begin with, by what they stand for. */
@@ -212,8 +222,7 @@ export interface Surface {
   /** Reads a request. `counts`: one that is not to be answered, but counted. Throws `RefusedAsk`. */
   readonly read: (body: unknown, headers: Headers, counts?: boolean, stored?: StoredItems) => SurfaceRequest;
   readonly reply: (parts: readonly ReplyPart[], end: ReplyEnd, facts: ReplyFacts) => unknown;
-  /** `partOf` gives a text or a summary of reasoning by its key, without its words. */
-  readonly writer: (facts: Omit<ReplyFacts, "usage" | "programs">, partOf: (key: string) => SpokenPart) => ReplyWriter;
+  readonly writer: (head: ReplyHead) => ReplyWriter;
   readonly refusal: (refusal: Refusal, requestId: string) => { readonly status: number; readonly body: unknown };
   /** The answer to a request that is counted. */
   readonly counted: (tokens: number) => unknown;

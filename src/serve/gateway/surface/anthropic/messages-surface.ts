@@ -1,14 +1,14 @@
-import type {
-  Surface,
-  Refusal,
-  RefusalKind,
-  ReplyEnd,
-  ReplyFacts,
-  ReplyPart,
-  SpokenPart,
-  WholePart,
+import {
+  eventText,
+  type Refusal,
+  type RefusalKind,
+  type ReplyEnd,
+  type ReplyFacts,
+  type ReplyHead,
+  type ReplyPart,
+  type ReplyWriter,
+  type Surface,
 } from "../surface.ts";
-import { EventWriter, eventText } from "../event-writer.ts";
 import { readRequest } from "./read-request.ts";
 import { type Fields, JsonText } from "../../../../base/index.ts";
 import { CODE_EXECUTION_NAME, CODE_EXECUTION_TYPE, STOP_REASONS } from "../../../../models/anthropic/reply.ts";
@@ -17,7 +17,7 @@ import { CODE_EXECUTION_NAME, CODE_EXECUTION_TYPE, STOP_REASONS } from "../../..
 export const messagesSurface: Surface = {
   read: readRequest,
   reply: writeMessage,
-  writer: (facts, partOf) => new MessageWriter(facts, partOf),
+  writer: messageWriter,
   refusal: (refusal, requestId) => ({ status: KINDS[refusal.kind][0], body: errorBody(refusal, requestId) }),
   counted: (tokens) => ({ input_tokens: tokens }),
   requestIdHeader: "request-id",
@@ -35,9 +35,7 @@ function writeMessage(parts: readonly ReplyPart[], end: ReplyEnd, facts: ReplyFa
   };
 }
 
-type Head = Pick<ReplyFacts, "id" | "model">;
-
-function headOf({ id, model }: Head): Fields {
+function headOf({ id, model }: ReplyHead): Fields {
   return { id, type: "message", role: "assistant", model, diagnostics: null };
 }
 
@@ -135,65 +133,38 @@ function errorBody({ kind, message, code }: Refusal, requestId: string): Fields 
 }
 
 /** Writes a message in events: the other end of `AnthropicStream` in `../../../../models/anthropic/reply.ts`. */
-class MessageWriter extends EventWriter {
-  readonly #head: Head;
-  #index = 0;
-
-  constructor(head: Head, partOf: (key: string) => SpokenPart) {
-    super(partOf);
-    this.#head = head;
-  }
-
-  begin(): string {
-    const nothing = { content: [], stop_reason: null, stop_sequence: null, stop_details: null, container: null };
-    const message = { ...headOf(this.#head), ...nothing, usage: { ...NO_USAGE, input_tokens: 0, output_tokens: 0 } };
-    return typed({ type: "message_start", message });
-  }
-
-  end(end: ReplyEnd, facts: ReplyFacts): string {
-    const delta = { ...stopOf(end), container: containerOf(facts) };
-    return (
-      this.close() + typed({ type: "message_delta", delta, usage: usageOf(facts) }) + typed({ type: "message_stop" })
-    );
-  }
-
-  fail(refusal: Refusal, requestId: string): string {
-    return typed({ ...errorBody(refusal, requestId), type: "error" });
-  }
-
-  protected beginSpoken(part: SpokenPart): string {
-    const empty = part.type === "text" ? { text: "" } : { thinking: "", signature: "" };
-    return this.#start({ ...blockOf(part), ...empty });
-  }
-
-  protected delta({ type }: SpokenPart, text: string): string {
-    return this.#delta(type === "text" ? { type: "text_delta", text } : { type: "thinking_delta", thinking: text });
-  }
-
-  protected endSpoken(part: SpokenPart): string {
-    const signature = part.type === "reasoning" && this.#delta({ type: "signature_delta", signature: part.id });
-    return (signature || "") + this.#stop();
-  }
-
-  protected whole(part: WholePart): string {
-    const block = blockOf(part);
-    if (part.type === "program_ended") return this.#start(block) + this.#stop();
-    const input = part.type === "call" ? written(part.inputText) : JSON.stringify(block.input);
-    const delta = { type: "input_json_delta", partial_json: input };
-    return this.#start({ ...block, input: {} }) + this.#delta(delta) + this.#stop();
-  }
-
-  #start(block: Fields): string {
-    return typed({ type: "content_block_start", index: this.#index, content_block: block });
-  }
-
-  #delta(delta: Fields): string {
-    return typed({ type: "content_block_delta", index: this.#index, delta });
-  }
-
-  #stop(): string {
-    return typed({ type: "content_block_stop", index: this.#index++ });
-  }
+function messageWriter(head: ReplyHead): ReplyWriter {
+  let index = 0;
+  const start = (block: Fields) => typed({ type: "content_block_start", index, content_block: block });
+  const deltaOf = (delta: Fields) => typed({ type: "content_block_delta", index, delta });
+  const stop = () => typed({ type: "content_block_stop", index: index++ });
+  return {
+    begin() {
+      const nothing = { content: [], stop_reason: null, stop_sequence: null, stop_details: null, container: null };
+      const message = { ...headOf(head), ...nothing, usage: { ...NO_USAGE, input_tokens: 0, output_tokens: 0 } };
+      return typed({ type: "message_start", message });
+    },
+    open(part) {
+      const empty = part.type === "text" ? { text: "" } : { thinking: "", signature: "" };
+      return start({ ...blockOf(part), ...empty });
+    },
+    delta: ({ type }, text) =>
+      deltaOf(type === "text" ? { type: "text_delta", text } : { type: "thinking_delta", thinking: text }),
+    close: ({ type, id }) => (type === "reasoning" ? deltaOf({ type: "signature_delta", signature: id }) : "") + stop(),
+    whole(part) {
+      const block = blockOf(part);
+      if (part.type === "program_ended") return start(block) + stop();
+      const input = part.type === "call" ? written(part.inputText) : JSON.stringify(block.input);
+      const delta = { type: "input_json_delta", partial_json: input };
+      return start({ ...block, input: {} }) + deltaOf(delta) + stop();
+    },
+    // oxlint-disable-next-line require-yield
+    *end(end, facts) {
+      const delta = { ...stopOf(end), container: containerOf(facts) };
+      return typed({ type: "message_delta", delta, usage: usageOf(facts) }) + typed({ type: "message_stop" });
+    },
+    fail: (refusal, requestId) => typed({ ...errorBody(refusal, requestId), type: "error" }),
+  };
 }
 
 function typed(event: Fields & { readonly type: string }): string {

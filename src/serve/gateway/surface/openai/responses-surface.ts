@@ -1,15 +1,16 @@
-import type {
-  Surface,
-  Refusal,
-  RefusalKind,
-  ReplyEnd,
-  ReplyFacts,
-  ReplyPart,
-  SpokenPart,
-  WholePart,
+import {
+  eventText,
+  type Refusal,
+  type RefusalKind,
+  type ReplyEnd,
+  type ReplyFacts,
+  type ReplyHead,
+  type ReplyPart,
+  type ReplyWriter,
+  type SpokenPart,
+  type Surface,
 } from "../surface.ts";
-import { EventWriter, eventText } from "../event-writer.ts";
-import { listOf, textOf, type Fields, jsonInParts, type SlicedWork, parsedJson } from "../../../../base/index.ts";
+import { listOf, textOf, type Fields, jsonInParts, parsedJson } from "../../../../base/index.ts";
 import { ID_LENGTH } from "../history-reader.ts";
 import { readRequest } from "./read-request.ts";
 
@@ -17,7 +18,7 @@ import { readRequest } from "./read-request.ts";
 export const responsesSurface: Surface = {
   read: readRequest,
   reply: writeResponse,
-  writer: (facts, partOf) => new ResponseWriter(facts, partOf),
+  writer: responseWriter,
   refusal: (refusal) => ({ status: KINDS[refusal.kind][0], body: { error: errorOf(refusal) } }),
   counted: (tokens) => ({ object: "response.input_tokens", input_tokens: tokens }),
   requestIdHeader: "x-request-id",
@@ -42,7 +43,7 @@ function refusalItem(refusal: string, response: string): Fields {
 }
 
 /** What a response has from its beginning. */
-function headOf({ id, model, at, echo }: Pick<ReplyFacts, "id" | "model" | "at" | "echo">): Fields {
+function headOf({ id, model, at, echo }: ReplyHead): Fields {
   return {
     id,
     object: "response",
@@ -144,101 +145,78 @@ function errorOf({ kind, message, place, code }: Refusal) {
   return { message, type, param: place ?? null, code: code ?? own };
 }
 
-type Head = Pick<ReplyFacts, "id" | "model" | "at" | "echo">;
-
 /** Writes a response in events: the other end of `ResponsesStream` in `../../../../models/openai/responses/reply.ts`. */
-class ResponseWriter extends EventWriter {
-  readonly #head: Head;
-  readonly #output: Fields[] = [];
-  #number = 0;
-
-  constructor(head: Head, partOf: (key: string) => SpokenPart) {
-    super(partOf);
-    this.#head = head;
-  }
-
-  begin(): string {
-    const response = { ...headOf(this.#head), status: "in_progress", output: [], usage: null };
-    return this.#event("response.created", { response }) + this.#event("response.in_progress", { response });
-  }
-
-  *end(end: ReplyEnd, facts: ReplyFacts): SlicedWork<string> {
-    const before = this.close();
-    const refusal = end.type === "refused" ? refusalItem(end.reason, facts.id) : undefined;
-    const refused = refusal ? this.#added(refusal) + this.#done(refusal) : "";
-    const head = headOf({ ...facts, at: this.#head.at });
-    const response = { ...head, ...endOf(end), output: this.#output, usage: usageOf(facts) };
-    const type = end.type === "cut_off" ? "response.incomplete" : "response.completed";
-    return before + refused + eventText(type, yield* jsonInParts(this.#numbered(type, { response })));
-  }
-
-  fail(refusal: Refusal): string {
-    const { code, message } = errorOf(refusal);
-    const error = { code: refusal.kind === "rate_limited" ? "rate_limit_exceeded" : (code ?? "server_error"), message };
-    // What came before was sent.
-    const response = { ...headOf(this.#head), status: "failed", error, output: [], usage: null };
-    return this.#event("response.failed", { response });
-  }
-
-  protected beginSpoken(part: SpokenPart): string {
-    const empty = part.type === "text" ? { status: "in_progress", content: [] } : { summary: [] };
-    const added = this.#added({ ...itemOf(part), ...empty });
-    return (
-      added + this.#event(`${SPOKEN[part.type].added}.added`, { ...this.#place(part), part: spokenPart(part, "") })
-    );
-  }
-
-  protected delta(part: SpokenPart, delta: string): string {
-    const { words, more } = SPOKEN[part.type];
-    return this.#event(`${words}.delta`, { ...this.#place(part), delta, ...more });
-  }
-
-  protected endSpoken(part: SpokenPart, text: string): string {
-    const place = this.#place(part);
-    const { added, words, more } = SPOKEN[part.type];
-    return (
-      this.#event(`${words}.done`, { ...place, text, ...more }) +
-      this.#event(`${added}.done`, { ...place, part: spokenPart(part, text) }) +
-      this.#done(itemOf({ ...part, text }))
-    );
-  }
-
-  protected whole(part: WholePart): string {
-    const item = itemOf(part);
-    if (part.type !== "call") return this.#added(item) + this.#done(item);
-    const about = { item_id: item.id, output_index: this.#output.length };
-    const text = textOf(item, "input");
-    const [name, events] = text === undefined ? FUNCTION_CALL : CUSTOM_CALL;
-    const whole = text === undefined ? { name: part.tool, arguments: part.inputText } : { input: text };
-    return (
-      this.#added({ ...item, [name]: "", status: "in_progress" }) +
-      this.#event(`${events}.delta`, { ...about, delta: text ?? part.inputText }) +
-      this.#event(`${events}.done`, { ...about, ...whole }) +
-      this.#done(item)
-    );
-  }
-
-  #added(item: Fields): string {
-    return this.#event("response.output_item.added", { output_index: this.#output.length, item });
-  }
-
-  #place({ id, type }: SpokenPart): Fields {
-    return { item_id: id, output_index: this.#output.length, [SPOKEN[type].index]: 0 };
-  }
-
-  #done(item: Fields): string {
-    const done = this.#event("response.output_item.done", { output_index: this.#output.length, item });
-    this.#output.push(item);
-    return done;
-  }
-
-  #event(type: string, fields: Fields): string {
-    return eventText(type, this.#numbered(type, fields));
-  }
-
-  #numbered(type: string, fields: Fields): Fields {
-    return { type, sequence_number: this.#number++, ...fields };
-  }
+function responseWriter(head: ReplyHead): ReplyWriter {
+  const output: Fields[] = [];
+  let number = 0;
+  const numbered = (type: string, fields: Fields) => ({ type, sequence_number: number++, ...fields });
+  const event = (type: string, fields: Fields) => eventText(type, numbered(type, fields));
+  const added = (item: Fields) => event("response.output_item.added", { output_index: output.length, item });
+  const done = (item: Fields) => {
+    const text = event("response.output_item.done", { output_index: output.length, item });
+    output.push(item);
+    return text;
+  };
+  const placeOf = ({ id, type }: SpokenPart) => ({
+    item_id: id,
+    output_index: output.length,
+    [SPOKEN[type].index]: 0,
+  });
+  return {
+    begin() {
+      const response = { ...headOf(head), status: "in_progress", output: [], usage: null };
+      return event("response.created", { response }) + event("response.in_progress", { response });
+    },
+    open(part) {
+      const empty = part.type === "text" ? { status: "in_progress", content: [] } : { summary: [] };
+      const begun = added({ ...itemOf(part), ...empty });
+      return begun + event(`${SPOKEN[part.type].added}.added`, { ...placeOf(part), part: spokenPart(part) });
+    },
+    delta(part, delta) {
+      const { words, more } = SPOKEN[part.type];
+      return event(`${words}.delta`, { ...placeOf(part), delta, ...more });
+    },
+    close(part) {
+      const place = placeOf(part);
+      const { added: of, words, more } = SPOKEN[part.type];
+      return (
+        event(`${words}.done`, { ...place, text: part.text, ...more }) +
+        event(`${of}.done`, { ...place, part: spokenPart(part) }) +
+        done(itemOf(part))
+      );
+    },
+    whole(part) {
+      const item = itemOf(part);
+      if (part.type !== "call") return added(item) + done(item);
+      const about = { item_id: item.id, output_index: output.length };
+      const text = textOf(item, "input");
+      const [name, events] = text === undefined ? FUNCTION_CALL : CUSTOM_CALL;
+      const whole = text === undefined ? { name: part.tool, arguments: part.inputText } : { input: text };
+      return (
+        added({ ...item, [name]: "", status: "in_progress" }) +
+        event(`${events}.delta`, { ...about, delta: text ?? part.inputText }) +
+        event(`${events}.done`, { ...about, ...whole }) +
+        done(item)
+      );
+    },
+    *end(end, facts) {
+      const refusal = end.type === "refused" ? refusalItem(end.reason, facts.id) : undefined;
+      const refused = refusal ? added(refusal) + done(refusal) : "";
+      const response = { ...headOf({ ...facts, at: head.at }), ...endOf(end), output, usage: usageOf(facts) };
+      const type = end.type === "cut_off" ? "response.incomplete" : "response.completed";
+      return refused + eventText(type, yield* jsonInParts(numbered(type, { response })));
+    },
+    fail(refusal) {
+      const { code, message } = errorOf(refusal);
+      const error = {
+        code: refusal.kind === "rate_limited" ? "rate_limit_exceeded" : (code ?? "server_error"),
+        message,
+      };
+      // What came before was sent.
+      const response = { ...headOf(head), status: "failed", error, output: [], usage: null };
+      return event("response.failed", { response });
+    },
+  };
 }
 
 const FUNCTION_CALL = ["arguments", "response.function_call_arguments"] as const;
@@ -260,7 +238,7 @@ const SPOKEN = {
   },
 } as const;
 
-function spokenPart({ type }: SpokenPart, text: string): Fields {
+function spokenPart({ type, text }: SpokenPart): Fields {
   return type === "text"
     ? { type: "output_text", text, annotations: [], logprobs: [] }
     : { type: "summary_text", text };
