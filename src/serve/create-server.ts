@@ -17,7 +17,7 @@ import { type Key, type Keys, keysLeftBy, parseKeys, tokenKeys } from "./http/ke
 import { type HttpListener, listenHttp } from "./http/listen-http.ts";
 import { nodeListener } from "./http/node-listener.ts";
 import { BytesByKey, requestsByKey } from "./http/bytes-by-key.ts";
-import { Expiry, silent } from "./gateway/expiry.ts";
+import { expiryOf, silent } from "./gateway/expiry.ts";
 import { secretKeys } from "./gateway/carried/seals.ts";
 import { JournalWatch } from "./live/journal-watch.ts";
 import { MountedMcp } from "./mcp/http/mounted-mcp.ts";
@@ -139,7 +139,7 @@ class Server {
     // Executions of the server end with its own runtime; other executions of the given runtime continue.
     this.#keys = new CurrentKeys(first, runtime, storedMs, (key) => void onRevoked(key).catch(onError));
     const own = { runtime: this.#keys.runtime, runs: new ServerRuns(), onError };
-    const driven = { ...own, served, expiry: new Expiry(own), onEvent };
+    const driven = { ...own, served, expiry: expiryOf(own), onEvent };
     this.#driving = drivingOf(driven, watch, options);
     const shared = {
       ...driven,

@@ -18,8 +18,6 @@ import { isOfGateway, isStoredExecution } from "./carried/seals.ts";
 
 type Swept = Pick<ExecutionSummary, "execution" | "tenant" | "records">;
 
-type Seen = Pick<ExecutionSummary, "execution" | "tenant">;
-
 interface ExpiryParts {
   readonly runtime: Runtime;
   readonly runs: ServerRuns;
@@ -33,129 +31,60 @@ const MOST_BYTES = Math.min(32 * 1024 * 1024, defaultHeldBytes() / 8);
 /** How long an execution is claimed to be ended, in milliseconds. */
 const LEASE_MS = 15_000;
 
-export class Expiry {
-  readonly #parts: ExpiryParts;
-  readonly turns = new Turns();
-  /** Open executions of which it is not looked yet whether they have expired. */
-  #seen = new Map<ExecutionId, Seen>();
-  /** When open executions expire at the earliest, in milliseconds since 1970: until then they are not read again. */
-  #dueAt = new Map<ExecutionId, number>();
-  #settling: Promise<unknown> = Promise.resolve();
-  #isStopped = false;
-  /** In a journal in memory: the conversations that clients may go on with, that which was used last at the end. */
-  readonly #resting = new Map<ExecutionId, { readonly tenant: string; readonly bytes: number }>();
-  readonly #bytes = new Counts();
-  #isEnding = false;
-  #hasTold = false;
+export type Expiry = ReturnType<typeof expiryOf>;
 
-  constructor(parts: ExpiryParts) {
-    this.#parts = parts;
-  }
-
-  stop(): void {
-    this.#isStopped = true;
-  }
-
-  /** Notes an open execution of the journal. Those that the gateway has not begun are passed over. */
-  see({ execution, tenant }: Seen): void {
-    if (isOfGateway(execution)) this.#seen.set(execution, { execution, tenant });
-  }
-
-  /** Lists the open executions itself. Resolves as `settle`. Rejects if the journal cannot be listed. */
-  async sweep(): Promise<number> {
-    for await (const summary of readList(this.#parts.runtime.journal, { open: true })) {
-      if (this.#isStopped) return 0;
-      this.see(summary);
-    }
-    return this.settle();
-  }
-
-  /** Ends what has expired of the executions that were seen, all that are open. Resolves with the number of those. */
-  settle(): Promise<number> {
-    const settled = this.#settling.then(() => this.#settle(now()));
-    this.#settling = settled;
-    return settled;
-  }
-
-  async #settle(now: number): Promise<number> {
-    const seen = this.#seen;
-    const known = this.#dueAt;
-    this.#seen = new Map();
-    this.#dueAt = new Map();
-    let ended = 0;
-    for (const one of seen.values()) {
-      if (this.#isStopped) return ended;
-      const at = known.get(one.execution);
-      if (at !== undefined && at > now) this.#dueAt.set(one.execution, at);
-      else if (await this.#ifLeft(one, (summary) => this.#expire(summary, now))) ended += 1;
-    }
-    return ended;
-  }
-
+export function expiryOf({ runtime, runs, onError }: ExpiryParts) {
+  const { journal } = runtime;
+  const turns = new Turns();
+  /** When open executions may have expired at the earliest, in milliseconds since 1970: until then they are not read. */
+  const dueAt = new Map<ExecutionId, number>();
+  let settling: Promise<unknown> = Promise.resolve();
+  let isStopped = false;
+  const room = roomFor(runtime, onError, (execution, tenant) =>
+    ifLeft(execution, () => end(execution, tenant).then(() => true)),
+  );
+  const forget = (execution: ExecutionId) => {
+    dueAt.delete(execution);
+    room.forget(execution);
+  };
   /** Works on an execution that no request has and nothing drives. False if there is none, and if the work fails. */
-  async #ifLeft({ execution }: Seen, work: (summary: ExecutionSummary) => Promise<boolean>): Promise<boolean> {
-    const { runtime, runs, onError } = this.#parts;
-    if (this.turns.isTaken(execution)) return false;
-    const release = await this.turns.take(execution);
+  const ifLeft = async (execution: ExecutionId, work: (summary: ExecutionSummary) => Promise<boolean>) => {
+    if (turns.isTaken(execution)) return false;
+    const release = await turns.take(execution);
     try {
-      const summary = await findIfKnown(runtime.journal, execution);
-      if (!summary || summary.ended) this.#forget(execution);
-      else if (!isDriven(runtime.journal, summary) && !runs.has(execution)) return await work(summary);
+      const summary = await findIfKnown(journal, execution);
+      if (!summary || summary.ended) forget(execution);
+      else if (!isDriven(journal, summary) && !runs.has(execution)) return await work(summary);
     } catch (error) {
       if (!isOthers(error)) onError(error);
     } finally {
       release();
     }
     return false;
-  }
-
+  };
   /** Ends a conversation, unless its programs say that its client was there meanwhile. */
-  async #expire(summary: ExecutionSummary, now: number): Promise<boolean> {
-    const { runtime } = this.#parts;
-    const { journal } = runtime;
+  const expire = async (summary: ExecutionSummary, now: number) => {
     const { execution, tenant } = summary;
     const { limits, owner } = (await readHeader(journal, execution, { tenant })) ?? {};
     const waitMs = limits?.waitMs ?? 0;
     const own = await lastAt(journal, summary);
-    let dueAt = own + waitMs;
-    if (dueAt <= now) {
-      const past = await readPastConversation(journal, execution, tenant);
-      const programs = openPrograms(past, tenant);
-      const last = Math.max(own, ...(await Promise.all(programs.map((one) => lastAt(journal, one)))));
-      const isStored = isStoredExecution(execution);
-      const { storedMs = Number.POSITIVE_INFINITY } = owner ?? {};
-      dueAt = isStored && programs.length === 0 ? own + storedMs : last + waitMs;
-      if (dueAt <= now) {
-        // Nothing goes on with a conversation whose journal was redacted.
-        if (isStored && programs.length > 0 && !past.isRedacted) await giveUpCalls(runtime, past);
-        else await this.end(execution, tenant);
-        return true;
-      }
-    }
-    this.#dueAt.set(execution, dueAt);
-    return false;
-  }
-
-  /** Notes that a request has used a conversation, as far as it has begun. Never rejects. */
-  async note(execution: ExecutionId, tenant: string): Promise<void> {
-    const { runtime, onError } = this.#parts;
-    if (runtime.journal.isDurable) return;
-    try {
-      const found = await findIfKnown(runtime.journal, execution);
-      this.#forget(execution);
-      if (!found || found.ended) return;
-      const bytes = EACH_BYTES + UNIT_BYTES * (found.heldLength ?? 0);
-      this.#resting.set(execution, { tenant, bytes });
-      this.#bytes.add(tenant, bytes);
-    } catch (error) {
-      onError(error);
-    }
-    await this.#makeRoom();
-  }
-
+    dueAt.set(execution, own + waitMs);
+    if (own + waitMs > now) return false;
+    const past = await readPastConversation(journal, execution, tenant);
+    const programs = openPrograms(past, tenant);
+    const last = Math.max(own, ...(await Promise.all(programs.map((one) => lastAt(journal, one)))));
+    const isStored = isStoredExecution(execution);
+    const { storedMs = Number.POSITIVE_INFINITY } = owner ?? {};
+    const due = isStored && programs.length === 0 ? own + storedMs : last + waitMs;
+    dueAt.set(execution, due);
+    if (due > now) return false;
+    // Nothing goes on with a conversation whose journal was redacted.
+    if (isStored && programs.length > 0 && !past.isRedacted) await giveUpCalls(runtime, past);
+    else await end(execution, tenant);
+    return true;
+  };
   /** Ends a conversation that nothing drives, with its programs. Rejects with `execution_driven`, and as the journal does. */
-  async end(execution: ExecutionId, tenant: string): Promise<void> {
-    const { journal } = this.#parts.runtime;
+  const end = async (execution: ExecutionId, tenant: string) => {
     const past = await readPastConversation(journal, execution, tenant);
     if (!past.outcome) {
       await refuseDriven(journal, execution);
@@ -165,33 +94,96 @@ export class Expiry {
       await log.end(true);
       await cancelPrograms({ journal, leaseMs: LEASE_MS }, past);
     }
-    this.#forget(execution);
-  }
+    forget(execution);
+  };
+  const settleAt = async (now: number) => {
+    let ended = 0;
+    for (const [execution, at] of dueAt) {
+      if (isStopped) return ended;
+      if (at <= now && (await ifLeft(execution, (summary) => expire(summary, now)))) ended += 1;
+    }
+    return ended;
+  };
+  return {
+    turns,
+    end,
+    note: room.note,
+    stop(): void {
+      isStopped = true;
+    },
+    /** Notes an open execution of the journal. Those that the gateway has not begun are passed over. */
+    see({ execution }: Pick<ExecutionSummary, "execution">): void {
+      if (isOfGateway(execution)) dueAt.set(execution, dueAt.get(execution) ?? 0);
+    },
+    /** Lists the open executions itself. Resolves as `settle`. Rejects if the journal cannot be listed. */
+    async sweep(): Promise<number> {
+      for await (const summary of readList(journal, { open: true })) {
+        if (isStopped) return 0;
+        this.see(summary);
+      }
+      return this.settle();
+    },
+    /** Ends what has expired of the executions that were seen, all that are open. Resolves with the number of those. */
+    settle(): Promise<number> {
+      const settled = settling.then(() => settleAt(now()));
+      settling = settled;
+      return settled;
+    },
+  };
+}
 
-  #forget(execution: ExecutionId): void {
-    const known = this.#resting.get(execution);
-    if (known) this.#bytes.add(known.tenant, -known.bytes);
-    this.#resting.delete(execution);
-  }
-
+/** In a journal in memory: the conversations that clients may go on with, for which there is room. `end` resolves with whether it has ended one. */
+function roomFor(
+  { journal }: Runtime,
+  onError: ExpiryParts["onError"],
+  end: (execution: ExecutionId, tenant: string) => Promise<boolean>,
+) {
+  /** That which was used last at the end. */
+  const resting = new Map<ExecutionId, { readonly tenant: string; readonly bytes: number }>();
+  const held = new Counts();
+  let isEnding = false;
+  let hasTold = false;
+  const forget = (execution: ExecutionId) => {
+    const known = resting.get(execution);
+    if (known) held.add(known.tenant, -known.bytes);
+    resting.delete(execution);
+  };
   /** Ends the oldest conversation of the tenant whose conversations take most, until all have room. Never rejects. */
-  async #makeRoom(): Promise<void> {
-    if (this.#isEnding) return;
-    this.#isEnding = true;
+  const makeRoom = async () => {
+    if (isEnding) return;
+    isEnding = true;
     const passed = new Set<ExecutionId>();
-    while (this.#bytes.all > MOST_BYTES) {
-      const [tenant] = [...this.#bytes.byKey].reduce((one, other) => (other[1] > one[1] ? other : one));
-      const own = [...this.#resting].flatMap(([id, one]) => (one.tenant === tenant ? [id] : []));
+    while (held.all > MOST_BYTES) {
+      const [tenant] = [...held.byKey].reduce((one, other) => (other[1] > one[1] ? other : one));
+      const own = [...resting].flatMap(([id, one]) => (one.tenant === tenant ? [id] : []));
       // The one that was just used is for its client to go on with, however large it is.
       const execution = own.slice(0, -1).find((id) => !passed.has(id));
       if (execution === undefined) break;
       passed.add(execution);
-      const isEnded = await this.#ifLeft({ execution, tenant }, () => this.end(execution, tenant).then(() => true));
-      if (isEnded && !this.#hasTold) this.#parts.onError(FULL);
-      this.#hasTold ||= isEnded;
+      const isEnded = await end(execution, tenant);
+      if (isEnded && !hasTold) onError(FULL);
+      hasTold ||= isEnded;
     }
-    this.#isEnding = false;
-  }
+    isEnding = false;
+  };
+  return {
+    forget,
+    /** Notes that a request has used a conversation, as far as it has begun. Never rejects. */
+    async note(execution: ExecutionId, tenant: string): Promise<void> {
+      if (journal.isDurable) return;
+      try {
+        const found = await findIfKnown(journal, execution);
+        forget(execution);
+        if (!found || found.ended) return;
+        const bytes = EACH_BYTES + UNIT_BYTES * (found.heldLength ?? 0);
+        resting.set(execution, { tenant, bytes });
+        held.add(tenant, bytes);
+      } catch (error) {
+        onError(error);
+      }
+      await makeRoom();
+    },
+  };
 }
 
 const FULL = new PortcullisError(

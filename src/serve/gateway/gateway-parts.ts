@@ -1,6 +1,5 @@
 import type { TextReader } from "../../base/index.ts";
 import type { Model } from "../../models/model.ts";
-import type { Runtime } from "../../runtime/create-runtime.ts";
 import type { ApiParts } from "../api/parts.ts";
 import type { Key } from "../http/keys.ts";
 import type { ClientIds } from "./carried/client-ids.ts";
@@ -17,8 +16,8 @@ export interface GatewayParts extends ApiParts {
   readonly maxBodyBytes: number;
 }
 
-/** One request on its way. */
-export interface Exchange {
+/** One request on its way. Its runtime is that of its key. */
+export interface Exchange extends Omit<GatewayParts, "ids"> {
   readonly surface: Surface;
   readonly key: Key;
   readonly reader: TextReader;
@@ -27,9 +26,6 @@ export interface Exchange {
   readonly tools: ClientTools;
   readonly ids: ClientIds;
   readonly model: Model;
-  /** The runtime of the key. */
-  readonly runtime: Runtime;
-  readonly pauseMs: number;
   readonly requestId: string;
 }
 

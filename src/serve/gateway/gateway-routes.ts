@@ -1,25 +1,24 @@
 import { messagesSurface } from "./surface/anthropic/messages-surface.ts";
 import { responsesSurface } from "./surface/openai/responses-surface.ts";
 import { RefusedAsk, type Surface } from "./surface/surface.ts";
+import type { Key } from "../http/keys.ts";
 import type { OtherRoute } from "../other-routes.ts";
-import { Gateway } from "./gateway.ts";
+import { answerRequest, countRequest } from "./gateway.ts";
 import type { GatewayParts } from "./gateway-parts.ts";
 import { removeAnswer } from "./stored-answers.ts";
 import { refusalOfProblem, refusalResponse } from "./refusals.ts";
 
 /** The vendors' own paths. */
-export function gatewayRoutes(parts: GatewayParts): readonly OtherRoute[] {
-  const gateway = new Gateway(parts);
-  const messages = routesOf(messagesSurface, KEY_HEADER);
-  const responses = routesOf(responsesSurface);
+export function gatewayRoutes(given: GatewayParts): readonly OtherRoute[] {
+  const parts = { ...given, driven: new Map() };
+  const messages = routesOf(messagesSurface, parts, KEY_HEADER);
+  const responses = routesOf(responsesSurface, parts);
   return [
-    messages("/v1/messages", ["POST"], (request, key) => gateway.answer(messagesSurface, request, key)),
-    messages("/v1/messages/count_tokens", ["POST"], (request, key) => gateway.count(messagesSurface, request, key)),
-    responses("/v1/responses", ["POST"], (request, key) => gateway.answer(responsesSurface, request, key)),
-    responses("/v1/responses/input_tokens", ["POST"], (request, key) => gateway.count(responsesSurface, request, key)),
-    responses("/v1/responses/:response", ["DELETE"], ({ url, signal }, key) =>
-      removeAnswer(parts, responsesSurface, idIn(url), { key, signal }),
-    ),
+    messages("/v1/messages", answerRequest),
+    messages("/v1/messages/count_tokens", countRequest),
+    responses("/v1/responses", answerRequest),
+    responses("/v1/responses/input_tokens", countRequest),
+    responses("/v1/responses/:response", removeAnswer, "DELETE"),
   ];
 }
 
@@ -36,26 +35,20 @@ export function vendorsForm(request: Request): Pick<OtherRoute, "refuse" | "keyH
   return { keyHeader: KEY_HEADER, refuse: (problem) => refusalResponse(surface, refusalOfProblem(problem)) };
 }
 
-/** The id in the path of a response. */
-function idIn(url: string): string {
-  return /^\/v1\/responses\/([^/]{1,512})/.exec(new URL(url).pathname)?.[1] ?? "";
-}
+type Handle<Parts> = (parts: Parts, surface: Surface, request: Request, key: Key) => Promise<Response>;
 
 /** Routes whose clients converse with the server's models, and are refused in the words of their surface. */
-function routesOf(surface: Surface, keyHeader?: string) {
-  return (path: string, methods: readonly string[], handle: OtherRoute["handle"]): OtherRoute => ({
+function routesOf<Parts>(surface: Surface, parts: Parts, keyHeader?: string) {
+  return (path: string, handle: Handle<Parts>, method = "POST"): OtherRoute => ({
     path,
-    methods,
+    methods: [method],
     scope: "converse",
-    ...(keyHeader === undefined ? {} : { keyHeader }),
-    handle: async (request, key) => {
-      try {
-        return await handle(request, key);
-      } catch (error) {
+    keyHeader,
+    handle: (request, key) =>
+      handle(parts, surface, request, key).catch((error: unknown) => {
         if (error instanceof RefusedAsk) return refusalResponse(surface, error.refusal);
         throw error;
-      }
-    },
+      }),
     refuse: (problem) => refusalResponse(surface, refusalOfProblem(problem)),
   });
 }

@@ -24,12 +24,12 @@ import { readJson } from "../http/read-json.ts";
 import { ClientIds } from "./carried/client-ids.ts";
 import { isStoredExecution, newExecution } from "./carried/seals.ts";
 import { ClientTools } from "./client-tools.ts";
-import { Drive } from "./drive.ts";
+import { begunDrive, type Drive } from "./drive.ts";
 import { historyAsked, transcriptOf } from "./history.ts";
 import type { Exchange, GatewayParts, Place } from "./gateway-parts.ts";
 import { liveReply } from "./live-reply.ts";
 import { executionAsked, type Plan, planOf } from "./plan.ts";
-import type { TranscriptTurn } from "../../conversations/from-journal/index.ts";
+import { ifKnown } from "../../journal/reading/index.ts";
 import { newRequestId, refusalOf, refusalOfEnding } from "./refusals.ts";
 import { readReplies } from "./from-journal/replies.ts";
 import { headOf, told } from "./from-journal/told.ts";
@@ -37,18 +37,15 @@ import { optionsFor } from "./say-options.ts";
 import { storedItems, textIn } from "./stored-answers.ts";
 import { tokensInParts } from "../../tools/count-tokens.ts";
 
-/** What answers a request, and where. */
-interface Planned {
-  readonly plan: Plan;
-  readonly place: Place;
-  /** Turns of the history with which a conversation begins. */
-  readonly copied: number;
+interface DrivingParts extends GatewayParts {
+  /** What is driven now, by its execution. */
+  readonly driven: Map<string, Drive>;
 }
 
-/** An answer that is sent while it comes. */
-interface Streaming extends Planned {
-  readonly writer: ReplyWriter;
-  readonly send: (text: string) => void;
+/** A request with what answers it, and where. */
+interface Planned extends Exchange, Place {
+  readonly driven: DrivingParts["driven"];
+  readonly plan: Plan;
 }
 
 const WHAT = "wait for their answers";
@@ -64,259 +61,221 @@ const LAST: ReadonlySet<AgentEnding["type"] | undefined> = new Set([
   "cut_off",
 ] as const);
 
-export class Gateway {
-  readonly #parts: GatewayParts;
-  /** What is driven now, by its execution. */
-  readonly #driven = new Map<string, Drive>();
-
-  constructor(parts: GatewayParts) {
-    this.#parts = parts;
+/** Answers a request on a path of this surface. Throws what `refuse` of its route writes. */
+export async function answerRequest(
+  parts: DrivingParts,
+  surface: Surface,
+  request: Request,
+  key: Key,
+): Promise<Response> {
+  const { readings, expiry, keys } = parts;
+  const { value, held: bodyHeld } = await readBody(parts, request, key);
+  using held = bodyHeld;
+  const ids = new ClientIds(parts.secrets, key, surface.ids);
+  const hold = (more: number) => held.defer(parts.open.hold(key, more, WHAT));
+  const { signal, headers } = request;
+  const items = () => storedItems(parts, surface, value, { ids, key, hold });
+  const stored = await readings.run(key.id, signal, items);
+  // Each takes as long as its part of a turn of the loop, so no two are in one.
+  const lane = new Lane(key.tenant);
+  const read = await lane.run(() => surface.read(value, headers, false, stored));
+  const model = modelOf(parts, read.model);
+  const asked = answerable(read, model);
+  const tools = await lane.work(ClientTools.made(asked.tools));
+  const reader = readerOf(parts, request, key);
+  const runtime = keys.runtimeOf(key, "gateway");
+  const of = { surface, key, reader, signal, asked, tools, ids, model, runtime, requestId: newRequestId() };
+  const exchange = { ...parts, ...of };
+  // Of several requests that go on with one conversation, each sees what came of the one before.
+  const known = executionAsked(exchange);
+  if (known !== undefined) held.defer(await expiry.turns.take(known));
+  const plan = await readings.run(key.id, signal, () => planOf(exchange, known));
+  const isNew = plan.type === "begin";
+  const execution = isNew ? newExecution(asked.isStored === true) : known!;
+  const planned = { ...exchange, plan, execution, reply: plan.reply };
+  // Nobody else has a conversation that begins, so no two requests wait for each other's.
+  if (isNew) held.defer(await expiry.turns.take(execution));
+  held.defer(() => void expiry.note(execution, key.tenant));
+  const history = isNew ? (plan.history ?? (await lane.run(() => historyAsked(asked, tools, model.name)))) : [];
+  hold(history.length * TURN_BYTES);
+  if (history.length > 0) {
+    // The conversation begins with what was before what its client says now.
+    const begun = { id: execution, tenant: key.tenant, from: transcriptOf(history, asked, model.name) };
+    await (await runtime.conversation({ ...optionsFor(planned), ...begun })).leave();
   }
+  return asked.isStreamed ? await streamed(planned, held) : await whole(planned);
+}
 
-  /** Answers a request on a path of this surface. Throws what `refuse` of its route writes. */
-  async answer(surface: Surface, request: Request, key: Key): Promise<Response> {
-    const { value, held } = await this.#read(request, key);
-    try {
-      const ids = new ClientIds(this.#parts.secrets, key, surface.ids);
-      const hold = (more: number) => held.defer(this.#parts.open.hold(key, more, WHAT));
-      const { readings } = this.#parts;
-      const items = () => storedItems(this.#parts, surface, value, { ids, key, hold });
-      const stored = await readings.run(key.id, request.signal, items);
-      // Each takes as long as its part of a turn of the loop, so no two are in one.
-      const lane = new Lane(key.tenant);
-      const read = await lane.run(() => surface.read(value, request.headers, false, stored));
-      const model = this.#modelOf(read.model);
-      const asked = answerable(read, model);
-      const exchange = {
-        surface,
-        key,
-        reader: this.#reader(request, key),
-        signal: request.signal,
-        asked,
-        tools: await lane.work(ClientTools.made(asked.tools)),
-        ids,
-        model,
-        runtime: this.#parts.keys.runtimeOf(key, "gateway"),
-        requestId: newRequestId(),
-        pauseMs: this.#parts.pauseMs,
+/** Counts the tokens of a request, which is read as if it was to be answered. */
+export async function countRequest(
+  parts: GatewayParts,
+  surface: Surface,
+  request: Request,
+  key: Key,
+): Promise<Response> {
+  const { value, held } = await readBody(parts, request, key);
+  using _ = held;
+  const lane = new Lane(key.tenant);
+  const asked = await lane.run(() => surface.read(value, request.headers, true));
+  modelOf(parts, asked.model);
+  const tokens = await lane.work(countedTokens(value));
+  return Response.json(surface.counted(tokens), { headers: { [surface.requestIdHeader]: newRequestId() } });
+}
+
+/** Reads a body. What it holds is released at the end of the answer. */
+async function readBody(parts: GatewayParts, request: Request, key: Key) {
+  const { maxBodyBytes, open, isReady } = parts;
+  if (!isReady()) throw new RequestProblem("server_closing", "The server is closing. Try again later.");
+  const { value, bytes } = await readJson(request, { most: maxBodyBytes, reader: readerOf(parts, request, key) });
+  refuseRevoked(parts, key);
+  using held = new DisposableStack();
+  held.defer(open.hold(key, bytes, WHAT));
+  held.defer(takePlace(parts, key));
+  return { value, held: held.move() };
+}
+
+function readerOf({ open }: GatewayParts, { signal }: Request, key: Key): TextReader {
+  return { tenant: key.tenant, signal, hold: (bytes) => open.hold(key, bytes, WHAT) };
+}
+
+/** The model by its name without its provider. */
+function modelOf({ served }: GatewayParts, name: string): Model {
+  const model = served.named(name);
+  if (model) return model;
+  throw new RefusedAsk({ kind: "not_found", place: "model", message: `model: ${name.slice(0, 200)}` });
+}
+
+async function whole(planned: Planned): Promise<Response> {
+  using answer = await ended(planned);
+  const { surface, key, requestId } = planned;
+  const response = await jsonAnswer(key, surface.reply(answer.parts, answer.end, answer.facts));
+  response.headers.set(surface.requestIdHeader, requestId);
+  return response;
+}
+
+/** Drives the conversation to the end of the answer, and reads what the journal then has of it. */
+async function ended(planned: Planned, onEvent?: (event: AgentEvent) => void) {
+  // A model may take its time to hear that its turn was ended.
+  const ending = await untilAborted(driven(planned, onEvent), planned.keys.signalOf(planned.key));
+  const refusal = ending && refusalOfEnding(ending);
+  if (refusal) throw new RefusedAsk(refusal);
+  const answer = await held(planned);
+  await forget(planned, ending);
+  return answer;
+}
+
+/** Ends the conversation of an answer that its client has asked not to store, unless the client has left before it had it. */
+async function forget(
+  { asked, key, signal, execution, expiry, onError }: Planned,
+  ending: AgentEnding | undefined,
+): Promise<void> {
+  if (asked.isStored !== false || isStoredExecution(execution) || signal.aborted || !LAST.has(ending?.type)) return;
+  // If it cannot be ended now, it ends with what clients have left.
+  await expiry.end(execution, key.tenant).catch(onError);
+}
+
+/** What the journal has of an answer. Its key holds it until it is disposed of. */
+async function held(planned: Planned) {
+  const { key, open, readings } = planned;
+  const answer = await readings.run(key.id, undefined, () => told(planned));
+  const bytes = answer.parts.reduce((sum, part) => sum + memoryOf(textIn(part)), 0);
+  return { ...answer, [Symbol.dispose]: holdAnswer(bytes, { open, key }) };
+}
+
+/** The answer begins with the first piece that there is: until then a failure has its own status. */
+async function streamed(planned: Planned, body: DisposableStack): Promise<Response> {
+  const { surface, requestId, open, key } = planned;
+  const begun = Promise.withResolvers<void>();
+  const left = new AbortController();
+  const encoder = new TextEncoder();
+  const writer = surface.writer(headOf(planned));
+  const stream = new ReadableStream<Uint8Array>({
+    start: (controller) => {
+      const send = (text: string) => {
+        if (left.signal.aborted) return;
+        controller.enqueue(encoder.encode(text));
+        begun.resolve();
       };
-      // Of several requests that go on with one conversation, each sees what came of the one before.
-      const known = executionAsked(exchange);
-      if (known !== undefined) held.defer(await this.#parts.expiry.turns.take(known));
-      const plan = await readings.run(key.id, request.signal, () => planOf(exchange, known));
-      const isNew = plan.type === "begin" || known === undefined;
-      const execution = isNew ? newExecution(asked.isStored === true) : known;
-      const place = { execution, reply: plan.type === "begin" ? 0 : plan.reply };
-      // Nobody else has a conversation that begins, so no two requests wait for each other's.
-      if (isNew) held.defer(await this.#parts.expiry.turns.take(execution));
-      held.defer(() => void this.#parts.expiry.note(place.execution, key.tenant));
-      const history =
-        plan.type === "begin"
-          ? (plan.history ?? (await lane.run(() => historyAsked(asked, exchange.tools, model.name))))
-          : [];
-      hold(history.length * TURN_BYTES);
-      if (history.length > 0) await this.#copyHistory(exchange, history, place);
-      const planned = { plan, place, copied: history.length };
-      return await (asked.isStreamed ? this.#streamed(exchange, planned, held) : this.#whole(exchange, planned, held));
-    } catch (error) {
-      held.dispose();
-      throw error;
-    }
-  }
-
-  /** Counts the tokens of a request, which is read as if it was to be answered. */
-  async count(surface: Surface, request: Request, key: Key): Promise<Response> {
-    const { value, held } = await this.#read(request, key);
-    try {
-      const lane = new Lane(key.tenant);
-      const asked = await lane.run(() => surface.read(value, request.headers, true));
-      this.#modelOf(asked.model);
-      const tokens = await lane.work(countedTokens(value));
-      return Response.json(surface.counted(tokens), { headers: { [surface.requestIdHeader]: newRequestId() } });
-    } finally {
-      held.dispose();
-    }
-  }
-
-  /** Reads a body. What it holds is released at the end of the answer. */
-  async #read(request: Request, key: Key): Promise<{ readonly value: unknown; readonly held: DisposableStack }> {
-    const { maxBodyBytes, open, isReady } = this.#parts;
-    if (!isReady()) throw new RequestProblem("server_closing", "The server is closing. Try again later.");
-    const { value, bytes } = await readJson(request, { most: maxBodyBytes, reader: this.#reader(request, key) });
-    refuseRevoked(this.#parts, key);
-    using held = new DisposableStack();
-    held.defer(open.hold(key, bytes, WHAT));
-    held.defer(takePlace(this.#parts, key));
-    return { value, held: held.move() };
-  }
-
-  #reader({ signal }: Request, key: Key): TextReader {
-    return { tenant: key.tenant, signal, hold: (bytes) => this.#parts.open.hold(key, bytes, WHAT) };
-  }
-
-  /** The model by its name without its provider. */
-  #modelOf(name: string): Model {
-    const { served } = this.#parts;
-    const model = served.named(name);
-    if (model) return model;
-    throw new RefusedAsk({ kind: "not_found", place: "model", message: `model: ${name.slice(0, 200)}` });
-  }
-
-  async #whole(exchange: Exchange, planned: Planned, held: DisposableStack): Promise<Response> {
-    using answer = await this.#ended(exchange, planned);
-    const { surface, key, requestId } = exchange;
-    const response = await jsonAnswer(key, surface.reply(answer.parts, answer.end, answer.facts));
-    held.dispose();
-    response.headers.set(surface.requestIdHeader, requestId);
-    return response;
-  }
-
-  /** Drives the conversation to the end of the answer, and reads what the journal then has of it. */
-  async #ended(exchange: Exchange, planned: Planned, onEvent?: (event: AgentEvent) => void) {
-    // A model may take its time to hear that its turn was ended.
-    const ending = await untilAborted(this.#drive(exchange, planned, onEvent), this.#parts.keys.signalOf(exchange.key));
-    const refusal = ending && refusalOfEnding(ending);
-    if (refusal) throw new RefusedAsk(refusal);
-    const answer = await this.#told(exchange, planned.place);
-    await this.#forget(exchange, planned.place, ending);
-    return answer;
-  }
-
-  /** Ends the conversation of an answer that its client has asked not to store, unless the client has left before it had it. */
-  async #forget({ asked, key, signal }: Exchange, { execution }: Place, ending: AgentEnding | undefined) {
-    if (asked.isStored !== false || isStoredExecution(execution) || signal.aborted || !LAST.has(ending?.type)) return;
-    try {
-      await this.#parts.expiry.end(execution, key.tenant);
-    } catch (error) {
-      // It ends with what clients have left.
-      this.#parts.onError(error);
-    }
-  }
-
-  /** What the journal has of an answer. Its key holds it until it is disposed of. */
-  async #told(exchange: Exchange, place: Place) {
-    const { key } = exchange;
-    const answer = await this.#parts.readings.run(key.id, undefined, () => told(exchange, place));
-    const bytes = answer.parts.reduce((sum, part) => sum + memoryOf(textIn(part)), 0);
-    const release = holdAnswer(bytes, { open: this.#parts.open, key });
-    return { ...answer, [Symbol.dispose]: release };
-  }
-
-  /** The answer begins with the first piece that there is: until then a failure has its own status. */
-  async #streamed(exchange: Exchange, planned: Planned, held: DisposableStack): Promise<Response> {
-    const { place } = planned;
-    const begun = Promise.withResolvers<void>();
-    const left = new AbortController();
-    const encoder = new TextEncoder();
-    const writer = exchange.surface.writer(headOf(exchange, place));
-    const stream = new ReadableStream<Uint8Array>({
-      start: (controller) => {
-        const send = (text: string) => {
-          if (left.signal.aborted) return;
-          controller.enqueue(encoder.encode(text));
+      const signal = AbortSignal.any([planned.signal, left.signal]);
+      const rest = body.move();
+      void sent({ ...planned, signal }, writer, send)
+        .catch(begun.reject)
+        .finally(() => {
+          rest.dispose();
           begun.resolve();
-        };
-        const signal = AbortSignal.any([exchange.signal, left.signal]);
-        void this.#stream({ ...exchange, signal }, { ...planned, writer, send })
-          .catch(begun.reject)
-          .finally(() => {
-            held.dispose();
-            begun.resolve();
-            if (!left.signal.aborted) controller.close();
-            left.abort();
-          });
-      },
-      cancel: () => left.abort(),
-    });
-    await begun.promise;
-    const { surface, requestId } = exchange;
-    const headers = { [surface.requestIdHeader]: requestId, "content-type": "text/event-stream; charset=utf-8" };
-    return countedStream(new Response(stream, { headers }), {
-      open: this.#parts.open,
-      key: exchange.key,
-      refusal: (problem) => writer.fail(refusalOf(problem), requestId),
-    });
-  }
+          if (!left.signal.aborted) controller.close();
+          left.abort();
+        });
+    },
+    cancel: () => left.abort(),
+  });
+  await begun.promise;
+  const headers = { [surface.requestIdHeader]: requestId, "content-type": "text/event-stream; charset=utf-8" };
+  const refusal = (problem: RequestProblem) => writer.fail(refusalOf(problem), requestId);
+  return countedStream(new Response(stream, { headers }), { open, key, refusal });
+}
 
-  /** Rejects only before anything was sent. */
-  async #stream(exchange: Exchange, { writer, send, ...planned }: Streaming): Promise<void> {
-    const { key, requestId } = exchange;
-    const { runtime } = this.#parts;
-    const { plan, place, copied } = planned;
-    const turnsBefore = async () =>
-      (await readReplies(runtime.journal, place.execution, key.tenant)).state.turns.length;
-    const { execution } = place;
-    const live = liveReply({
-      writer,
-      execution,
-      turns: plan.type === "begin" ? copied : await turnsBefore(),
-      lane: new Lane(key.tenant),
-      read: () => this.#told(exchange, place),
-      partOf: (key) => exchange.ids.spoken(execution, key),
-      send,
-    });
-    try {
-      using answer = await this.#ended(exchange, planned, live.onEvent);
-      await live.end(() => writer.end(answer.end, answer.facts));
-    } catch (error) {
-      if (!(await live.settled())) throw error;
-      if (!(error instanceof RefusedAsk) && isOperators(problemOf(error))) this.#parts.onError(error);
-      send(writer.fail(refusalOf(error), requestId));
-    }
+/** Rejects only before anything was sent. */
+async function sent(planned: Planned, writer: ReplyWriter, send: (text: string) => void): Promise<void> {
+  const { key, runtime, execution, ids, onError } = planned;
+  const before = await ifKnown(() => readReplies(runtime.journal, execution, key.tenant));
+  const live = liveReply({
+    writer,
+    execution,
+    turns: before?.state.turns.length ?? 0,
+    lane: new Lane(key.tenant),
+    read: () => held(planned),
+    partOf: (part) => ids.spoken(execution, part),
+    send,
+  });
+  try {
+    using answer = await ended(planned, live.onEvent);
+    await live.end(() => writer.end(answer.end, answer.facts));
+  } catch (error) {
+    if (!(await live.settled())) throw error;
+    if (!(error instanceof RefusedAsk) && isOperators(problemOf(error))) onError(error);
+    send(writer.fail(refusalOf(error), planned.requestId));
   }
+}
 
-  /** Begins the conversation with what was before what its client says now. */
-  async #copyHistory(exchange: Exchange, history: readonly TranscriptTurn[], { execution: id }: Place): Promise<void> {
-    const { asked, model, runtime, key } = exchange;
-    const options = optionsFor(exchange, this.#parts.served.offer);
-    const from = transcriptOf(history, asked, model.name);
-    await (await runtime.conversation({ ...options, id, tenant: key.tenant, from })).leave();
-  }
+/** Drives the conversation to the end of the answer, and resolves with how it rests. Nothing is driven for an answer that the journal has. */
+async function driven(
+  planned: Planned,
+  onEvent: (event: AgentEvent) => void = () => {},
+): Promise<AgentEnding | undefined> {
+  const { plan, execution, runtime, key, signal } = planned;
+  if (plan.type === "repeat") return undefined;
+  const { results = {} } = plan;
+  const answered = new Set(Object.keys(results));
+  const note = async () => {
+    if (answered.size > 0) await runtime.execution(execution, { tenant: key.tenant }).answer(results);
+  };
+  const asking = { signal, onEvent, answered };
+  const under = planned.driven.get(execution);
+  if (under) return under(asking, note);
+  await note();
+  return driveOf(planned)(asking);
+}
 
-  /** Drives the conversation to the end of the answer, and resolves with how it rests. Nothing is driven for an answer that the journal has. */
-  async #drive(
-    exchange: Exchange,
-    planned: Planned,
-    onEvent: (event: AgentEvent) => void = () => {},
-  ): Promise<AgentEnding | undefined> {
-    const { plan, place } = planned;
-    if (plan.type === "repeat") return undefined;
-    const { execution } = place;
-    const { runtime, key, signal } = exchange;
-    const results = plan.type === "go_on" ? plan.results : {};
-    const answered = new Set(Object.keys(results));
-    const note = async () => {
-      if (answered.size > 0) await runtime.execution(execution, { tenant: key.tenant }).answer(results);
-    };
-    const asking = { signal, onEvent, answered };
-    const held = this.#driven.get(execution);
-    if (held) return held.untilAnswer(asking, note);
-    await note();
-    return this.#driveOf(exchange, planned).untilAnswer(asking);
-  }
-
-  #driveOf(exchange: Exchange, { plan, place: { execution } }: Planned): Drive {
-    const { served, runs, metrics, onEvent: onAny } = this.#parts;
-    const { asked, model, runtime, key } = exchange;
-    const { tenant } = key;
-    const says = plan.type === "begin" || (plan.type === "go_on" && plan.says === true);
-    const message = says && asked.said.length > 0 ? asked.said : undefined;
-    const drive = new Drive((left, onEvent) =>
-      runs
-        .run(execution, async (cancel) => {
-          const options = optionsFor(exchange, served.offer, (event) => {
-            onEvent(event);
-            onAny(event);
-            if (event.type === "turn_ended") metrics.spent(tenant, model.name, event.usage);
-          });
-          const signal = AbortSignal.any([cancel, left]);
-          return (await runtime.execution(execution, { tenant }).send<unknown>(message, { ...options, signal })).ending;
-        })
-        .finally(() => this.#driven.delete(execution)),
-    );
-    this.#driven.set(execution, drive);
-    return drive;
-  }
+function driveOf(planned: Planned): Drive {
+  const { runs, metrics, onEvent: onAny, asked, model, runtime, key, plan, execution } = planned;
+  const { tenant } = key;
+  const message = plan.says && asked.said.length > 0 ? asked.said : undefined;
+  const drive = begunDrive((left, onEvent) =>
+    runs
+      .run(execution, async (cancel) => {
+        const options = optionsFor(planned, (event) => {
+          onEvent(event);
+          onAny(event);
+          if (event.type === "turn_ended") metrics.spent(tenant, model.name, event.usage);
+        });
+        const signal = AbortSignal.any([cancel, left]);
+        return (await runtime.execution(execution, { tenant }).send<unknown>(message, { ...options, signal })).ending;
+      })
+      .finally(() => planned.driven.delete(execution)),
+  );
+  planned.driven.set(execution, drive);
+  return drive;
 }
 
 /** A request without what the model cannot give and its client can do without. */

@@ -12,24 +12,21 @@ import { historyUntil, NO_ANSWER } from "./history.ts";
 import { type SurfaceRequest, type AskedAnswer, RefusedAsk } from "./surface/surface.ts";
 
 /** What a request asks of the conversation that it goes on with. */
-export type Plan =
-  /** Another conversation begins, with the history that the client repeats, or that the server has. */
-  | { readonly type: "begin"; readonly history?: readonly TranscriptTurn[] }
-  /** It goes on, once these results are noted. The answer is the one of this number. */
-  | {
-      readonly type: "go_on";
-      readonly results: Readonly<Record<string, MarkedResult>>;
-      /** Whether the client says more. */
-      readonly says?: true;
-      readonly reply: number;
-    }
-  /** The same request was answered before. */
-  | { readonly type: "repeat"; readonly reply: number };
+export interface Plan {
+  /**
+   * `begin`: another conversation begins, with the history that the client repeats, or that the server has. `go_on`: it
+   * goes on, once `results` are noted. `repeat`: the same request was answered before.
+   */
+  readonly type: "begin" | "go_on" | "repeat";
+  readonly history?: readonly TranscriptTurn[];
+  readonly results?: Readonly<Record<string, MarkedResult>>;
+  /** Whether the client says more. */
+  readonly says?: true;
+  /** The number of the answer. */
+  readonly reply: number;
+}
 
-/** A plan for a conversation that the journal has. */
-type PlanThere = Exclude<Plan, { readonly type: "begin" }>;
-
-const BEGIN = { type: "begin" } as const;
+const BEGIN = { type: "begin", says: true, reply: 0 } as const;
 
 /** The conversation that a request may go on with, as its client names it; undefined if it names none of this server. */
 export function executionAsked({ ids, asked }: Pick<Exchange, "ids" | "asked">): string | undefined {
@@ -102,11 +99,11 @@ export async function knownReplies(
 }
 
 /** Undefined if the answers are not those of one reply of this conversation. */
-async function planIn(parts: Exchange, replies: Replies): Promise<PlanThere | undefined> {
+async function planIn(parts: Exchange, replies: Replies): Promise<Plan | undefined> {
   const { all } = replies;
   if (parts.asked.answers.size === 0) {
     const stopped = all.findLastIndex(({ ending }) => ending !== undefined && GOES_ON.has(ending.type));
-    return stopped >= 0 && stopped >= all.length - 2 ? { type: "go_on", results: {}, reply: stopped + 1 } : undefined;
+    return stopped >= 0 && stopped >= all.length - 2 ? { type: "go_on", reply: stopped + 1 } : undefined;
   }
   const place = all.findIndex((reply) => isAnswered(parts, replies, reply));
   return place < 0 ? undefined : planAt(parts, replies, place);
@@ -116,7 +113,7 @@ async function planIn(parts: Exchange, replies: Replies): Promise<PlanThere | un
  * What the answers to the calls of one reply ask for. Undefined if they come too late for calls of the model itself, or if
  * those had others: the client then goes on with its history. Throws `RefusedAsk` for such answers to calls of a program.
  */
-async function planAt(parts: Exchange, replies: Replies, place: number): Promise<PlanThere | undefined> {
+async function planAt(parts: Exchange, replies: Replies, place: number): Promise<Plan | undefined> {
   const [reply, next] = replies.all.slice(place, place + 2) as [Reply, Reply | undefined];
   const isOfProgram = reply.calls.some(isOfPrograms);
   const said = await new Lane(parts.key.tenant).work(markedCalls(parts, replies, reply));
@@ -148,7 +145,7 @@ function* markedCalls({ ids, asked }: Exchange, { state }: Replies, { calls }: R
 }
 
 /** Refuses another model than that of a waiting program, and tools with which it would reach none or another than it was told of. */
-function refuseOthers({ asked, tools }: Exchange, { type, reply }: PlanThere, { all, state }: Replies): void {
+function refuseOthers({ asked, tools }: Exchange, { type, reply }: Plan, { all, state }: Replies): void {
   if (!isSameModel(asked, { state }))
     throw refusedState(`A program of the model ${state.header.model} waits. Send its answers with that model.`);
   const given = (own: string) => tools.given(own)?.name ?? own;
@@ -253,6 +250,6 @@ async function planAfter(parts: Exchange, previous: string): Promise<Plan> {
     if (plan) return plan;
     throw refusedState("The input has nothing to continue with.");
   } else if (reply === replies.all.length - 1 && known.ending && isSameOpening(asked, tools, replies))
-    return { type: "go_on", results: {}, says: true, reply: reply + 1 };
-  return { type: "begin", history: historyUntil(parts, replies, reply) };
+    return { type: "go_on", says: true, reply: reply + 1 };
+  return { ...BEGIN, history: historyUntil(parts, replies, reply) };
 }

@@ -10,10 +10,9 @@ import type { Exchange } from "./gateway-parts.ts";
 const MAX_TURNS = 10_000;
 const UNBOUNDED = Number.MAX_SAFE_INTEGER;
 
-/** How a conversation of the gateway is held. `most` is what one request may take. */
+/** How a conversation of the gateway is held. */
 export function optionsFor(
-  { asked, tools, model, pauseMs }: Exchange,
-  most: { readonly maxTurns: number; readonly maxTokens: number },
+  { asked, tools, model, pauseMs, served: { offer: most } }: Exchange,
   onEvent: (event: AgentEvent) => void = () => {},
 ): SendOptions<unknown, unknown> {
   const { instructions, programs } = asked;

@@ -55,9 +55,10 @@ export async function storedItems(
 export async function removeAnswer(
   { runtime, readings, secrets, expiry }: GatewayParts,
   surface: Surface,
-  id: string,
-  { key, signal }: { readonly key: Key; readonly signal: AbortSignal },
+  { url, signal }: Request,
+  key: Key,
 ): Promise<Response> {
+  const id = /^\/v1\/responses\/([^/]{1,512})/.exec(new URL(url).pathname)?.[1] ?? "";
   const ids = new ClientIds(secrets, key, surface.ids);
   const read = () =>
     readings.run(key.id, signal, async () => (await previousOf({ runtime, key, ids }, id)) ?? none(id));

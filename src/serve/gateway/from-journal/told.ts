@@ -4,22 +4,22 @@
 import { Lane, now, type SlicedWork } from "../../../base/index.ts";
 import type { AgentEnding } from "../../../conversations/ending.ts";
 import { ifKnown } from "../../../journal/reading/index.ts";
-import type { ReplyEnd, ReplyFacts, ReplyPart } from "../surface/surface.ts";
+import type { ReplyEnd, ReplyFacts, ReplyHead, ReplyPart } from "../surface/surface.ts";
 import type { Exchange, Place } from "../gateway-parts.ts";
 import { emptyReply, type Reply, readReplies, type ToldPart } from "./replies.ts";
 
-export async function told(exchange: Exchange, place: Place) {
-  const { ids, tools, key, runtime, pauseMs } = exchange;
-  const replies = await ifKnown(() => readReplies(runtime.journal, place.execution, key.tenant));
-  const { parts, calls, usage, programs, ending } = replies?.all[place.reply] ?? emptyReply();
+export async function told(exchange: Exchange & Place) {
+  const { ids, tools, key, runtime, pauseMs, execution } = exchange;
+  const replies = await ifKnown(() => readReplies(runtime.journal, execution, key.tenant));
+  const { parts, calls, usage, programs, ending } = replies?.all[exchange.reply] ?? emptyReply();
   const waits = Math.min(...calls.map(({ expiresAt }) => expiresAt));
   const hasPrograms = replies?.all.some((one) => one.parts.some(({ type }) => type === "program")) === true;
   const expiresAt = Number.isFinite(waits) ? waits : now() + pauseMs;
   const end = endOf(ending, calls.length > 0);
   // A client that goes on without anything new names it.
-  const state = hasPrograms || end.type === "stopped" ? { id: ids.state(place.execution), expiresAt } : undefined;
-  const facts: ReplyFacts = { ...headOf(exchange, place), state, usage, programs };
-  const shown = await new Lane(key.tenant).work(shownParts(parts, (part) => ids.part(place.execution, part, tools)));
+  const state = hasPrograms || end.type === "stopped" ? { id: ids.state(execution), expiresAt } : undefined;
+  const facts: ReplyFacts = { ...headOf(exchange), state, usage, programs };
+  const shown = await new Lane(key.tenant).work(shownParts(parts, (part) => ids.part(execution, part, tools)));
   return { parts: shown, end, facts };
 }
 
@@ -40,7 +40,7 @@ function endOf(ending: AgentEnding | undefined, hasCalls: boolean): ReplyEnd {
   return { type: ending.type === "answered" || ending.type === "answer_invalid" ? "answered" : "stopped" };
 }
 
-export function headOf({ ids, asked }: Exchange, { execution, reply }: Place) {
+export function headOf({ ids, asked, execution, reply }: Pick<Exchange, "ids" | "asked"> & Place): ReplyHead {
   const id = ids.write("reply", { execution, numbers: [reply, asked.isStored ? 1 : 0] });
   return { id, model: asked.model, echo: asked.echo, at: now() };
 }
