@@ -9,43 +9,31 @@ const never = throws("read");
 const DENIED = { ok: false, code: "approval_denied" };
 const UNDECIDED = { ok: false, code: "approval_unavailable" };
 
-test.each<[string, () => unknown]>([
+test.each<[string, () => unknown, string?]>([
   ["says no", () => false],
-  ["says something that is not true", () => "yes"],
-  ["says something that equals true", () => 1],
   ["says that it does not allow", () => ({ allow: false })],
-  ["says something that is no decision", () => ({ allow: 1, by: 5 })],
-  ["says yes only by a prototype", () => Object.create({ allow: true }) as unknown],
-  ["fails when its decision is read", () => new Proxy({}, { getOwnPropertyDescriptor: () => never() })],
-  ["says nothing", () => undefined],
-  ["throws", throws("nobody there")],
-  ["rejects", () => Promise.reject(new Error("nobody there"))],
-])("no handler runs where the approver %s, and only its no is journalled as a decision", async (answer, approve) => {
-  const held = holdCalls();
-  const tools = [makeTool({ approval: "always", execute: held.handler })];
-  const { call, session, records } = openSession({ tools, approve: approve as () => boolean });
-  const isDecided = answer === "says no" || answer === "says that it does not allow";
-  expect(await call()).toMatchObject(isDecided ? DENIED : UNDECIDED);
-  expect(held.counts.started).toBe(0);
-  expect(stepsOf(records)).toEqual(["1 held", ...(isDecided ? ["1 denied"] : []), "1 refused"]);
-  expect(session.usage.open).toBe(0);
-});
-
-test.each<[string, () => unknown, string]>([
-  ["throws", never, "read"],
-  ["rejects", () => Promise.reject(new Error("no line")), "no line"],
-  ["says nothing", () => undefined, "got undefined"],
   ["says something that is not true", () => "yes", 'got "yes"'],
+  ["says something that equals true", () => 1, "got 1"],
   ["says something that is no decision", () => ({ allow: 1, by: 5 }), 'got {"allow":1,"by":5}'],
-])("the operator is told why there was no decision where the approver %s", async (_, approve, message) => {
-  const { call, events } = openSession({
-    tools: [makeTool({ approval: "always" })],
-    approve: approve as () => boolean,
-  });
-  await call();
-  const error = { message: expect.stringContaining(message) as string };
-  expect(events).toMatchObject([{ type: "call_ended", error }]);
-});
+  ["says yes only by a prototype", () => Object.create({ allow: true }) as unknown, "got {}"],
+  ["fails when its decision is read", () => new Proxy({}, { getOwnPropertyDescriptor: () => never() }), "read"],
+  ["says nothing", () => undefined, "got undefined"],
+  ["throws", throws("nobody there"), "nobody there"],
+  ["rejects", () => Promise.reject(new Error("no line")), "no line"],
+])(
+  "no handler runs where the approver %s; its no is journalled, and else the operator told",
+  async (_, approve, why) => {
+    const held = holdCalls();
+    const tools = [makeTool({ approval: "always", execute: held.handler })];
+    const { call, session, records, events } = openSession({ tools, approve: approve as () => boolean });
+    expect(await call()).toMatchObject(why === undefined ? DENIED : UNDECIDED);
+    expect(held.counts.started).toBe(0);
+    expect(stepsOf(records)).toEqual(["1 held", ...(why === undefined ? ["1 denied"] : []), "1 refused"]);
+    expect(session.usage.open).toBe(0);
+    expect(events).toMatchObject([{ type: "call_ended" }]);
+    expect(String("error" in events[0]! ? events[0].error : undefined)).toContain(why ?? "undefined");
+  },
+);
 
 test("a decision that would come later is refused where the execution cannot wait", async () => {
   const held = holdCalls();
@@ -63,7 +51,7 @@ test("a decision that would come later is refused where the execution cannot wai
   expect(events).toMatchObject([{ type: "call_ended", error }]);
 });
 
-test.each([true, false, { allow: true }, { allow: false }])("a decision, %j, is no error", async (decision) => {
+test.each([true, { allow: true }])("a decision, %j, is no error", async (decision) => {
   const { call, events } = openSession({ tools: [makeTool({ approval: "always" })], approve: () => decision });
   await call();
   for (const event of events) expect(event).not.toHaveProperty("error");

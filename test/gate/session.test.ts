@@ -165,8 +165,6 @@ test("a large input is checked against its schema in a later turn of the event l
   expect(seen.checked).toBeGreaterThan(seen.parsed ?? Number.POSITIVE_INFINITY);
 });
 
-// ---- what is told ------------------------------------------------------------------------------------------------
-
 // ---- given up --------------------------------------------------------------------------------------------------
 
 test("a call that is given up is aborted, journalled as dropped and has no answer, and the session continues", async () => {

@@ -59,28 +59,8 @@ test("a call that passes every check is answered with the result's JSON text", a
 
 // ---- one step after the other ----------------------------------------------------------------------------------
 
-type Step =
-  | "unknown"
-  | "caller"
-  | "closed"
-  | "budget"
-  | "memory"
-  | "input"
-  | "policy"
-  | "no policy"
-  | "approval"
-  | "no approval"
-  | "expired"
-  | "throws"
-  | "gone"
-  | "late"
-  | "output"
-  | "cut"
-  | "size"
-  | "total";
-
 /** The steps in the order of the drawing, and what answers at each. */
-const STEPS: readonly (readonly [Step, string])[] = [
+const STEPS = [
   ["unknown", "tool_unknown"],
   ["caller", "caller_not_allowed"],
   ["closed", "dropped"],
@@ -99,7 +79,8 @@ const STEPS: readonly (readonly [Step, string])[] = [
   ["output", "output_invalid"],
   ["size", "result_too_large"],
   ["total", "result_over_budget"],
-];
+] as const;
+type Step = (typeof STEPS)[number][0];
 const FIRST_STEP_WITH_HANDLER = STEPS.findIndex(([step]) => step === "throws");
 
 function fails(): never {

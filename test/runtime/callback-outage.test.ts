@@ -81,23 +81,6 @@ test.each(FAILURES)(
   },
 );
 
-test.each(FAILURES)(
-  "a policy that %s has the call refused, and no reason of its own is journalled",
-  async (_, policy) => {
-    const journal = createMemoryJournal();
-    const { paid, error, runtime: opening } = open({ policy, approve: () => true, journal });
-    await using runtime = await opening;
-    const report = await runtime.execute("return await tools.pay({});", { id: "e" });
-    expect(report.outcome).toMatchObject({ type: "failed", fault: { code: "policy_unavailable" } });
-    const line = "pay was refused in call 1, policy_unavailable: The function `policy` failed: db down: 10.0.0.7";
-    expect(error.mock.calls).toEqual([[expect.anything(), expect.stringContaining(line)]]);
-    const calls = (await Array.fromAsync(journal.read("e"))).filter(({ type }) => type === "call");
-    expect(calls).toEqual([expect.not.objectContaining({ policy: expect.anything() as unknown })]);
-    expect(JSON.stringify([report, calls])).not.toContain("10.0.0.7");
-    expect(paid).not.toHaveBeenCalled();
-  },
-);
-
 test("a logger, a listener and a switch that reject change nothing, and are handled", async () => {
   const rejects = (async () => outage()) as () => never;
   const tools = [

@@ -77,19 +77,44 @@ test("a grant is for its tool, and until its time", async () => {
   expect(await call({ to: "ann" }, { tool: "pay" })).toMatchObject({ code: "approval_denied" });
 });
 
-test.each<[string, unknown]>([
-  ["is nonsense", { allow: true, grant: 20 }],
-  ["has a negative sum", { allow: true, grant: { sums: { "/amount": -1 } } }],
-  ["has a schema of inputs", { allow: true, grant: { calls: 2, input: { type: "object" } } }],
-  ["comes with a denial", { allow: false, grant: { calls: 2 } }],
-])("a call is denied, and nothing runs, where the grant of its approval %s", async (_, answer) => {
+const CALL = { amount: 20, to: "ann", lines: [{ "a/b": 1 }], note: null };
+
+test("sums may be of any number of the call, and of a text that may stand for a redacted number", async () => {
+  const grant = { sums: { "/amount": 500, "/lines/0/a~1b": 3, "/to": 1 } };
+  const { call, records } = openSession({ tools: [pay()], approve: granting(grant).approve });
+  expect(await call(CALL, { tool: "pay" })).toMatchObject({ ok: true });
+  expect(records).toContainEqual(expect.objectContaining({ type: "decision", grant }));
+});
+
+test.each<[string, unknown, string]>([
+  ["a number", 20, "grant: expected an object like"],
+  ["an empty one", {}, "at least one of calls, sums and untilMs"],
+  ["no calls", { calls: 0 }, "grant.calls"],
+  ["half a call", { calls: 1.5 }, "grant.calls"],
+  ["calls without end", { calls: Number.POSITIVE_INFINITY }, "grant.calls"],
+  ["a negative sum", { sums: { "/amount": -1 } }, "grant.sums"],
+  ["a sum that is no number", { sums: { "/amount": "500" } }, "grant.sums"],
+  ["a sum that is not finite", { sums: { "/amount": Number.NaN } }, "grant.sums"],
+  ["sums of nothing", { sums: {} }, "grant.sums"],
+  ["a sum of no pointer", { sums: { amount: 500 } }, "grant.sums"],
+  ["a sum of a broken pointer", { sums: { "/a~2": 500 } }, "grant.sums"],
+  ["a sum of a field that the call does not have", { sums: { "/amuont": 500 } }, 'got "/amuont"'],
+  ["a sum of no field of a list", { sums: { "/lines/1/a~1b": 500 } }, "pointers to numbers in the input of the call"],
+  ["a sum of what is no number", { calls: 5, sums: { "/amount": 500, "/note": 1 } }, 'got "/note"'],
+  ["a list of sums", { sums: [500] }, "grant.sums"],
+  ["too many sums", { sums: Object.fromEntries(Array.from({ length: 21 }, (_, n) => [`/${n}`, 1])) }, "grant.sums"],
+  ["a time that is over", { untilMs: 1 }, "grant.untilMs"],
+  ["a time that is none", { untilMs: "18:00" }, "grant.untilMs"],
+  ["a misspelt field", { call: 20 }, "did you mean calls?"],
+  ["a schema of inputs", { calls: 2, input: { type: "object" } }, "grant"],
+  ["one that comes with a denial", { allow: false, calls: 2 }, "grant"],
+])("a call is denied, and nothing runs, where the grant of its approval is %s", async (what, grant, message) => {
   const handler = vi.fn();
-  const { call, events } = openSession({ tools: [pay(handler)], approve: () => answer as boolean });
-  expect(await call({}, { tool: "pay" })).toMatchObject({ code: "approval_denied" });
+  const answer = what.includes("denial") ? { allow: false, grant: { calls: 2 } } : { allow: true, grant };
+  const { call, events } = openSession({ tools: [pay(handler)], approve: () => answer as never });
+  expect(await call(CALL, { tool: "pay" })).toMatchObject({ code: "approval_denied" });
   expect(handler).not.toHaveBeenCalled();
-  expect(events).toMatchObject([
-    { type: "call_ended", error: { message: expect.stringContaining("grant") as string } },
-  ]);
+  expect(events).toMatchObject([{ type: "call_ended", error: failing("option_invalid", message) }]);
 });
 
 const LOOP = `

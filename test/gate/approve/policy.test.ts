@@ -143,9 +143,11 @@ test("a remembered approval does not hold against a policy that denies", async (
   expect(await call()).toMatchObject({ code: "policy_denied" });
 });
 
-test("the runtime's own tools are not asked about: a search calls nothing outside", async () => {
+test("a policy is not asked about a call that does not fit its tool or its caller, nor about the runtime's own tools", async () => {
   const policy = vi.fn(() => ({ deny: "no" }));
-  const { call } = openSession({ policies: [policy] });
+  const { call } = openSession({ policies: [policy], callers: ["direct", "programmatic"] });
+  expect(await call({}, { caller: "direct" })).toMatchObject({ code: "caller_not_allowed" });
+  expect(await call([])).toMatchObject({ code: "input_invalid" });
   expect(await call({ query: "t" }, { tool: "search_tools" })).toMatchObject({ ok: true });
   expect(policy).not.toHaveBeenCalled();
 });
