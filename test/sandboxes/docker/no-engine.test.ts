@@ -39,18 +39,15 @@ async function told(options: DockerSandboxOptions = {}): Promise<string> {
   throw new Error("there is an engine after all");
 }
 
-test("no daemon", async () => {
-  vi.stubEnv("DOCKER_HOST", "unix:///nowhere/docker.sock");
-  expect(await told()).toContain("unix:///nowhere/docker.sock");
+test.each<readonly [string, string]>([
+  ["unix:///nowhere/docker.sock", "unix:///nowhere/docker.sock"],
+  ...["tcp://127.0.0.1:99999", "tcp://[::", "tcp://", "/var/run/docker.sock"].map(
+    (address) => [address, `DOCKER_HOST is ${JSON.stringify(address)}`] as const,
+  ),
+])("DOCKER_HOST is %j, which is no daemon or cannot be one", async (address, fact) => {
+  vi.stubEnv("DOCKER_HOST", address);
+  expect(await told()).toContain(fact);
 });
-
-test.each(["tcp://127.0.0.1:99999", "tcp://[::", "tcp://", "/var/run/docker.sock"])(
-  "DOCKER_HOST is %j, which cannot be a daemon",
-  async (address) => {
-    vi.stubEnv("DOCKER_HOST", address);
-    expect(await told()).toContain(`DOCKER_HOST is ${JSON.stringify(address)}`);
-  },
-);
 
 test("certificates that are not there", async () => {
   vi.stubEnv("DOCKER_HOST", "tcp://127.0.0.1:1");
@@ -144,15 +141,12 @@ test("a daemon that hangs during a start is not waited for, and the container's 
   expect(await told(HANGS)).toContain(" hangs, it has not answered within 300 ms");
 });
 
+/** On this machine, where the daemon does not see the temporary folder. */
+const ON_THIS_MACHINE = { "GET /info": { status: 200, body: { Name: hostname(), KernelVersion: release() } } };
+const UNSEEN = { status: 400, body: { message: "invalid mount config: bind source path does not exist" } };
+
 test("a daemon on this machine that does not see the temporary folder starts a container without pipes", async () => {
-  const asked = await fakeEngine({
-    ...FITTING,
-    "GET /info": { status: 200, body: { Name: hostname(), KernelVersion: release() } },
-    "POST /containers/create": {
-      status: 400,
-      body: { message: "invalid mount config: bind source path does not exist" },
-    },
-  });
+  const asked = await fakeEngine({ ...FITTING, ...ON_THIS_MACHINE, "POST /containers/create": UNSEEN });
   expect(await told()).toContain("it answers 400: invalid mount config");
   expect(asked.filter((request) => request === "POST /containers/create")).toHaveLength(2);
 });
@@ -163,21 +157,14 @@ test("egress for containers on another machine", async () => {
 });
 
 test("egress with a folder that the daemon does not see", async () => {
-  await fakeEngine({
-    ...FITTING,
-    "GET /info": { status: 200, body: { Name: hostname(), KernelVersion: release() } },
-    "POST /containers/create": {
-      status: 400,
-      body: { message: "invalid mount config: bind source path does not exist" },
-    },
-  });
+  await fakeEngine({ ...FITTING, ...ON_THIS_MACHINE, "POST /containers/create": UNSEEN });
   expect(await told({ egress: { hosts: ["api.example.com"] }, command: ["anything"] })).toContain(
     "cannot mount the folder",
   );
 });
 
 test("a path that is too long for a socket", async () => {
-  await fakeEngine({ ...FITTING, "GET /info": { status: 200, body: { Name: hostname(), KernelVersion: release() } } });
+  await fakeEngine({ ...FITTING, ...ON_THIS_MACHINE });
   const folder = join(mkdtempSync(join(tmpdir(), "portcullis-")), "a".repeat(80));
   mkdirSync(folder);
   vi.stubEnv("TMPDIR", folder);

@@ -4,6 +4,7 @@ import { connect as connectTls } from "node:tls";
 import type { Socket } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
 import { isPublicAddress } from "../../../../src/base/index.ts";
+import type { EgressLimits } from "../../../../src/sandboxes/docker/egress/egress-plan.ts";
 import { AUTHORITY, httpServer, rawServer, tlsServer } from "../../../docker-support/egress-servers.ts";
 import { openProxy, type OpenProxy } from "./open-proxy.ts";
 
@@ -31,11 +32,16 @@ async function askByTls(socket: Socket, servername: string, host = servername): 
   return heard;
 }
 
+/** A host that may be reached, and the proxy by which. */
+async function hostBehindProxy(answer?: Parameters<typeof httpServer>[0], limits: Partial<EgressLimits> = {}) {
+  const host = await httpServer(answer);
+  return { ...host, proxy: await openProxy({ hosts: [`allowed.test:${host.port}`], limits }) };
+}
+
 // ---- what works ------------------------------------------------------------------------------------------------
 
 test("a request is forwarded with its host set by the proxy, and its bytes are counted", async () => {
-  const { port, asked } = await httpServer();
-  const proxy = await openProxy({ hosts: [`allowed.test:${port}`] });
+  const { port, asked, proxy } = await hostBehindProxy();
   const answer = await proxy.say(get(`http://allowed.test:${port}/a?b`, "Host: other.test\r\n"));
   expect(statusOf(answer)).toBe("200 OK");
   expect(answer).toContain("GET /a?b ");
@@ -50,15 +56,13 @@ test.each([
   ["Content-Length: 5\r\n\r\nhello", "hello"],
   ["Transfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n1;x=y\r\n!\r\n0\r\nTrailer: x\r\n\r\n", "hello!"],
 ])("a body arrives: %j", async (rest, body) => {
-  const { port } = await httpServer();
-  const proxy = await openProxy({ hosts: [`allowed.test:${port}`] });
+  const { port, proxy } = await hostBehindProxy();
   const answer = await proxy.say(`PUT http://allowed.test:${port}/ HTTP/1.1\r\nHost: x\r\n${rest}`);
   expect(answer).toContain(`PUT / ${body}`);
 });
 
 test("a body of a GET request is framed as well", async () => {
-  const { port, asked } = await httpServer();
-  const proxy = await openProxy({ hosts: [`allowed.test:${port}`] });
+  const { port, asked, proxy } = await hostBehindProxy();
   const smuggled = "GET /smuggled HTTP/1.1\r\nHost: x\r\n\r\n";
   const answer = await proxy.say(
     get(`http://allowed.test:${port}/`, `Host: x\r\nContent-Length: ${smuggled.length}\r\n`) + smuggled,
@@ -78,8 +82,7 @@ test("TLS passes through a tunnel, to be verified by the client", async () => {
 });
 
 test("plain HTTP in a tunnel is parsed, and its host set by the proxy", async () => {
-  const { port, asked } = await httpServer();
-  const proxy = await openProxy({ hosts: [`allowed.test:${port}`] });
+  const { port, asked, proxy } = await hostBehindProxy();
   const socket = await tunnel(proxy, `allowed.test:${port}`);
   socket.write(get("/in-tunnel", "Host: other.test\r\n"));
   const [answer] = (await once(socket, "data")) as [Buffer];
@@ -89,8 +92,7 @@ test("plain HTTP in a tunnel is parsed, and its host set by the proxy", async ()
 });
 
 test("a request without Host is the one request of its connection, within a tunnel too", async () => {
-  const { port, asked } = await httpServer();
-  const proxy = await openProxy({ hosts: [`allowed.test:${port}`] });
+  const { port, asked, proxy } = await hostBehindProxy();
   const [first, second] = [get(`http://allowed.test:${port}/first`, ""), get("/second", "Host: x\r\n")];
   expect(await proxy.say(first)).toContain("GET /first");
   expect(await proxy.say(first + second)).not.toContain("/second");
@@ -99,8 +101,7 @@ test("a request without Host is the one request of its connection, within a tunn
 });
 
 test("bytes that are sent together with CONNECT go into the tunnel", async () => {
-  const { port } = await httpServer();
-  const proxy = await openProxy({ hosts: [`allowed.test:${port}`] });
+  const { port, proxy } = await hostBehindProxy();
   const answer = await proxy.say(tunnelTo(`allowed.test:${port}`) + get("/together"));
   expect(answer).toContain("200 Connection Established");
   expect(answer).toContain("GET /together");
@@ -108,11 +109,10 @@ test("bytes that are sent together with CONNECT go into the tunnel", async () =>
 
 test("repeated headers arrive repeated, hop-by-hop headers not at all", async () => {
   const seen: string[] = [];
-  const { port } = await httpServer((request, response) => {
+  const { port, proxy } = await hostBehindProxy((request, response) => {
     seen.push(...request.rawHeaders);
     response.writeHead(200, "Fine", ["Set-Cookie", "a", "Set-Cookie", "b", "Keep-Alive", "timeout=9"]).end();
   });
-  const proxy = await openProxy({ hosts: [`allowed.test:${port}`] });
   const answer = await proxy.say(
     get(
       `http://allowed.test:${port}/`,
@@ -125,8 +125,7 @@ test("repeated headers arrive repeated, hop-by-hop headers not at all", async ()
 });
 
 test("ten megabytes arrive whole at a slow client", async () => {
-  const { port } = await httpServer((_request, response) => response.end(Buffer.alloc(10_000_000, "x")));
-  const proxy = await openProxy({ hosts: [`allowed.test:${port}`] });
+  const { port, proxy } = await hostBehindProxy((_request, response) => response.end(Buffer.alloc(10_000_000, "x")));
   const socket = proxy.connect();
   socket.write(get(`http://allowed.test:${port}/`));
   let bytes = 0;
@@ -140,35 +139,20 @@ test("ten megabytes arrive whole at a slow client", async () => {
 
 // ---- where it may not go -----------------------------------------------------------------------------------------
 
-test.each([
+const NO_NAME = "The target is not a plain host name";
+
+test.each<readonly [string, string]>([
   ["evil.test:443", "evil.test:443 is not among the hosts that this program may reach."],
-  ["127.0.0.1:443", "The target is not a plain host name"],
-  ["[::1]:443", "The target is not a plain host name"],
-  ["2130706433:443", "The target is not a plain host name"],
-  ["allowed.test", "The target is not a plain host name"],
-  ["allowed.test.:443", "The target is not a plain host name"],
-  ["user@allowed.test:443", "The target is not a plain host name"],
-])("a tunnel to %s is refused with a sentence", async (authority, words) => {
+  ...["127.0.0.1:443", "[::1]:443", "2130706433:443"].map((authority) => [authority, NO_NAME] as const),
+  ...["allowed.test", "allowed.test.:443", "user@allowed.test:443"].map((authority) => [authority, NO_NAME] as const),
+  ...["evil.test/", "127.0.0.1/", "[::1]/", "0x7f.1/"].map((host) => [`http://${host}`, ""] as const),
+  ...["https://allowed.test/", "/", "*"].map((url) => [url, ""] as const),
+])("a tunnel to %s, or a request for it, is refused with a sentence", async (target, words) => {
   const proxy = await openProxy({ hosts: ["allowed.test"] });
-  const answer = await proxy.say(tunnelTo(authority));
+  const answer = await proxy.say(words === "" ? get(target) : tunnelTo(target));
   expect(statusOf(answer)).toBe("403 Host Not Allowed");
   expect(answer).toContain(words);
   expect(await proxy.toldOf(1)).toMatchObject([{ outcome: "refused", address: "", bytesUp: 0, bytesDown: 0 }]);
-});
-
-test.each([
-  "http://evil.test/",
-  "http://127.0.0.1/",
-  "http://[::1]/",
-  "http://0x7f.1/",
-  "https://allowed.test/",
-  "/",
-  "*",
-])("a request for %s is refused with a sentence", async (url) => {
-  const proxy = await openProxy({ hosts: ["allowed.test"] });
-  const answer = await proxy.say(get(url));
-  expect(statusOf(answer)).toBe("403 Host Not Allowed");
-  expect(await proxy.toldOf(1)).toMatchObject([{ outcome: "refused" }]);
 });
 
 test.each([[["127.0.0.1"]], [["8.8.8.8", "10.0.0.1"]], [["::ffff:8.8.8.8"]], [["169.254.169.254"]]])(
@@ -263,8 +247,7 @@ test.each([
 });
 
 test("another transfer coding is refused", async () => {
-  const { port, asked } = await httpServer();
-  const proxy = await openProxy({ hosts: [`allowed.test:${port}`] });
+  const { port, asked, proxy } = await hostBehindProxy();
   const answer = await proxy.say(
     `POST http://allowed.test:${port}/ HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n`,
   );
@@ -280,8 +263,9 @@ test("headers without an end end the connection", async () => {
 });
 
 test("a second request on the same connection ends it, whatever its host", async () => {
-  const { port, asked } = await httpServer((_request, response) => void setImmediate(() => response.end("one")));
-  const proxy = await openProxy({ hosts: [`allowed.test:${port}`] });
+  const { port, asked, proxy } = await hostBehindProxy(
+    (_request, response) => void setImmediate(() => response.end("one")),
+  );
   const request = get(`http://allowed.test:${port}/`);
   await proxy.say(request + request);
   expect(asked.length).toBeLessThan(2);
@@ -290,8 +274,7 @@ test("a second request on the same connection ends it, whatever its host", async
 });
 
 test.each(["x", "100-continue, x", "100-continue"])("a client that expects %j gets one answer", async (expected) => {
-  const { port, asked } = await httpServer();
-  const proxy = await openProxy({ hosts: [`allowed.test:${port}`] });
+  const { port, asked, proxy } = await hostBehindProxy();
   const answer = await proxy.say(get(`http://evil.test/`, `Host: x\r\nExpect: ${expected}\r\n`).repeat(100));
   const answers = [...answer.matchAll(/^HTTP\/1\.1 (\d+)/gm)].filter(([, status]) => status !== "100");
   expect(answers.length).toBeLessThan(2);
@@ -354,8 +337,7 @@ test.each([
 });
 
 test.each(["", "CONNECT"])("bytes before a request, empty lines too, are bounded (%s)", async (way) => {
-  const { port } = await httpServer();
-  const proxy = await openProxy({ hosts: [`allowed.test:${port}`] });
+  const { port, proxy } = await hostBehindProxy();
   const socket = way === "" ? proxy.connect() : await tunnel(proxy, `allowed.test:${port}`);
   const more = () => {
     while (socket.writable && socket.write("\r\n".repeat(30_000)));
@@ -366,8 +348,7 @@ test.each(["", "CONNECT"])("bytes before a request, empty lines too, are bounded
 });
 
 test("a client that sends nothing into its tunnel, or only a part of a hello, is disconnected", async () => {
-  const { port } = await httpServer();
-  const proxy = await openProxy({ hosts: [`allowed.test:${port}`], limits: { headerMs: 50 } });
+  const { port, proxy } = await hostBehindProxy(undefined, { headerMs: 50 });
   await tunnel(proxy, `allowed.test:${port}`);
   const socket = await tunnel(proxy, `allowed.test:${port}`);
   socket.write(Buffer.from([22, 3, 1, 0, 200, 1]));
@@ -375,8 +356,7 @@ test("a client that sends nothing into its tunnel, or only a part of a hello, is
 });
 
 test("a hello that is too long is refused", async () => {
-  const { port } = await httpServer();
-  const proxy = await openProxy({ hosts: [`allowed.test:${port}`] });
+  const { port, proxy } = await hostBehindProxy();
   const socket = await tunnel(proxy, `allowed.test:${port}`);
   const long = Buffer.alloc(17_000);
   long.set([22, 3, 1, 0xff, 0xff, 1]);
@@ -419,8 +399,7 @@ test("a connection is ended after its maximum time", async () => {
 });
 
 test("a half-closed connection is closed", async () => {
-  const { port } = await httpServer();
-  const proxy = await openProxy({ hosts: [`allowed.test:${port}`] });
+  const { port, proxy } = await hostBehindProxy();
   const socket = proxy.connect();
   socket.end(get(`http://allowed.test:${port}/half`));
   socket.resume();
@@ -429,8 +408,9 @@ test("a half-closed connection is closed", async () => {
 });
 
 test("totalBytes bounds the bytes of all connections in both directions", async () => {
-  const { port } = await httpServer((_request, response) => response.end(Buffer.alloc(1_000_000)));
-  const proxy = await openProxy({ hosts: [`allowed.test:${port}`], limits: { totalBytes: 1_500_000 } });
+  const { port, proxy } = await hostBehindProxy((_request, response) => response.end(Buffer.alloc(1_000_000)), {
+    totalBytes: 1_500_000,
+  });
   const url = `http://allowed.test:${port}/`;
   expect((await proxy.say(get(url))).length).toBeGreaterThan(1_000_000);
   expect((await proxy.say(get(url))).length).toBeLessThan(1_000_000);

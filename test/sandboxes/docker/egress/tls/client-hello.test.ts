@@ -1,26 +1,9 @@
-import { once } from "node:events";
-import { connect as connectTls } from "node:tls";
-import { connect, createServer, type AddressInfo } from "node:net";
 import * as fc from "fast-check";
 import { beforeAll, expect, test } from "vitest";
 import { readServerName } from "../../../../../src/sandboxes/docker/egress/tls/client-hello.ts";
+import { firstBytes } from "./first-bytes.ts";
 
 let hello: Buffer;
-
-/** What node sends first when it wants to speak to this host by TLS. */
-async function firstBytes(servername: string): Promise<Buffer> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  const client = connectTls({ socket: connect(port, "127.0.0.1"), servername });
-  client.on("error", () => {});
-  const [socket] = (await once(server, "connection")) as [ReturnType<typeof connect>];
-  const [bytes] = (await once(socket, "data")) as [Buffer];
-  client.destroy();
-  socket.destroy();
-  server.close();
-  return bytes;
-}
 
 beforeAll(async () => {
   hello = await firstBytes("allowed.test");

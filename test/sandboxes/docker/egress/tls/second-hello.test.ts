@@ -1,12 +1,13 @@
 import { createHash } from "node:crypto";
 import { once } from "node:events";
-import { connect, createServer, type AddressInfo, type Socket } from "node:net";
+import { connect, type Socket } from "node:net";
 import { connect as connectTls, type ConnectionOptions } from "node:tls";
 import * as fc from "fast-check";
 import { beforeAll, describe, expect, test } from "vitest";
 import { readServerReply } from "../../../../../src/sandboxes/docker/egress/tls/tunnel.ts";
 import { AUTHORITY, rawServer, tlsServer } from "../../../../docker-support/egress-servers.ts";
 import { openProxy, type OpenProxy } from "../open-proxy.ts";
+import { firstBytes } from "./first-bytes.ts";
 
 const HANDSHAKE = 22;
 const record = (type: number, body: Buffer) =>
@@ -25,21 +26,8 @@ let allowed: Buffer;
 let other: Buffer;
 let unnamed: Buffer;
 
-async function greeting(servername: string): Promise<Buffer> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const client = connectTls({ socket: connect((server.address() as AddressInfo).port, "127.0.0.1"), servername });
-  client.on("error", () => {});
-  const [socket] = (await once(server, "connection")) as [Socket];
-  const [bytes] = (await once(socket, "data")) as [Buffer];
-  client.destroy();
-  socket.destroy();
-  server.close();
-  return bytes;
-}
-
 beforeAll(async () => {
-  [allowed, other, unnamed] = (await Promise.all(["allowed.test", "another.test", ""].map(greeting))) as [
+  [allowed, other, unnamed] = (await Promise.all(["allowed.test", "another.test", ""].map(firstBytes))) as [
     Buffer,
     Buffer,
     Buffer,
