@@ -90,26 +90,56 @@ export interface Posted {
   readonly json: any;
 }
 
-/** A body as it stands, sent by a client of no package. */
-export async function post(
+/** How a body is sent by a client of no package. */
+export interface Sending {
+  readonly key?: string;
+  readonly headers?: object;
+  readonly path?: string;
+  readonly signal?: AbortSignal;
+}
+
+/** A body as it stands, whose answer is not read. */
+export function send(
   { fetch }: Pick<GatewayClients, "fetch">,
   body: unknown,
-  { key = "con", headers = {}, path = "/v1/messages" }: { key?: string; headers?: object; path?: string } = {},
-): Promise<Posted> {
-  const response = await fetch(`http://localhost${path}`, {
+  sending: Sending = {},
+): Promise<Response> {
+  const { key = "con", headers = {}, path = "/v1/messages", signal = null } = sending;
+  const secret = `${key}-0123456789abcdef`;
+  const text = typeof body === "string" ? body : JSON.stringify(body);
+  return fetch(`http://localhost${path}`, {
     method: "POST",
     headers: {
       "content-type": "application/json",
+      "content-length": String(Buffer.byteLength(text)),
       "anthropic-version": "2023-06-01",
-      ...(path.startsWith("/v1/messages")
-        ? { "x-api-key": `${key}-0123456789abcdef` }
-        : { authorization: `Bearer ${key}-0123456789abcdef` }),
+      ...(path.startsWith("/v1/messages") ? { "x-api-key": secret } : { authorization: `Bearer ${secret}` }),
       ...headers,
     },
-    body: typeof body === "string" ? body : JSON.stringify(body),
+    body: text,
+    signal,
   });
+}
+
+export async function post(...given: Parameters<typeof send>): Promise<Posted> {
+  const response = await send(...given);
   const text = await response.text();
   return { status: response.status, headers: response.headers, text, json: text.startsWith("{") && JSON.parse(text) };
+}
+
+/** How an answer comes to the official clients. */
+export const WAYS = [
+  ["whole", false],
+  ["streamed", true],
+] as const;
+
+/** Asks by OpenAI's client, for whole answers or by streams. */
+export function responding({ openai }: GatewayClients, isStreamed = false, more: object = {}) {
+  const { responses } = openai();
+  return (body: object): Promise<OpenAI.Responses.Response> => {
+    const whole = { model: "m", ...more, ...body };
+    return isStreamed ? responses.stream(whole).finalResponse() : responses.create({ ...whole, stream: false });
+  };
 }
 
 /** What asks a gateway without a network. */

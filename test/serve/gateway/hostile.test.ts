@@ -7,23 +7,12 @@ import { testOfAll } from "../../support/all-tests.ts";
 import { inATurn } from "../../support/in-a-turn.ts";
 import type { Model } from "portcullis/models";
 import { scriptedModel, type ScriptedStep } from "portcullis/testing";
-import { answered, openGateway, type OpenGateway, outputsOf } from "./gateways.ts";
+import { answered, openGateway, type OpenGateway, outputsOf, post, send } from "./gateways.ts";
 
-const KEY = "con-0123456789abcdef";
 const MIB = 1024 * 1024;
 
-const POST = {
-  method: "POST",
-  headers: { "content-type": "application/json", "anthropic-version": "2023-06-01", authorization: `Bearer ${KEY}` },
-};
-
-function post({ fetch }: OpenGateway, path: string, body: object): Promise<Response> {
-  const text = JSON.stringify({ model: "m", ...body });
-  const headers = { ...POST.headers, "content-length": String(Buffer.byteLength(text)) };
-  return fetch(`http://localhost${path}`, { ...POST, headers, body: text });
-}
-
-const messages = (content: unknown) => ({ max_tokens: 10, messages: [{ role: "user", content }] });
+const messages = (content: unknown) => ({ model: "m", max_tokens: 10, messages: [{ role: "user", content }] });
+const TOOLS = [{ name: "depot", input_schema: { type: "object" } }];
 
 test("requests whose clients left while they waited for their turn ask no model, and the next one is answered", async () => {
   const asked: number[] = [];
@@ -38,38 +27,36 @@ test("requests whose clients left while they waited for their turn ask no model,
       return { text: "Done." };
     },
   ]);
-  const tools = [{ name: "depot", input_schema: { type: "object" } }];
-  const first = (await (await post(gateway, "/v1/messages", { ...messages("x"), tools })).json()) as Anthropic.Message;
-  const body = { model: "m", max_tokens: 10, tools, messages: answered([{ role: "user", content: "x" }], first) };
-  const send = (signal?: AbortSignal) =>
-    gateway.fetch("http://localhost/v1/messages", { ...POST, body: JSON.stringify(body), ...(signal && { signal }) });
-  const patient = send();
+  const asks = { ...messages("x"), tools: TOOLS };
+  const body = { ...asks, messages: answered([{ role: "user", content: "x" }], (await post(gateway, asks)).json) };
+  const patient = post(gateway, body);
   await begun.promise;
   const left = new AbortController();
-  const leaving = [1, 2, 3].map(() => send(left.signal));
+  const leaving = [1, 2, 3].map(() => send(gateway, body, { signal: left.signal }));
   for (let turns = 0; turns < 20; turns += 1) await setImmediate();
   left.abort();
   go.resolve();
-  const text = await (await patient).text();
+  const { text, json } = await patient;
   expect(text).toContain("Done.");
   await Promise.allSettled(leaving);
-  const again = await send();
-  expect([again.status, JSON.parse(await again.text()).content]).toEqual([200, JSON.parse(text).content]);
+  const again = await post(gateway, body);
+  expect([again.status, again.json.content]).toEqual([200, json.content]);
   expect(asked).toEqual([0]);
 });
 
 test("an answer with large calls comes in small parts, and none of it is made for a key that holds what it may", async () => {
   const calls = Array.from({ length: 20 }, (_, n) => ({ tool: "depot", input: { n, text: "x".repeat(900_000) } }));
   await using gateway = await openGateway([{ calls }], { maxBodyBytes: 64 * MIB });
-  const tools = [{ name: "depot", input_schema: { type: "object" } }];
-  const ask = (stream: boolean) => post(gateway, "/v1/messages", { ...messages("x"), tools, stream });
+  const ask = (stream: boolean) => send(gateway, { ...messages("x"), tools: TOOLS, stream });
   const parts = await Array.fromAsync((await ask(false)).body ?? []);
   expect(Math.max(...parts.map(({ length }) => length))).toBeLessThan(MIB);
   const { content } = JSON.parse(Buffer.concat(parts).toString()) as { readonly content: readonly object[] };
   expect(content).toMatchObject(calls.map(({ input }) => ({ type: "tool_use", input })));
   const pulled = Promise.withResolvers<void>();
   const body = new ReadableStream({ pull: () => (pulled.resolve(), new Promise(() => {})) });
-  const slow = gateway.fetch("http://localhost/v1/messages", { ...POST, body, duplex: "half" } as RequestInit);
+  const headers = { authorization: "Bearer con-0123456789abcdef", "content-type": "application/json" };
+  const init = { method: "POST", headers, body, duplex: "half" };
+  const slow = gateway.fetch("http://localhost/v1/messages", init as RequestInit);
   slow.catch(() => {});
   await pulled.promise;
   const text = await (await ask(true)).text();
@@ -84,12 +71,9 @@ test("a request has at most a thousand tools, however alike their names are", as
       name: index.toString(2).padStart(11, "0").replaceAll("0", "-").replaceAll("1", "_"),
       input_schema: { type: "object" },
     }));
-  expect((await post(gateway, "/v1/messages", { ...messages("x"), tools: tools(1000) })).status).toBe(200);
-  const refused = await post(gateway, "/v1/messages", { ...messages("x"), tools: tools(1001) });
-  expect([refused.status, await refused.json()]).toMatchObject([
-    400,
-    { error: { message: expect.stringContaining("at most 1000 tools") } },
-  ]);
+  expect((await post(gateway, { ...messages("x"), tools: tools(1000) })).status).toBe(200);
+  const { status, json } = await post(gateway, { ...messages("x"), tools: tools(1001) });
+  expect([status, json.error.message]).toEqual([400, expect.stringContaining("at most 1000 tools")]);
 });
 
 const MANY = `{"a":[${"[],".repeat(70_000)}0]}`;
@@ -126,14 +110,13 @@ test.each<[string, readonly ScriptedStep[], string, (first: string) => object]>(
   ],
 ])("a text of a client that would be many values is parsed by nobody: %s", async (_, script, path, next) => {
   await using gateway = await openGateway(script);
-  const tool = { name: "depot", input_schema: { type: "object" } };
   const own = { type: "function", name: "depot", parameters: { type: "object" }, allowed_callers: ["programmatic"] };
   const first = path.endsWith("messages")
-    ? { ...messages("x"), tools: [tool] }
-    : { input: "x", tools: [{ type: "programmatic_tool_calling" }, own] };
-  const begun = await (await post(gateway, path, first)).text();
+    ? { ...messages("x"), tools: TOOLS }
+    : { model: "m", input: "x", tools: [{ type: "programmatic_tool_calling" }, own] };
+  const begun = await (await send(gateway, first, { path })).text();
   const parse = vi.spyOn(JSON, "parse");
-  const answer = await post(gateway, path, { ...first, ...next(begun) });
+  const answer = await send(gateway, { ...first, ...next(begun) }, { path });
   const text = await answer.text();
   const parsed = parse.mock.calls.filter(([one]) => one === MANY).length;
   parse.mockRestore();
@@ -175,7 +158,7 @@ testOfAll(
     await using gateway = await openGateway([{ text: "x".repeat(4 * MIB) }]);
     const open: Response[] = [];
     while (open.length < 25) {
-      open.push(await post(gateway, "/v1/messages", { ...messages("x"), stream: true }));
+      open.push(await send(gateway, { ...messages("x"), stream: true }));
       // The stream is made although nothing reads it.
       for (let turns = 0; turns < 200; turns += 1) await setImmediate();
     }
@@ -183,9 +166,9 @@ testOfAll(
     expect(last).toContain("hold too many bytes");
     expect(last?.length).toBeLessThan(1000);
     for (const { body } of open) await body?.cancel();
-    const again = await post(gateway, "/v1/messages", { ...messages("x"), stream: true });
+    const again = await post(gateway, { ...messages("x"), stream: true });
     expect(again.status).toBe(200);
-    expect((await again.text()).length).toBeGreaterThan(4 * MIB);
+    expect(again.text.length).toBeGreaterThan(4 * MIB);
     expect(gateway.errors.splice(0)).toMatchObject([{ code: "conversation_ended" }]);
   },
   120_000,
@@ -266,18 +249,14 @@ test("two requests whose answers are each other's are both answered, and so is t
     { calls: [{ tool: "depot", input: {} }] },
     { text: "Done." },
   ]);
-  const tools = [
-    { name: "depot", input_schema: { type: "object" } },
-    { type: "code_execution_20250825", name: "code_execution" },
-  ];
+  const tools = [...TOOLS, { type: "code_execution_20250825", name: "code_execution" }];
   const begun = async (text: string) => {
-    const answer = await post(gateway, "/v1/messages", { ...messages(text), tools });
-    const message = (await answer.json()) as Anthropic.Message;
-    return { history: answered([{ role: "user", content: text }], message), container: message.container?.id };
+    const { json } = await post(gateway, { ...messages(text), tools });
+    return { history: answered([{ role: "user", content: text }], json), container: json.container?.id };
   };
   const [one, other] = [await begun("one"), await begun("other")];
   const go = async ({ history }: typeof one, { container }: typeof one) =>
-    (await post(gateway, "/v1/messages", { max_tokens: 10, tools, container, messages: history })).status;
+    (await post(gateway, { ...messages("x"), tools, container, messages: history })).status;
   expect(await Promise.all([go(one, other), go(other, one)])).toEqual([200, 200]);
   expect(await go(one, one)).toBe(200);
 });

@@ -9,7 +9,9 @@ import {
   openGateway,
   outputsOf,
   PROGRAMS,
+  responding,
   RESPONSES_PROGRAMS,
+  WAYS,
 } from "./gateways.ts";
 
 const SCRIPT: readonly ScriptedStep[] = [
@@ -18,11 +20,6 @@ const SCRIPT: readonly ScriptedStep[] = [
 ];
 const QUESTION = { role: "user" as const, content: "How many?" };
 const PICTURE = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
-
-const WAYS = [
-  ["whole", false],
-  ["streamed", true],
-] as const;
 
 test.each(WAYS)(
   "Anthropic's client gets signed thinking before the text, and sends it back, %s",
@@ -53,18 +50,13 @@ for (const store of [true, false])
     `OpenAI's client gets reasoning items, ${store ? "refers to them" : "sends them back encrypted"}, %s`,
     async (_, isStreamed) => {
       await using gateway = await openGateway(SCRIPT);
-      const { responses } = gateway.openai();
-      const asked = {
-        model: "m",
+      const respond = responding(gateway, isStreamed, {
         store,
-        reasoning: { effort: "low" as const, summary: "auto" as const },
-        include: ["reasoning.encrypted_content" as const],
+        reasoning: { effort: "low", summary: "auto" },
+        include: ["reasoning.encrypted_content"],
         tools: [functionTool("stock", ["direct"])],
-      };
-      const ask = (input: unknown) => {
-        const body = { ...asked, input: input as never };
-        return isStreamed ? responses.stream(body).finalResponse() : responses.create(body);
-      };
+      });
+      const ask = (input: unknown) => respond({ input });
       const first = await ask([QUESTION]);
       const summary = [{ type: "summary_text", text: "First the stock." }];
       expect(first.output).toMatchObject([

@@ -1,7 +1,16 @@
 import type OpenAI from "openai";
 import { scriptedModel, type ScriptedStep } from "portcullis/testing";
 import { expect, test } from "vitest";
-import { functionTool, openGateway, type OpenGateway, outputsOf, RESPONSES_PROGRAMS, SUM } from "./gateways.ts";
+import {
+  functionTool,
+  openGateway,
+  type OpenGateway,
+  outputsOf,
+  responding,
+  RESPONSES_PROGRAMS,
+  SUM,
+  WAYS,
+} from "./gateways.ts";
 
 type Item = OpenAI.Responses.ResponseInputItem;
 type Body = OpenAI.Responses.ResponseCreateParamsNonStreaming;
@@ -35,7 +44,7 @@ test.each([
       return { text: "Done." };
     },
   ]);
-  const ask = asking(gateway, false);
+  const ask = asking(gateway);
   const first = await ask({ input: "Go on." });
   const [call] = outputsFor(first);
   await ask({ previous_response_id: first.id, input: [{ ...call, output } as Item] });
@@ -56,18 +65,7 @@ const redacting = (pattern: RegExp, what: string) => ({
   redact: ({ text }: { readonly text: string }) =>
     [...text.matchAll(pattern)].map(({ index, 0: { length } }) => ({ start: index, end: index + length, what })),
 });
-const WAYS = [
-  ["whole", false],
-  ["streamed", true],
-] as const;
-
-function asking({ openai }: OpenGateway, isStreamed: boolean) {
-  const { responses } = openai();
-  return (body: Partial<Body>): Promise<OpenAI.Responses.Response> => {
-    const whole = { model: "m", tools: TOOLS, ...body };
-    return isStreamed ? responses.stream(whole as never).finalResponse() : responses.create(whole as Body);
-  };
-}
+const asking = (gateway: OpenGateway, isStreamed = false) => responding(gateway, isStreamed, { tools: TOOLS });
 
 const typesOf = ({ output }: OpenAI.Responses.Response) => output.map(({ type }) => type);
 
@@ -128,7 +126,7 @@ test("a streamed answer out of which the journal has something taken is what the
 
 test("items that the server has are referred to", async () => {
   await using gateway = await openGateway(SCRIPT);
-  const ask = asking(gateway, false);
+  const ask = asking(gateway);
   const first = await ask({ input: "How many?" });
   const references = first.output.map((item) =>
     isCall(item) ? item : { type: "item_reference", id: (item as { readonly id: string }).id },
@@ -221,7 +219,7 @@ test("a response that is followed twice goes two ways", async () => {
   await using gateway = await openGateway(
     Array.from({ length: 4 }, (): ScriptedStep => ({ said }) => ({ text: said.join("|") })),
   );
-  const ask = asking(gateway, false);
+  const ask = asking(gateway);
   const first = await ask({ input: "one", tools: [] });
   const [left, right] = [
     await ask({ input: "two", tools: [], previous_response_id: first.id }),
@@ -235,7 +233,7 @@ test("another model goes on with the turns of a response, and not with a program
     said.at(-1) === "three" ? { programs: ["return tools.depot({ id: 1 })"] } : { text: said.join("|") };
   const named = (name: string) => scriptedModel([step, step], { name: `scripted:${name}` });
   await using gateway = await openGateway([], { model: [named("m"), named("other")] });
-  const ask = asking(gateway, false);
+  const ask = asking(gateway);
   const first = await ask({ input: "one", tools: [] });
   const other = await ask({ model: "other", input: "two", tools: [], previous_response_id: first.id });
   expect([other.model, other.output_text]).toEqual(["other", "one|two"]);
@@ -274,7 +272,7 @@ test.each<[string, object, number, string, string | null]>([
 
 test("responses and programs of another key are none", async () => {
   await using gateway = await openGateway(SCRIPT);
-  const first = await asking(gateway, false)({ input: "How many?" });
+  const first = await asking(gateway)({ input: "How many?" });
   for (const key of ["cat", "bea"]) {
     const { responses } = gateway.openai(key);
     await expect(responses.delete(first.id)).rejects.toMatchObject({ status: 404 });
@@ -290,7 +288,7 @@ test("a program's calls that were answered take the same results again, and no o
     { programs: ["return (await tools.depot({ id: 1 })).length"] },
     ({ results }) => ({ text: `${results[0]?.text}` }),
   ]);
-  const ask = asking(gateway, false);
+  const ask = asking(gateway);
   const { id, ...called } = await ask({ input: "How many?" });
   const [call] = outputsFor(called as OpenAI.Responses.Response);
   const answer = (output: string) => ask({ previous_response_id: id, input: [{ ...call, output } as Item] });
@@ -301,7 +299,7 @@ test("a program's calls that were answered take the same results again, and no o
 
 test("a response that was deleted is none", async () => {
   await using gateway = await openGateway(SCRIPT);
-  const ask = asking(gateway, false);
+  const ask = asking(gateway);
   const { responses } = gateway.openai();
   const first = await ask({ input: "How many?" });
   const second = await ask({ input: outputsFor(first), previous_response_id: first.id });

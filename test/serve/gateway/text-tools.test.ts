@@ -1,7 +1,7 @@
 import type OpenAI from "openai";
 import { type ScriptedStep } from "portcullis/testing";
 import { expect, test } from "vitest";
-import { openGateway } from "./gateways.ts";
+import { openGateway, responding } from "./gateways.ts";
 
 const QUERY = {
   type: "custom" as const,
@@ -29,11 +29,7 @@ for (const isStreamed of [false, true])
   for (const store of [true, false])
     test(`a custom tool gets its text as it is, from the model and from a program, ${isStreamed ? "streamed" : "whole"}, ${store ? "stored" : "not stored"}`, async () => {
       await using gateway = await openGateway(SCRIPT);
-      const { responses } = gateway.openai();
-      const ask = (body: object): Promise<OpenAI.Responses.Response> => {
-        const whole = { model: "m", store, tools: TOOLS, ...body };
-        return isStreamed ? responses.stream(whole).finalResponse() : responses.create({ ...whole, stream: false });
-      };
+      const ask = responding(gateway, isStreamed, { store, tools: TOOLS });
       const inputs: string[] = [];
       const input: object[] = [{ role: "user", content: "Ask." }];
       let response = await ask({ input });
