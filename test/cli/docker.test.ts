@@ -12,16 +12,6 @@ afterEach(() => {
   vi.unstubAllEnvs();
 });
 
-test.each([IN_DOCKER, ["image", "build"], ["demo", "flights", "--sandbox", "docker"]])(
-  "without a daemon, %s %s says so in a sentence and exits with 5",
-  async (...args) => {
-    vi.stubEnv("DOCKER_HOST", "unix:///nowhere");
-    const { code, stderr } = await portcullis(args, "return 1;");
-    expect(stderr).toContain("unix:///nowhere");
-    expect(code).toBe(5);
-  },
-);
-
 test("without a daemon, doctor says so, and that programs in isolates run", async () => {
   vi.stubEnv("DOCKER_HOST", "unix:///nowhere");
   const { code, stdout } = await portcullis(["doctor"]);

@@ -107,14 +107,6 @@ describe("portcullis tools --mcp", () => {
 
 describe("bad input is one sentence, and nothing is left running", () => {
   test.each([
-    ["no tools at all", 2, () => [], "expected --tools, a module with tools, or --mcp"],
-    ["no such file", 2, () => ["--mcp", "/no/such.json"], "--mcp: there is no file /no/such.json."],
-    [
-      "a variable that is not set",
-      2,
-      () => ["--mcp", reached({ headers: { T: "${NOT_SET_HERE}" } })],
-      "the variable NOT_SET_HERE is not set",
-    ],
     [
       "a policy for a tool that does not exist",
       2,
@@ -132,12 +124,6 @@ describe("bad input is one sentence, and nothing is left running", () => {
       2,
       () => ["--mcp", reached(), "--mcp", reached()],
       "has a source raw, and so has a file before it: rename one.",
-    ],
-    [
-      "a command that is not found",
-      5,
-      () => ["--mcp", file({ mcpServers: { a: { command: "no-such-command" } } })],
-      'the command "no-such-command" is not found. Install it, or give its path.',
     ],
     [
       "a server that says nothing",

@@ -12,7 +12,6 @@ const folder = newFolder();
 beforeAll(() => {
   writeFileSync(join(folder, "api.yaml"), JSON.stringify(SPEC));
   writeFileSync(join(folder, "program.js"), "return await tools.shop.orders.get({ id: 7 })");
-  writeFileSync(join(folder, "prose.txt"), "not a document");
 });
 
 const SPEC = specOf({
@@ -103,40 +102,5 @@ describe("portcullis run --openapi", () => {
     const { stdout } = await portcullis(["journal", "export", "order-7", ...journal]);
     expect(stdout).toContain("shop.orders.get");
     expect(stdout).not.toContain("key-from-the-environment");
-  });
-
-  test.each<[string, number, () => readonly string[], string]>([
-    ["a file that is not there", 2, () => [join(folder, "none.json")], "--openapi: there is no file "],
-    ["a file that is no JSON", 2, () => [file("{")], "it is not JSON"],
-    [
-      "a misspelt field",
-      2,
-      () => [file({ ...API, baseURL: "x" })],
-      'there is no option "baseURL", did you mean baseUrl?',
-    ],
-    [
-      "a document by its address",
-      2,
-      () => [file({ ...API, spec: "https://x.example/openapi.json" })],
-      "save the document in a file",
-    ],
-    [
-      "a variable that is not set",
-      2,
-      () => [file({ ...API, auth: { bearer: "${SHOP_TOKEN}" } })],
-      ": auth.bearer: the variable SHOP_TOKEN is not set",
-    ],
-    [
-      "a policy for a tool that there is none of",
-      2,
-      () => [file({ ...API, portcullis: { ...READ, tools: { "orders.gett": {} } } })],
-      `shop has no tool "orders.gett", did you mean "orders.get"?`,
-    ],
-  ])("%s is refused in one sentence, with exit code %i", async (_, exitCode, args, message) => {
-    const [first = "", ...others] = args();
-    const { code, stdout, stderr } = await run(first, ...others);
-    expect([code, stdout]).toEqual([exitCode, ""]);
-    expect(stderr).toContain(message);
-    expect(stderr.trim().split("\n").length).toBe(1);
   });
 });

@@ -54,12 +54,6 @@ test.each([
   expect(stdout).toMatch(/^Usage: portcullis run /);
 });
 
-test("what follows -- is no option, and asks for no help", async () => {
-  const { code, stdout, stderr } = await portcullis(["run", "--", "--help"]);
-  expect([code, stdout]).toEqual([2, ""]);
-  expect(stderr).toContain("there is no file --help");
-});
-
 test.each([
   [["help", "chat"], "chat"],
   [["help", "key", "add"], "key add"],
@@ -69,16 +63,4 @@ test.each([
   const { code, stdout, stderr } = await portcullis(args);
   expect([code, stderr]).toEqual([0, ""]);
   expect(stdout).toMatch(new RegExp(`^Usage: portcullis ${name} `));
-});
-
-test.each([
-  [["chta"], "chta", "chat"],
-  [["help", "chta"], "chta", "chat"],
-  [["chta", "--help"], "chta", "chat"],
-  [["help", "key", "ad"], "ad", "add"],
-  [["journal", "prun", "-h"], "prun", "prune"],
-])("%j is no command, and the one that was meant is named", async (args, given, meant) => {
-  const { code, stdout, stderr } = await portcullis(args);
-  expect([code, stdout]).toEqual([2, ""]);
-  expect(stderr).toContain(`unknown command '${given}'\n(Did you mean ${meant}?)`);
 });

@@ -80,16 +80,6 @@ test("a call that waits for a decision ends a pipe with 6 and the commands that 
   expect(resumed.stdout).toContain('It came to {"paid":5}');
 });
 
-test.each<[string, readonly string[], string]>([
-  ["no model", ["chat"], "chat needs --model PROVIDER:NAME, or --id ID"],
-  ["a conversation without a journal", [...CHAT, "--id", "x"], "--id needs the journal"],
-  ["--approve later without a journal", [...CHAT, "--approve", "later"], "--approve later needs"],
-])("%s is wrong usage", async (_, args, sentence) => {
-  const { code, stderr } = await portcullis(args, "hello\n");
-  expect([code, stderr.split("\n").length]).toEqual([2, 2]);
-  expect(stderr).toContain(sentence);
-});
-
 test("a program is no conversation to be taken up, and an id that nothing has is told", async () => {
   const journal = ["--journal", join(folder, "program.db")];
   await portcullis(["run", "-", "--id", "p", ...journal], "return 1");

@@ -82,28 +82,6 @@ test.each([
   expect(existsSync(journal)).toBe(false);
 });
 
-test.each([
-  [
-    ["show"],
-    2,
-    "No journal is named. Give its file, or the URL of its database, with --journal, or in PORTCULLIS_JOURNAL.",
-  ],
-  [["show", "--journal", join(folder, "none.db")], 2, "There is no journal"],
-  [["show", "nothing", ...JOURNAL], 2, 'The journal holds no execution "nothing".'],
-  [
-    ["journal", "prune", "--older-than", "tomorrow", ...JOURNAL],
-    2,
-    "--older-than: expected an age like 30d, 12h or 5m",
-  ],
-  [["show", "--journal", folder], 2, "is a folder"],
-  [["show", "--journal", join(folder, "text.db")], 5, "is damaged, or is not a journal"],
-])("%j is refused with its sentence and exit code %i", async (args, code, message) => {
-  writeFileSync(join(folder, "text.db"), "no database ".repeat(1000));
-  const refused = await portcullis(args);
-  expect(refused).toMatchObject({ code, stdout: "" });
-  expect(refused.stderr).toContain(message);
-});
-
 const waits = "left-open";
 test.each<[string, readonly string[]]>([
   ["show", ["show", "gone", ...JOURNAL]],

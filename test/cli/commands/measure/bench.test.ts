@@ -111,27 +111,6 @@ test("SIGINT ends bench with 130 and without a report", async () => {
   expect(await finished).toMatchObject({ code: 130, stdout: "" });
 });
 
-describe("wrong usage gives a sentence and exit code 2", () => {
-  write("vast.js", " ".repeat(17 * 1024 * 1024));
-  test.each([
-    [["nowhere"], "capital, airports"],
-    [["--task", task], "--task and --tools go together"],
-    [["capital", "--tools", tools, "--task", task], "without names"],
-    [["--tools", tools, "--task", write("no.json", "{")], "is not JSON"],
-    [["--tools", tools, "--task", write("odd.json", { ...TASK, anser: 1 })], "anser"],
-    [["--tools", tools, "--task", folder], "cannot be read"],
-    [["--tools", tools, "--task", write("vast.json", { ...TASK, program: "vast.js" })], "at most"],
-    [["capital", "--limit", "call=1"], "did you mean calls?"],
-    [["capital", "--live", "--model", "nobody:gpt-6-sol", "--max-tokens", "1"], "--model"],
-    [["capital", "--live", "--model", "openai:gpt-6-sol"], "--max-tokens"],
-  ])("%j", async (options, sentence) => {
-    const { code, stdout, stderr } = await portcullis(["bench", ...options]);
-    expect(stderr).toContain(sentence);
-    expect([code, stdout]).toEqual([2, ""]);
-    expect(stderr.trim().split("\n").length).toBeLessThanOrEqual(2);
-  });
-});
-
 describe("live", () => {
   const WIRES: readonly [string, string, Wire][] = [
     ["anthropic", "claude-test", anthropicWire],

@@ -149,37 +149,6 @@ test.each<[readonly WireStep[], readonly string[], number, string]>([
   expect(finished.stderr).toContain(message);
 });
 
-test.each<[readonly string[], string]>([
-  [
-    ["--model", "claude"],
-    '--model: expected anthropic:NAME, openai:NAME, openai-chat:NAME, gemini:NAME, or the path of a module whose default export is a model, got "claude".',
-  ],
-  [
-    ["--model", "anthropic:m", "--set", "maxTurns=0"],
-    "--set maxTurns: expected a whole number from 1 to 10000, got 0.",
-  ],
-  [["--model", "anthropic:m", "--answer", "README.md"], "--answer: README.md is no JSON."],
-  ...["nowhere", "http://a,b"].map((url): [readonly string[], string] => [
-    ["--model", "anthropic:m", "--base-url", url],
-    "anthropic({ baseUrl }): expected an origin like https://example.com",
-  ]),
-])("wrong usage is told: %j", async (options, message) => {
-  const { code, stderr } = await portcullis(["ask", "x", "--tools", `${fixtures}tools.ts`, ...options]);
-  expect(stderr).toContain(message);
-  expect(code).toBe(2);
-});
-
-test.each([
-  ["anthropic", "ANTHROPIC_API_KEY"],
-  ["openai", "OPENAI_API_KEY"],
-  ["gemini", "GEMINI_API_KEY"],
-])("without a key for %s the error names it, and what works without one", async (provider, variable) => {
-  const asked = ["ask", "x", "--model", `${provider}:m`, "--tools", tools];
-  const { code, stderr } = await portcullis(asked, { [variable]: "" });
-  expect(code).toBe(5);
-  expect(stderr).toContain(`set ${variable}`);
-});
-
 describe("--agent", () => {
   const agent = (fields: string, text = "Answer in one word.") =>
     join(
@@ -203,19 +172,5 @@ describe("--agent", () => {
     const file = agent("model: anthropic:other\n");
     const given = ["--agent", file, "--model", "openai-chat:gpt-test", "--base-url", served.url];
     expect(await portcullis(["ask", "Where is JFK?", ...given])).toMatchObject({ code: 0, stdout: "New York.\n" });
-  });
-
-  test.each<[() => readonly string[], string]>([
-    [() => [], "ask: expected --model, or --agent with a file that names one"],
-    [() => ["--agent", agent("")], "flyer.md names none: portcullis ask"],
-    [() => ["--agent", agent("model: opus\n")], "flyer.md:4: expected a model, one of inherit, anthropic:NAME"],
-    [() => ["--agent", agent("shell: yes\n"), "--model", "openai-chat:m"], 'flyer.md:4: there is no field "shell"'],
-    [
-      () => ["--agent", agent(""), "--instructions", `${root}README.md`, "--model", "openai-chat:m"],
-      "--instructions: the file of --agent",
-    ],
-  ])("%s: %s is told, and no model is asked", async (options, message) => {
-    const { code, stderr } = await portcullis(["ask", "Where is JFK?", ...options()]);
-    expect([code, stderr]).toEqual([2, expect.stringContaining(message)]);
   });
 });

@@ -166,20 +166,6 @@ test(
   },
 );
 
-test.each([
-  [["decide", "none", "1", "--allow", "--journal", join(folder, "one.db")], 'holds no execution "none"'],
-  [
-    ["decide", "order-1", "1", "--allow", "--deny", "--journal", join(folder, "one.db")],
-    "exactly one of --allow, --deny and --done",
-  ],
-  [["decide", "order-1", "9", "--allow", "--journal", join(folder, "one.db")], 'has no open call "9"'],
-  [["resume", "order-1", ...TOOLS, "--result", "units", "--journal", join(folder, "one.db")], "expected CALL=JSON"],
-])("%j is refused with a sentence and exit code 2", async (args, message) => {
-  const refused = await portcullis(args, "return 1;");
-  expect(refused).toMatchObject({ code: 2, stdout: "" });
-  expect(refused.stderr).toContain(message);
-});
-
 test("an imported conversation loads no file that its journal names, and show tells what it waits for", async () => {
   const path = join(folder, "imported.db");
   const loaded = join(folder, "loaded");

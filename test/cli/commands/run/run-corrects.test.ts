@@ -48,11 +48,3 @@ test("nothing is said of a corrected program where nothing was done, and where t
   ] as const)
     expect((await portcullis(["run", "-", ...options], program)).stderr).not.toContain("--corrects");
 });
-
-test("run --corrects needs a journal, and --max-age needs --corrects", async () => {
-  const alone = await portcullis(["run", "-", "--corrects", "first"], "return 1;");
-  expect([alone.code, alone.stderr]).toEqual([2, expect.stringContaining("add --journal FILE")]);
-  const age = await portcullis(["run", "-", "--max-age", "30s"], "return 1;");
-  expect(age.code).toBe(2);
-  expect(age.stderr).toContain("the option `corrects`");
-});

@@ -1,7 +1,6 @@
 import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { tools } from "../../../serve/mcp/doors.ts";
 import { openServerProcess } from "../../../serve/processes.ts";
 import { begin, portcullis, root } from "../../command.ts";
 import { newFolder } from "../../../support/new-folder.ts";
@@ -10,22 +9,6 @@ const folder = newFolder();
 const keys = join(folder, "keys.json");
 
 const run = (...args: readonly string[]) => portcullis(args);
-
-test("without keys an address that others can reach is refused before anything is opened", async () => {
-  const { code, stderr } = await run("serve", "--tools", tools, "--host", "0.0.0.0");
-  expect(code).toBe(2);
-  expect(stderr).toContain("--keys");
-});
-
-test.each([
-  ["--port", "none"],
-  ["--drain", "none"],
-  ["--set", "concurrency=none"],
-])("%s that is no number is refused by name", async (name, value) => {
-  const { code, stderr } = await run("serve", "--tools", tools, name, value);
-  expect(code).toBe(2);
-  expect(stderr).toContain(name);
-});
 
 test("a gateway, whose clients bring their tools, starts by the first command of its document", async () => {
   const document = readFileSync(join(root, "docs/gateway.md"), "utf8");
