@@ -286,7 +286,7 @@ test("the reader of imports finds every form of them", () => {
   expect(has("src/executions/prepare/preparing-thread.ts", "src/executions/prepare/thread/thread.js", false)).toBe(
     true,
   );
-  expect(has("src/executions/prepare/thread/types/stripper.ts", "amaro", false)).toBe(true);
+  expect(has("src/executions/prepare/thread/types/stripper.ts", "@swc/wasm-typescript", false)).toBe(true);
   expect(has("src/sandboxes/memory-sandbox.ts", "bridge/guest/guest.js", false)).toBe(true);
   expect(has("src/sandboxes/isolate/engine-command.ts", "src/sandboxes/isolate/engine.cjs", false)).toBe(true);
   expect(has("src/sandboxes/isolate/platform.ts", "isolated-vm", false)).toBe(true);

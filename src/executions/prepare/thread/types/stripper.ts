@@ -27,6 +27,18 @@ const MAX_PAGES = 1024;
 /** Maximum length of a program that is written anew: the value of an enum's member is repeated wherever the program names it. */
 const MAX_LENGTH = 128 * 1024;
 
+/** As node strips types. Imports stay, which programs cannot have: they are refused by their own sentence. */
+const OPTIONS = {
+  mode: "strip-only",
+  deprecatedTsModuleAsError: true,
+  transform: {
+    verbatimModuleSyntax: true,
+    nativeClassProperties: true,
+    noEmptyExport: true,
+    importNotUsedAsValues: "preserve",
+  },
+} as const;
+
 const TOO_LONG = `The enums and namespaces of this program come to more than ${MAX_LENGTH} characters of JavaScript`;
 
 let stripper: Promise<Stripper> | undefined;
@@ -59,7 +71,7 @@ async function loadStripper(): Promise<Stripper> {
     }
   };
   try {
-    return (await import("amaro")).default;
+    return (await import("@swc/wasm-typescript")).default;
   } finally {
     wasm.Module = Module;
     parentPort?.postMessage("ready", []);
@@ -101,19 +113,19 @@ function numberBytes(value: number): number[] {
   return value < 128 ? [value] : [(value & 127) | 128, ...numberBytes(value >>> 7)];
 }
 
-function strip(amaro: Stripper, text: string): StripResult {
+function strip(swc: Stripper, text: string): StripResult {
   try {
-    return { code: amaro.transformSync(text, { mode: "strip-only" }).code };
+    return { code: swc.transformSync(text, OPTIONS).code };
   } catch (error) {
     const refused = fieldsOf(error);
-    return refused.error.code === "UnsupportedSyntax" ? transform(amaro, text) : refused;
+    return refused.error.code === "UnsupportedSyntax" ? transform(swc, text) : refused;
   }
 }
 
 /** For what cannot be erased: enums, parameter properties, namespaces, `<T>x`. */
-function transform(amaro: Stripper, text: string): StripResult {
+function transform(swc: Stripper, text: string): StripResult {
   try {
-    const { code, map } = amaro.transformSync(text, { mode: "transform", sourceMap: true });
+    const { code, map } = swc.transformSync(text, { ...OPTIONS, mode: "transform", sourceMap: true });
     return code.length <= MAX_LENGTH ? { code, map } : { error: { code: "UnsupportedSyntax", message: TOO_LONG } };
   } catch (error) {
     const refused = fieldsOf(error);
