@@ -17,14 +17,7 @@ import { readOAuth, tokenAccess } from "./auth/auth-option.ts";
 import { NeedsPerson, NoAccess } from "./auth/no-access.ts";
 import { OAuthClient } from "./auth/oauth-client.ts";
 import { type Access, HttpRefusal } from "./wire/http-wire.ts";
-import {
-  loadMcp,
-  type McpPackage,
-  ConnectionLost,
-  MalformedMessage,
-  type Message,
-  MessageTooLarge,
-} from "./wire/wire.ts";
+import { loadMcp, type McpPackage, ConnectionLost, MalformedMessage, MessageTooLarge } from "./wire/wire.ts";
 import { type McpServer, type ReadServer, readServer } from "./mcp-options.ts";
 import { headersOf } from "./wire/param-headers.ts";
 import { Session } from "./session.ts";
@@ -40,7 +33,6 @@ const QUOTED_LOG_BYTES = 1024;
 const QUOTED_BYTES = 512;
 /** Characters of a server's name, and of its version; and how many are read. */
 const [IDENTITY_LENGTH, IDENTITY_READ] = [128, 1024];
-const PROGRESS_LENGTH = 1024;
 
 export async function fromMcp(server: McpServer, policies?: McpPolicies): Promise<McpSource> {
   return McpSource.open(readServer(server), policies);
@@ -243,8 +235,7 @@ export class McpSource implements AsyncDisposable {
    */
   async #call(tool: ServerTool, name: string, input: unknown, context: CallContext): Promise<unknown> {
     const { listed, headers, declared, sent, method } = tool;
-    const { effect, signal, resultBytes, resultValues, ask, execution, callId, caller, isNamed, idempotencyKey } =
-      context;
+    const { effect, signal, resultBytes, resultValues, ask, caller, isNamed, idempotencyKey } = context;
     const { original } = listed;
     const source = this.name;
     const called = { name, original, source, declared, input, caller, isNamed, idempotencyKey, resultValues };
@@ -260,7 +251,6 @@ export class McpSource implements AsyncDisposable {
           resultBytes,
           resultValues,
           headers: session.readsHeaders ? headersOf(headers, input) : {},
-          onProgress: this.#server.onProgress && ((progress) => this.#tellProgress(name, execution, callId, progress)),
           dialogue,
         });
         await this.#text.clean(result, new Lane(`source ${this.#server.name}`));
@@ -296,22 +286,6 @@ export class McpSource implements AsyncDisposable {
     } catch (error) {
       signal.throwIfAborted();
       throw this.#callFailed(name, false, error);
-    }
-  }
-
-  #tellProgress(tool: string, execution: string, callId: string, { progress, total, message }: Message): void {
-    if (typeof progress !== "number") return;
-    try {
-      this.#server.onProgress?.({
-        tool,
-        execution,
-        callId,
-        progress,
-        total: typeof total === "number" ? total : undefined,
-        message: typeof message === "string" ? this.#text.head(message, PROGRESS_LENGTH) : undefined,
-      });
-    } catch {
-      // What a listener throws is its own affair.
     }
   }
 

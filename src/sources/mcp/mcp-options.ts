@@ -29,16 +29,6 @@ export interface SourceChange {
   readonly changed: readonly string[];
 }
 
-/** What a server says of the progress of a call. */
-export interface SourceProgress {
-  readonly tool: string;
-  readonly execution: string;
-  readonly callId: string;
-  readonly progress: number;
-  readonly total?: number;
-  readonly message?: string;
-}
-
 type TextMap = Readonly<Record<string, string>>;
 
 const PROTOCOLS = ["auto", "2025-11-25", "2026-07-28"] as const;
@@ -94,8 +84,6 @@ export const MCP_RULES = {
   resources: withDefault(flag(), false),
   /** Told when the list of tools has changed. What it throws is ignored. */
   onSourceChange: listener<(change: SourceChange) => void>(),
-  /** Told of the progress of calls. What it throws is ignored. */
-  onProgress: listener<(progress: SourceProgress) => void>(),
 };
 
 /** An MCP server: `command` if it is started here, or `url` if it runs elsewhere. */

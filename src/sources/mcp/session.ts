@@ -26,7 +26,6 @@ export interface CallOptions {
   readonly resultBytes: number;
   readonly resultValues: number;
   readonly headers: Readonly<Record<string, string>>;
-  readonly onProgress: ((progress: Message) => void) | undefined;
   readonly dialogue: Dialogue;
 }
 
@@ -170,7 +169,7 @@ export class Session {
    * error by which the dialogue has ended.
    */
   async call({ method, params: asked }: ServerRequest, options: CallOptions): Promise<Message> {
-    const { resultBytes, resultValues, headers, onProgress, dialogue } = options;
+    const { resultBytes, resultValues, headers, dialogue } = options;
     const { ask } = dialogue;
     const signal = AbortSignal.any([options.signal, dialogue.ended]);
     let params = asked;
@@ -180,7 +179,6 @@ export class Session {
         limits: { bytes: COPIES * resultBytes + ENVELOPE_BYTES, values: CONTENT_VALUES, largeValues: resultValues },
         headers,
         ask,
-        onProgress,
         envelope: this.#envelope,
       });
       const { resultType = "complete" } = result;

@@ -2,7 +2,6 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test, vi } from "vitest";
 import { createRuntime, fromMcp } from "../../../src/index.ts";
-import type { SourceProgress } from "../../../src/sources/mcp/mcp-options.ts";
 import { StdioWire } from "../../../src/sources/mcp/wire/stdio-wire.ts";
 import { OutputTail } from "../../../src/base/index.ts";
 import { createMemorySandbox } from "../../../src/runtime/testing.ts";
@@ -171,7 +170,7 @@ test.skipIf(process.platform !== "linux")(
   },
 );
 
-// ---- time and progress ------------------------------------------------------------------------------------------
+// ---- time -------------------------------------------------------------------------------------------------------
 
 test("a call that takes too long is cancelled at the server, and so is one whose execution ends", async () => {
   const notes: string[] = [];
@@ -186,17 +185,6 @@ test("a call that takes too long is cancelled at the server, and so is one whose
   cancelling.abort();
   expect((await report).outcome.type).toBe("cancelled");
   await expect.poll(() => notes).toEqual(["call echo", "cancelled", "call echo", "cancelled"]);
-});
-
-test("progress is passed on with the call that it belongs to", async () => {
-  const told: SourceProgress[] = [];
-  await using source = await fromMcp({ ...(await servedRaw("progress")), onProgress: (one) => told.push(one) }, READ);
-  const { execution } = await run(source.tools, "await tools.raw.echo({})");
-  const call = { tool: "raw.echo", execution, callId: "1", total: 2 };
-  expect(told).toEqual([
-    { ...call, progress: 1 },
-    { ...call, progress: 2 },
-  ]);
 });
 
 // ---- options -----------------------------------------------------------------------------------------------------

@@ -4,7 +4,6 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, describe, expect, test, vi } from "vitest";
 import { fromMcp, type McpServer } from "../../../src/index.ts";
-import type { SourceProgress } from "../../../src/sources/mcp/mcp-options.ts";
 import { declareTools } from "../../../src/tools/declarations/declarations.ts";
 import { someOf, testOfAll } from "../../support/all-tests.ts";
 import { call, CONNECT_MS, freePort, realServer, READ, run, serverFile, startProcess, WRITE } from "./servers.ts";
@@ -41,11 +40,10 @@ describe.each(
     1,
   ),
 )("server-everything over %s", (_transport, start) => {
-  test("has its tools, values, contents, failures, progress and questions", async () => {
+  test("has its tools, values, contents, failures and questions", async () => {
     await using started = await start();
     const { [Symbol.asyncDispose]: _, ...server } = started;
-    const told: SourceProgress[] = [];
-    await using source = await fromMcp({ ...server, onProgress: (one) => told.push(one) }, WRITE);
+    await using source = await fromMcp(server, WRITE);
     expect(source.problems).toEqual([
       '"simulate-research-query" is left out: it can be called only as a task, which is not supported.',
     ]);
@@ -73,12 +71,6 @@ describe.each(
     expect(embedded).toMatchObject({
       content: expect.arrayContaining([expect.objectContaining({ type: "resource" })]),
     });
-
-    await call(tools, "all.trigger_long_running_operation({ duration: 0.2, steps: 2 })");
-    expect(told.map(({ progress, total, tool }) => [tool, progress, total])).toEqual([
-      ["all.trigger_long_running_operation", 1, 2],
-      ["all.trigger_long_running_operation", 2, 2],
-    ]);
 
     const approve = vi.fn(() => false);
     expect(await call(tools, "all.trigger_elicitation_request({})", { approve })).toMatchObject({

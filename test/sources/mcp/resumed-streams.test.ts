@@ -2,7 +2,6 @@ import { createMcpHandler, McpServer } from "@modelcontextprotocol/server";
 import type { ServerResponse } from "node:http";
 import { expect, test } from "vitest";
 import { fromMcp } from "../../../src/index.ts";
-import type { SourceProgress } from "../../../src/sources/mcp/mcp-options.ts";
 import { type AnswerCall, type HttpServer, serveByHand, serveFetch } from "./http-servers.ts";
 import { call, WRITE } from "./servers.ts";
 import { someOf } from "../../support/all-tests.ts";
@@ -71,25 +70,19 @@ const ENDS: readonly (readonly [string, (response: ServerResponse) => void])[] =
 test.each(someOf(ENDS, 1))(
   "a call that writes, and whose stream breaks %s, is made once and answered by the rest of its stream",
   async (_, end) => {
-    const told: SourceProgress[] = [];
     await using server = await serveBreaking(
       (response, { id }) => {
         response.write(priming("one", "retry: 1\n"));
-        const params = { progressToken: id, progress: 1 };
-        response.write(
-          `id: two\ndata: ${JSON.stringify({ jsonrpc: "2.0", method: "notifications/progress", params })}\n\n`,
-        );
+        const params = { level: "info", data: id };
+        const notice = { jsonrpc: "2.0", method: "notifications/message", params };
+        response.write(`id: two\ndata: ${JSON.stringify(notice)}\n\n`);
         end(response);
       },
       ({ lastEvent, response, answer }) => response.writeHead(200, EVENTS).end(answer(`after ${lastEvent}`)),
     );
-    await using source = await fromMcp(
-      { name: "web", url: server.url, protocol: "2025-11-25", onProgress: (one) => told.push(one) },
-      WRITE,
-    );
+    await using source = await sourceOf(server);
     expect(await call(source.tools, "web.echo({})")).toBe("after two");
     expect(server.counts).toEqual({ calls: 1, resumes: 1 });
-    expect(told.map(({ progress }) => progress)).toEqual([1]);
     const resumed = server.headers.find((headers) => headers["last-event-id"] !== undefined);
     expect(resumed).toMatchObject({
       "mcp-session-id": "session",

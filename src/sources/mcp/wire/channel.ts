@@ -31,12 +31,11 @@ export interface RequestOptions {
   readonly headers?: Readonly<Record<string, string>>;
   /** Decides about a question that the server asks before it answers. */
   readonly ask?: Ask;
-  readonly onProgress?: (progress: Message) => void;
   /** Fields of every request of the protocol version that was agreed on. */
   readonly envelope: Message | undefined;
 }
 
-interface OpenRequest extends Pick<RequestOptions, "limits" | "ask" | "onProgress"> {
+interface OpenRequest extends Pick<RequestOptions, "limits" | "ask"> {
   readonly method: string;
   readonly resolve: (result: Message) => void;
   readonly reject: (error: Error) => void;
@@ -174,19 +173,14 @@ export class Channel implements Transport {
    * become of the wire. An aborted request is cancelled at the server.
    */
   async request(method: string, params: Message, options: RequestOptions): Promise<Message> {
-    const { signal, headers, onProgress, envelope } = options;
+    const { signal, headers, envelope } = options;
     signal.throwIfAborted();
     if (this.#closed !== undefined) throw new ConnectionLost(this.#closed);
     this.#requests += 1;
     const id = `call-${this.#requests}`;
-    const { _meta: own, ...rest } = params;
-    const meta = { ...(own as object | undefined), ...(onProgress ? { progressToken: id } : {}), ...envelope };
-    const message = {
-      jsonrpc: "2.0",
-      id,
-      method,
-      params: Object.keys(meta).length > 0 ? { ...rest, _meta: meta } : params,
-    };
+    const { _meta: own } = params;
+    const sent = own || envelope ? { ...params, _meta: { ...(own as object | undefined), ...envelope } } : params;
+    const message = { jsonrpc: "2.0", id, method, params: sent };
     const answer = Promise.withResolvers<Message>();
     this.#open.set(id, { ...options, ...answer, method });
     const exchange = new AbortController();
@@ -216,12 +210,7 @@ export class Channel implements Transport {
 
   #take(message: unknown): void {
     if (!isFields(message)) return;
-    const { id, method, params, result, error } = withoutNulls(message, LEVELS.own) as Message;
-    if (method === "notifications/progress" && isFields(params) && typeof params.progressToken === "string") {
-      const { progressToken, ...progress } = params;
-      this.#open.get(progressToken)?.onProgress?.(progress);
-      return;
-    }
+    const { id, method, result, error } = withoutNulls(message, LEVELS.own) as Message;
     const toPackage = () => this.onmessage?.(withoutNulls(message, LEVELS.package) as never);
     if (typeof method === "string") return toPackage();
     const open = this.#open.get(id as MessageId);
