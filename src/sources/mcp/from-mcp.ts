@@ -23,7 +23,7 @@ import { headersOf } from "./wire/param-headers.ts";
 import { Session } from "./session.ts";
 import { ListAgain } from "./list-again.ts";
 import { SourceTools } from "./pinned-tools.ts";
-import type { McpPolicies, ServerTool, UnassignedTool } from "./make-tools.ts";
+import { type McpPolicies, type ServerTool, toolsOf, type UnassignedTool, unassignedOf } from "./make-tools.ts";
 
 /** How often, and within how many milliseconds, a server may be connected to again. */
 const RECONNECTS = { most: 3, withinMs: 60_000 } as const;
@@ -113,22 +113,22 @@ export class McpSource implements AsyncDisposable {
 
   /** The tools that a caller may call, by the latest list of the server. A runtime keeps the tools that it was given. */
   get tools(): readonly Tool[] {
-    return this.#tools.list.tools;
+    return toolsOf(this.#tools.entries);
   }
 
   /** Tools of the server that no policy was given for. */
   get unassigned(): readonly UnassignedTool[] {
-    return this.#tools.list.unassigned;
+    return unassignedOf(this.#tools.entries);
   }
 
   /** Names that all its tools have or would have in a program. */
   get names(): readonly string[] {
-    return [...this.#tools.list.originalOf.keys()];
+    return this.#tools.all.map(({ name }) => name);
   }
 
   /** The server's own names of all its tools. */
   get originals(): readonly string[] {
-    return [...this.#tools.list.listed.keys()];
+    return this.#tools.all.map(({ listed }) => listed.original);
   }
 
   /** What could not be taken over, or is not checked, from the server's list, and why: a sentence each. */

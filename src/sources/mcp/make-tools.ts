@@ -39,18 +39,32 @@ export interface ServerTool {
   readonly method: ProtocolMethod;
 }
 
+/** An entry of a server's list that can be read. */
+export interface ListEntry {
+  readonly listed: KnownEntry;
+  /** The name that its tool has, or would have, in a program. */
+  readonly name: string;
+  /** Undefined without a policy, false if no caller is to have it, or if it cannot be made. */
+  readonly made: MadeTool | false | undefined;
+}
+
 export interface ToolList {
-  readonly tools: readonly Tool[];
-  readonly unassigned: readonly UnassignedTool[];
+  readonly entries: readonly ListEntry[];
   readonly problems: readonly string[];
-  readonly listed: ReadonlyMap<string, KnownEntry>;
-  readonly originalOf: ReadonlyMap<string, string>;
-  readonly made: ReadonlyMap<string, MadeTool>;
 }
 
 interface MadeTool {
   readonly tool: Tool;
   readonly unchecked: readonly string[];
+}
+
+export function toolsOf(entries: readonly ListEntry[]): readonly Tool[] {
+  return entries.flatMap(({ made }) => (made ? [made.tool] : []));
+}
+
+export function unassignedOf(entries: readonly ListEntry[]): readonly UnassignedTool[] {
+  const without = entries.filter(({ made }) => made === undefined);
+  return without.map(({ name, listed: { original, annotations } }) => ({ name, original, annotations }));
 }
 
 export interface ListReader {
@@ -61,21 +75,22 @@ export interface ListReader {
   readonly call: (tool: ServerTool, name: string, input: unknown, context: CallContext) => Promise<unknown>;
   readonly answeredBy?: () => string;
   /** Of the list before. A tool that has not changed stays the same object. */
-  readonly known?: ToolList["made"];
+  readonly known?: readonly ListEntry[];
 }
 
 /** Makes tools of the entries of a server's list. The entries are not kept, so that a list may be read page by page. */
 export class ToolListBuilder {
   readonly #reader: ListReader;
   readonly #problems: string[] = [];
-  readonly #listed = new Map<string, KnownEntry>();
-  readonly #named: Named[] = [];
-  readonly #made = new Map<string, MadeTool>();
+  readonly #originals = new Set<string>();
+  readonly #entries: ListEntry[] = [];
+  readonly #known: ReadonlyMap<string, ListEntry["made"]>;
   readonly #states = new PatternStates(SOURCE_STATES);
   readonly #pace = new Pace();
 
   constructor(reader: ListReader) {
     this.#reader = reader;
+    this.#known = new Map(reader.known?.map(({ name, listed, made }) => [`${name} ${listed.digest}`, made]));
   }
 
   /** Reads further entries. Rejects with `option_invalid` for a policy that is invalid. */
@@ -96,39 +111,31 @@ export class ToolListBuilder {
     const read = readListed(entry);
     if (typeof read === "string") return this.#leaveOut(entryName(entry), read);
     const { original, annotations, digest } = read;
-    if (this.#listed.has(original))
+    if (this.#originals.has(original))
       return this.#leaveOut(entryName(entry), "the server lists a tool of this name before");
     const listed = { original, annotations, digest };
-    this.#listed.set(original, listed);
+    this.#originals.add(original);
     const { source, policies } = this.#reader;
     const given = typeof policies === "function" ? policies(original, annotations) : policies;
     const policy = given === undefined || given === false ? given : checkPolicy(original, given);
     const name = toolPath(source, (policy ? policy.name : undefined) ?? original);
-    const key = `${name} ${digest}`;
-    const made = policy && (this.#reader.known?.get(key) ?? this.#toolOf(read, name, policy, { listed, method }));
-    if (typeof made === "object") this.#made.set(key, made);
-    this.#named.push({ listed, name, made });
+    const made =
+      policy && (this.#known.get(`${name} ${digest}`) || this.#toolOf(read, name, policy, { listed, method }));
+    this.#entries.push({ listed, name, made });
   }
 
   async finish(): Promise<ToolList> {
-    const clashing = nameClashes(this.#named);
-    const tools: Tool[] = [];
-    const unassigned: UnassignedTool[] = [];
-    for (const one of this.#named) {
+    const clashing = nameClashes(this.#entries);
+    const entries: ListEntry[] = [];
+    for (const one of this.#entries) {
       await this.#pace.rest();
       const { name, made, listed } = one;
-      const { original, annotations } = listed;
       const rival = clashing.get(one);
-      if (rival) this.#leaveOut(JSON.stringify(original), clash(one, rival));
-      else if (made === undefined) unassigned.push({ name, original, annotations });
-      else if (typeof made === "string") this.#leaveOut(JSON.stringify(original), made);
-      else if (made !== false) {
-        tools.push(made.tool);
-        if (made.unchecked.length > 0) this.#problems.push(uncheckedPart(name, made.unchecked));
-      }
+      if (rival) this.#leaveOut(JSON.stringify(listed.original), clash(one, rival));
+      else if (made && made.unchecked.length > 0) this.#problems.push(uncheckedPart(name, made.unchecked));
+      entries.push(rival ? { ...one, made: false } : one);
     }
-    const originalOf = new Map(this.#named.map(({ name, listed: { original } }) => [name, original]));
-    return { tools, unassigned, problems: this.#problems, listed: this.#listed, originalOf, made: this.#made };
+    return { entries, problems: this.#problems };
   }
 
   #leaveOut(name: string, why: string): void {
@@ -140,7 +147,7 @@ export class ToolListBuilder {
     name: string,
     policy: ToolPolicy,
     served: Pick<ServerTool, "listed" | "method">,
-  ): MadeTool | string {
+  ): MadeTool | false {
     const { source, timeoutMs, call, answeredBy } = this.#reader;
     try {
       refuseUnnamedFields(name, inputSchema);
@@ -169,19 +176,13 @@ export class ToolListBuilder {
       return { tool: runsAt(`mcp ${source}`, tool, answeredBy), unchecked };
     } catch (error) {
       if (!PortcullisError.is(error)) throw error;
-      return error.message;
+      this.#leaveOut(JSON.stringify(served.listed.original), error.message);
+      return false;
     }
   }
 }
 
-interface Named {
-  readonly listed: KnownEntry;
-  readonly name: string;
-  /** The tool, or why it cannot be made; undefined without a policy, false if no caller is to have it. */
-  readonly made: MadeTool | string | false | undefined;
-}
-
-function clash(one: Named, other: Named): string {
+function clash(one: ListEntry, other: ListEntry): string {
   return `its name ${one.name} clashes with ${other.name} of ${JSON.stringify(other.listed.original)}; give one of them a name in its policy`;
 }
 

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { credentialsOf, ServerText } from "../../../src/sources/mcp/clean-credentials.ts";
-import { type ListReader, ToolListBuilder } from "../../../src/sources/mcp/make-tools.ts";
+import { type ListReader, ToolListBuilder, toolsOf, unassignedOf } from "../../../src/sources/mcp/make-tools.ts";
 import { runs, testOfAll } from "../../support/all-tests.ts";
 import { READ } from "./servers.ts";
 import { failing } from "../../support/failing.ts";
@@ -40,7 +40,8 @@ test("whatever a server lists, the rest of the list stands, and every entry is a
 async function listOf(reader: ListReader, entries: readonly unknown[]) {
   const builder = new ToolListBuilder(reader);
   await builder.add(entries);
-  return await builder.finish();
+  const { entries: made, problems } = await builder.finish();
+  return { tools: toolsOf(made), unassigned: unassignedOf(made), problems };
 }
 
 testOfAll("other work has the thread between the entries of a list, however few and large they are", async () => {
