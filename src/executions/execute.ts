@@ -56,8 +56,8 @@ async function checkOf(
   checked: Omit<ProgramToCheck, "signal" | "tenant">,
 ): Promise<ProgramCheck | undefined> {
   if (checkPrograms === "off" || language !== "javascript" || checked.tools.length === 0) return undefined;
-  const { ProgramCheck } = await import("./check/check-program.ts");
-  return new ProgramCheck(checkPrograms, { ...checked, signal, tenant });
+  const { programCheck } = await import("./check/check-program.ts");
+  return programCheck(checkPrograms, { ...checked, signal, tenant });
 }
 
 /** Throws `tools_conflict` if programs are held for approval, and a tool has the name of these calls. */

@@ -9,7 +9,7 @@ import type { AllowedQuestion } from "../tools/tool.ts";
 import type { Answer } from "./answer.ts";
 import { earlierOf, type GateLog, isOfSurface } from "./call-ledger.ts";
 import { type EarlierCall, isAnswered } from "./reuse/earlier-calls.ts";
-import { StandIns } from "./reuse/stand-ins.ts";
+import { standInsOf, type StandIns } from "./reuse/stand-ins.ts";
 import { askApproval, detailsOf, toolAbout } from "./approve/approval.ts";
 import { askQuestion, mayBeHeld, ruleOn, type Rules } from "./approve/rule-on.ts";
 import type { CallRunner, RunnerParts } from "./run/call-runner.ts";
@@ -54,7 +54,7 @@ export class CallSteps {
   constructor(parts: StepsParts) {
     this.#parts = parts;
     const { earlier } = parts;
-    this.#standIns = earlier && new StandIns({ ...parts, earlier });
+    this.#standIns = earlier && standInsOf({ ...parts, earlier });
   }
 
   /** Continues a call at the step that its journal records, or begins it. Resolves with undefined if the call ends first. */

@@ -24,8 +24,8 @@ import type { ParentSession, WorkBelow, WorkScope } from "./work-scope.ts";
 import { OVER } from "./call-end.ts";
 import { type CallIdentity, type CallRequest, OpenCall, type PastCall } from "./open-call.ts";
 import { OpenCalls } from "./open-calls.ts";
-import { type RememberedDecision, RememberedDecisions } from "./approve/remembered.ts";
-import { type ArtifactPlace, SessionArtifacts } from "./artifacts/session-artifacts.ts";
+import { type RememberedDecision, rememberedDecisions } from "./approve/remembered.ts";
+import { type ArtifactPlace, sessionArtifacts } from "./artifacts/session-artifacts.ts";
 import type { EarlierCalls } from "./reuse/earlier-calls.ts";
 import { streamEnded } from "./streams/stream-reader.ts";
 import { STOPPED } from "./streams/stream-run.ts";
@@ -101,7 +101,7 @@ export class GateSession implements ParentSession, WorkBelow {
     const share = options.share ?? gate.held.share(scope.tenant, limits.totalBytes);
     const given = { ...gate, ...options, share, visibleTo };
     const search = searchTool((input, context) => this.#search(gate, input, context));
-    const kept = artifacts && new SessionArtifacts(artifacts, limits.artifacts, share, scope.redactor);
+    const kept = artifacts && sessionArtifacts(artifacts, limits.artifacts, share, scope.redactor);
     const own = new Map([search, ...(kept?.tools ?? [])].map((tool) => [tool.name, tool]));
     const admission = new Admission({ ...given, own, kept });
     if (past) admission.budget.restore(past);
@@ -113,7 +113,7 @@ export class GateSession implements ParentSession, WorkBelow {
       ledger,
       calls,
       queues: new CallQueues(limits.concurrentCalls),
-      remembered: new RememberedDecisions(past?.remembered),
+      remembered: rememberedDecisions(past?.remembered),
       inContext: AsyncLocalStorage.snapshot(),
     };
     const contextOf = (call: OpenCall) => new HandlerContext(call, execution, scope, this);

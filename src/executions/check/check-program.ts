@@ -90,51 +90,50 @@ interface Judged extends Pick<
 }
 
 /** The check of a program that is about to run. Its first call waits for it. */
-export class ProgramCheck {
-  readonly #mode: ProgramCheckMode;
-  readonly #source: string;
-  readonly #ending = new AbortController();
-  readonly #checking: Promise<CheckResult>;
-  #warnings: readonly Finding[] = [];
-  isJudged = false;
+export function programCheck(mode: ProgramCheckMode, checked: ProgramToCheck) {
+  const { source } = checked.map;
+  const ending = new AbortController();
+  const signal = AbortSignal.any([checked.signal, ending.signal]);
+  const checking = checkProgram({ ...checked, signal });
+  let warnings: readonly Finding[] = [];
+  const self = {
+    isJudged: false,
 
-  constructor(mode: ProgramCheckMode, checked: ProgramToCheck) {
-    this.#mode = mode;
-    this.#source = checked.map.source;
-    this.#checking = checkProgram({ ...checked, signal: AbortSignal.any([checked.signal, this.#ending.signal]) });
-  }
+    /** Asked once, before the program's first call. */
+    async judge(): Promise<Judged> {
+      self.isJudged = true;
+      const { findings, ms } = await checking;
+      if (!findings) return { verdict: "not_made", findings: 0, ms };
+      const told = { findings: findings.length, ms };
+      const first = mode === "refuse" ? findings.find(({ about }) => about === "call") : undefined;
+      if (first) {
+        const message = `${REFUSED}\n${toldOf(findings).join("\n")}`;
+        const fault = { name: "ProgramError", code: "calls_invalid", message };
+        return { verdict: "refused", ...told, fault: faultAt(source, fault, first.position) };
+      }
+      warnings = findings;
+      return { verdict: findings.length > 0 ? "warned" : "right", ...told };
+    },
 
-  /** Asked once, before the program's first call. */
-  async judge(): Promise<Judged> {
-    this.isJudged = true;
-    const { findings, ms } = await this.#checking;
-    if (!findings) return { verdict: "not_made", findings: 0, ms };
-    const told = { findings: findings.length, ms };
-    const first = this.#mode === "refuse" ? findings.find(({ about }) => about === "call") : undefined;
-    if (first) {
-      const message = `${REFUSED}\n${toldOf(findings).join("\n")}`;
-      const fault = { name: "ProgramError", code: "calls_invalid", message };
-      return { verdict: "refused", ...told, fault: faultAt(this.#source, fault, first.position) };
-    }
-    this.#warnings = findings;
-    return { verdict: findings.length > 0 ? "warned" : "right", ...told };
-  }
+    /** A field that a result has, although its schema does not name it, is no fault of the program. */
+    saw(result: string): void {
+      const isThere = ({ maybe }: Finding) =>
+        maybe !== undefined && (result.length > LOOKED_AT || result.includes(`${JSON.stringify(maybe)}:`));
+      if (warnings.length > 0) warnings = warnings.filter((finding) => !isThere(finding));
+    },
 
-  /** A field that a result has, although its schema does not name it, is no fault of the program. */
-  saw(result: string): void {
-    const isThere = ({ maybe }: Finding) =>
-      maybe !== undefined && (result.length > LOOKED_AT || result.includes(`${JSON.stringify(maybe)}:`));
-    if (this.#warnings.length > 0) this.#warnings = this.#warnings.filter((finding) => !isThere(finding));
-  }
+    get notes(): readonly string[] {
+      return toldOf(warnings);
+    },
 
-  get notes(): readonly string[] {
-    return toldOf(this.#warnings);
-  }
-
-  end(): void {
-    this.#ending.abort();
-  }
+    end(): void {
+      ending.abort();
+    },
+  };
+  return self;
 }
+
+export type ProgramCheck = ReturnType<typeof programCheck>;
 
 function toldOf(findings: readonly Finding[]): readonly string[] {
   const told = findings.slice(0, FINDINGS_TOLD).map(({ position, text }) => `Line ${position.line}: ${text}`);

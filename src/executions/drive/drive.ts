@@ -11,7 +11,7 @@ import type { CallSpans } from "../../gate/telemetry/telemetry.ts";
 import type { Tool } from "../../tools/tool.ts";
 import { isAnswered } from "../from-journal/call-history.ts";
 import type { ProgramCheck } from "../check/check-program.ts";
-import { Clocks } from "./limit-clocks.ts";
+import { type Clocks, clocksOf } from "./limit-clocks.ts";
 import {
   DIED_STOPPING,
   endingByOutput,
@@ -20,14 +20,14 @@ import {
   keptNote,
   NEVER_SETTLES,
 } from "./ending/endings.ts";
-import { EventQueue } from "./event-queue.ts";
-import { FirstEnding } from "./ending/first-ending.ts";
+import { eventQueue, type EventQueue } from "./event-queue.ts";
+import { firstEnding } from "./ending/first-ending.ts";
 import { type ExecutionState, type Usage, usageOf } from "../from-journal/execution-state.ts";
 import { fireEvent, type GuestEvent, startEvent, stopEvent } from "../guest/guest-event.ts";
 import type { DriveResult } from "../execution.ts";
 import { GuestSupervisor } from "../guest/guest-supervisor.ts";
-import { HeldTurns } from "./held-turns.ts";
-import { LogCollector } from "./log-collector.ts";
+import { heldTurns, type HeldTurns } from "./held-turns.ts";
+import { logCollector, type LogCollector } from "./log-collector.ts";
 import { callsOf, type ProgramCalls } from "./program-calls.ts";
 import type { Ending, Unreplayable, Waiting } from "../outcome.ts";
 import type { Earlier } from "../from-journal/earlier-execution.ts";
@@ -36,7 +36,7 @@ import type { Scope } from "../scope.ts";
 import type { ResultSchema } from "./ending/result-schema.ts";
 import { settle } from "./ending/settlement.ts";
 import type { SourceMap } from "../guest/source-map.ts";
-import { Timers } from "./program-timers.ts";
+import { programTimers, type Timers } from "./program-timers.ts";
 import { standingOf, waitingIn } from "../from-journal/standing.ts";
 import type { TrackedLog } from "../from-journal/tracked-log.ts";
 
@@ -92,7 +92,7 @@ export class Driver {
   readonly #held: HeldTurns;
   /** For the report, and what the program has printed since it was last shown. */
   readonly #words: Record<"notes" | "remarks" | "printed", string[]> = { notes: [], remarks: [], printed: [] };
-  readonly #end = new FirstEnding();
+  readonly #end = firstEnding();
   /** Whether turns are journalled and carried out just now. */
   #isTaking = false;
   /** Ids of the calls for which a program that cannot be replayed was kept in its sandbox. */
@@ -105,9 +105,9 @@ export class Driver {
     this.#session = session;
     this.#work = work;
     this.#before = usageOf(log.state);
-    this.#held = new HeldTurns(session.share, log.isDurable);
-    this.#logs = work.past?.logs ?? new LogCollector(limits);
-    this.#clocks = new Clocks(
+    this.#held = heldTurns(session.share, log.isDurable);
+    this.#logs = work.past?.logs ?? logCollector(limits);
+    this.#clocks = clocksOf(
       limits,
       ({ limit, allowed, seen }) => {
         if (limit === "replays") this.#guests.endReplays();
@@ -131,13 +131,13 @@ export class Driver {
     const clocks = this.#clocks;
     const asked = { hasWork, onEnding, onFailure };
     this.#guests = new GuestSupervisor({ scope, log, clocks, share, ...asked });
-    this.#events = new EventQueue((events) => this.#guests.send(events));
+    this.#events = eventQueue((events) => this.#guests.send(events));
     const push = (event: GuestEvent) => {
       work.check?.saw(event.text);
       this.#push(event);
     };
     const now = () => this.#now();
-    this.#timers = new Timers(this.#state.timers, (id) => push(fireEvent(now(), id)));
+    this.#timers = programTimers(this.#state.timers, (id) => push(fireEvent(now(), id)));
     this.#calls = callsOf({ scope, log, session, end: this.#end, push, now });
   }
 

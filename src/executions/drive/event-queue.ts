@@ -19,68 +19,65 @@ const BATCH = 32;
  * do is sent an event at once, so that it begins with the first answer. Otherwise several events are sent together,
  * because each write costs as much as a turn.
  */
-export class EventQueue {
-  readonly #send: (events: readonly GuestEvent[]) => void;
-  #events: GuestEvent[] = [];
+export function eventQueue(send: (events: readonly GuestEvent[]) => void) {
+  let events: GuestEvent[] = [];
   /** Index of the first queued event. Removing the first entry of a long list is slow. */
-  #first = 0;
-  #unsent: GuestEvent[] = [];
-  #isOpen = false;
-
-  constructor(send: (events: readonly GuestEvent[]) => void) {
-    this.#send = send;
-  }
-
-  get isEmpty(): boolean {
-    return this.#events.length === this.#first;
-  }
-
-  /** Time of the latest event, in milliseconds since 1970; 0 if the queue is empty. */
-  get now(): number {
-    return this.#events.at(-1)?.head.now ?? 0;
-  }
-
-  open(): void {
-    this.#unsent = this.#events.slice(this.#first);
-    this.#isOpen = true;
-    this.#flush();
-  }
-
-  close(): void {
-    this.#isOpen = false;
-  }
-
-  push(event: GuestEvent): void {
-    this.#events.push(event);
-    const unsent = this.#unsent.push(event);
-    if (!this.#isOpen || unsent > BATCH) return;
-    const isGuestIdle = this.#events.length - this.#first === unsent;
-    if (unsent === BATCH) this.#flush();
-    else if (unsent === 1) void SETTLED.then(isGuestIdle ? this.#flush : this.#flushLater);
-  }
-
-  shift(): GuestEvent {
-    const event = this.#events[this.#first];
-    if (!event) throw new Error("A turn ended, but no event is queued.");
-    // Its text may be large.
-    this.#events[this.#first] = GONE;
-    this.#first += 1;
-    if (this.#first === this.#events.length || this.#first === KEPT) {
-      this.#events = this.#events.slice(this.#first);
-      this.#first = 0;
-    }
-    return event;
-  }
-
-  readonly #flushLater = (): void => nextTick(this.#flush);
-
-  readonly #flush = (): void => {
-    if (!this.#isOpen || this.#unsent.length === 0) return;
+  let first = 0;
+  let unsentEvents: GuestEvent[] = [];
+  let isOpen = false;
+  const flushLater = (): void => nextTick(flush);
+  const flush = (): void => {
+    if (!isOpen || unsentEvents.length === 0) return;
     let length = 0;
-    const over = this.#unsent.findIndex(({ text }) => (length += text.length) > FLUSH_LENGTH);
-    const sent = over < 0 ? this.#unsent : this.#unsent.slice(0, over + 1);
-    this.#unsent = over < 0 ? [] : this.#unsent.slice(over + 1);
-    this.#send(sent);
-    if (this.#unsent.length > 0) setImmediate(this.#flush);
+    const over = unsentEvents.findIndex(({ text }) => (length += text.length) > FLUSH_LENGTH);
+    const sent = over < 0 ? unsentEvents : unsentEvents.slice(0, over + 1);
+    unsentEvents = over < 0 ? [] : unsentEvents.slice(over + 1);
+    send(sent);
+    if (unsentEvents.length > 0) setImmediate(flush);
+  };
+
+  return {
+    get isEmpty(): boolean {
+      return events.length === first;
+    },
+
+    /** Time of the latest event, in milliseconds since 1970; 0 if the queue is empty. */
+    get now(): number {
+      return events.at(-1)?.head.now ?? 0;
+    },
+
+    open(): void {
+      unsentEvents = events.slice(first);
+      isOpen = true;
+      flush();
+    },
+
+    close(): void {
+      isOpen = false;
+    },
+
+    push(event: GuestEvent): void {
+      events.push(event);
+      const unsent = unsentEvents.push(event);
+      if (!isOpen || unsent > BATCH) return;
+      const isGuestIdle = events.length - first === unsent;
+      if (unsent === BATCH) flush();
+      else if (unsent === 1) void SETTLED.then(isGuestIdle ? flush : flushLater);
+    },
+
+    shift(): GuestEvent {
+      const event = events[first];
+      if (!event) throw new Error("A turn ended, but no event is queued.");
+      // Its text may be large.
+      events[first] = GONE;
+      first += 1;
+      if (first === events.length || first === KEPT) {
+        events = events.slice(first);
+        first = 0;
+      }
+      return event;
+    },
   };
 }
+
+export type EventQueue = ReturnType<typeof eventQueue>;

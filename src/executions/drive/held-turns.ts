@@ -12,64 +12,61 @@ const COMMAND_BYTES = 256;
  * ended. With a durable journal the host holds the commands that open a call or a timer, until it is closed, what was
  * printed, and the value.
  */
-export class HeldTurns {
-  readonly #share: Share;
-  readonly #isDurable: boolean;
+export function heldTurns(share: Share, isDurable: boolean) {
   /** Bytes of the command that opened a call or a timer, by its id; empty without a durable journal. */
-  readonly #open = new Map<number, number>();
+  const open = new Map<number, number>();
   /** Held bytes that the host need not hold once the journal has the turns. */
-  #storedBytes = 0;
+  let storedBytes = 0;
 
-  constructor(share: Share, isDurable: boolean) {
-    this.#share = share;
-    this.#isDurable = isDurable;
-  }
-
-  /** Counts turns, each with the event that began it. Returns the exceeded limit if there is no room. */
-  *take(turns: readonly (readonly [GuestEvent, GuestTurn])[]): SlicedWork<HeldOverdraft | undefined> {
-    let heldBytes = 0;
-    for (const [{ head }, { commands, sizes }] of turns) {
-      if (this.#isDurable && "id" in head && head.kind !== "items") this.#storedBytes += this.#close(head.id);
-      // A journal in memory keeps a record of each batch, with its items or without.
-      if (!this.#isDurable && head.kind === "items") heldBytes += COMMAND_BYTES;
-      let taken = 0;
-      for (const command of commands) {
-        const bytes = (sizes[taken] ?? 0) + COMMAND_BYTES;
-        taken += 1;
-        heldBytes += bytes;
-        if (this.#isDurable) {
-          if (command.kind === "call" || command.kind === "timer") this.#open.set(command.id, bytes);
-          // What was printed is held to its end, to be kept.
-          else if (command.kind !== "settled" && command.kind !== "output") this.#storedBytes += bytes;
-          if (command.kind === "clear" || command.kind === "cancel") this.#storedBytes += this.#close(command.id);
-        }
-        if (taken % COMMANDS_PER_SLICE === 0) yield;
-      }
-    }
-    return this.#share.hold(heldBytes);
-  }
-
-  /**
-   * The journal holds these turns, and the program has read their answers. With a durable journal the host holds them no
-   * more.
-   */
-  noteStored(turns: readonly (readonly [GuestEvent, GuestTurn])[], session: Pick<GateSession, "noteRead">): void {
-    this.#share.giveBack(this.#storedBytes);
-    this.#storedBytes = 0;
-    for (const [{ head, heldBytes = 0, recorded }] of turns) {
-      if (head.kind === "items") {
-        session.noteRead(String(head.id), heldBytes);
-        if (this.#isDurable || recorded) this.#share.giveBack(heldBytes);
-      }
-      if (head.kind !== "answer") continue;
-      const bytes = session.noteRead(String(head.id));
-      if (this.#isDurable) this.#share.giveBack(bytes);
-    }
-  }
-
-  #close(id: number): number {
-    const bytes = this.#open.get(id) ?? 0;
-    this.#open.delete(id);
+  function close(id: number): number {
+    const bytes = open.get(id) ?? 0;
+    open.delete(id);
     return bytes;
   }
+
+  return {
+    /** Counts turns, each with the event that began it. Returns the exceeded limit if there is no room. */
+    *take(turns: readonly (readonly [GuestEvent, GuestTurn])[]): SlicedWork<HeldOverdraft | undefined> {
+      let heldBytes = 0;
+      for (const [{ head }, { commands, sizes }] of turns) {
+        if (isDurable && "id" in head && head.kind !== "items") storedBytes += close(head.id);
+        // A journal in memory keeps a record of each batch, with its items or without.
+        if (!isDurable && head.kind === "items") heldBytes += COMMAND_BYTES;
+        let taken = 0;
+        for (const command of commands) {
+          const bytes = (sizes[taken] ?? 0) + COMMAND_BYTES;
+          taken += 1;
+          heldBytes += bytes;
+          if (isDurable) {
+            if (command.kind === "call" || command.kind === "timer") open.set(command.id, bytes);
+            // What was printed is held to its end, to be kept.
+            else if (command.kind !== "settled" && command.kind !== "output") storedBytes += bytes;
+            if (command.kind === "clear" || command.kind === "cancel") storedBytes += close(command.id);
+          }
+          if (taken % COMMANDS_PER_SLICE === 0) yield;
+        }
+      }
+      return share.hold(heldBytes);
+    },
+
+    /**
+     * The journal holds these turns, and the program has read their answers. With a durable journal the host holds them no
+     * more.
+     */
+    noteStored(turns: readonly (readonly [GuestEvent, GuestTurn])[], session: Pick<GateSession, "noteRead">): void {
+      share.giveBack(storedBytes);
+      storedBytes = 0;
+      for (const [{ head, heldBytes = 0, recorded }] of turns) {
+        if (head.kind === "items") {
+          session.noteRead(String(head.id), heldBytes);
+          if (isDurable || recorded) share.giveBack(heldBytes);
+        }
+        if (head.kind !== "answer") continue;
+        const bytes = session.noteRead(String(head.id));
+        if (isDurable) share.giveBack(bytes);
+      }
+    },
+  };
 }
+
+export type HeldTurns = ReturnType<typeof heldTurns>;

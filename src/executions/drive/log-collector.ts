@@ -14,56 +14,56 @@ const LINE_BYTES = 16_384;
 /**
  * Collects a guest's output, and shows at most `logBytes` from its start and `logBytes` from its end. An honest guest sends
  * at most `printedBytes`, and `logBytes` from the end of what it then leaves out; more is detected here.
+ * Beside what a guest may send, there is room for the marks of shortened lines.
  */
-export class LogCollector {
-  readonly #logBytes: number;
-  readonly #allowedBytes: number;
-  readonly #stretches: { readonly dropped: number; readonly parts: string[] }[] = [];
-  bytes = 0;
-  #lines = 0;
+export function logCollector({ logBytes, printedBytes }: Pick<Limits, "logBytes" | "printedBytes">) {
+  const allowedBytes = Math.max(printedBytes, logBytes) + logBytes + 1024;
+  const stretches: { readonly dropped: number; readonly parts: string[] }[] = [];
+  let lines = 0;
 
-  /** Beside what a guest may send, there is room for the marks of shortened lines. */
-  constructor({ logBytes, printedBytes }: Pick<Limits, "logBytes" | "printedBytes">) {
-    this.#logBytes = logBytes;
-    this.#allowedBytes = Math.max(printedBytes, logBytes) + logBytes + 1024;
-  }
-
-  get overflowed(): boolean {
-    return this.bytes > this.#allowedBytes;
-  }
-
-  take({ body, dropped }: { readonly body: string; readonly dropped: number }): PrintedFrame {
-    if (!body.startsWith('"')) return { type: "malformed" };
-    // A text whose JSON is that long must exceed the bound: it is counted here and need not be parsed.
-    const minBytes = Math.ceil((body.length - 2) / ESCAPE_LENGTH);
-    if (this.bytes + minBytes > this.#allowedBytes) {
-      this.bytes += minBytes;
-      return { type: "overflow" };
-    }
-    const read = readPlainData(body, 1, TEXT);
-    if (!read.ok || typeof read.value !== "string") return { type: "malformed" };
-    this.add(read.value, dropped);
-    return this.overflowed ? { type: "overflow" } : { type: "text", text: read.value };
-  }
-
-  add(text: string, dropped: number): void {
+  function add(text: string, dropped: number): void {
     // An honest guest sends no empty text. It counts as one byte, so that a guest cannot send it without end.
-    this.bytes += Buffer.byteLength(markOf(dropped)) + Buffer.byteLength(text) || 1;
-    if (!Number.isSafeInteger(this.#lines + dropped)) this.bytes = Number.MAX_SAFE_INTEGER;
-    if (this.overflowed) return;
-    const latest = this.#stretches.at(-1);
+    self.bytes += Buffer.byteLength(markOf(dropped)) + Buffer.byteLength(text) || 1;
+    if (!Number.isSafeInteger(lines + dropped)) self.bytes = Number.MAX_SAFE_INTEGER;
+    if (self.overflowed) return;
+    const latest = stretches.at(-1);
     if (latest && dropped === 0) latest.parts.push(text);
-    else this.#stretches.push({ dropped, parts: [text] });
-    this.#lines += dropped + linesIn(text);
+    else stretches.push({ dropped, parts: [text] });
+    lines += dropped + linesIn(text);
   }
+  const self = {
+    bytes: 0,
 
-  get shown(): ShownLogs {
-    return shownLogs(
-      this.#stretches.map(({ dropped, parts }) => ({ dropped, text: parts.join("") })),
-      this.#logBytes,
-    );
-  }
+    get overflowed(): boolean {
+      return self.bytes > allowedBytes;
+    },
+
+    take({ body, dropped }: { readonly body: string; readonly dropped: number }): PrintedFrame {
+      if (!body.startsWith('"')) return { type: "malformed" };
+      // A text whose JSON is that long must exceed the bound: it is counted here and need not be parsed.
+      const minBytes = Math.ceil((body.length - 2) / ESCAPE_LENGTH);
+      if (self.bytes + minBytes > allowedBytes) {
+        self.bytes += minBytes;
+        return { type: "overflow" };
+      }
+      const read = readPlainData(body, 1, TEXT);
+      if (!read.ok || typeof read.value !== "string") return { type: "malformed" };
+      add(read.value, dropped);
+      return self.overflowed ? { type: "overflow" } : { type: "text", text: read.value };
+    },
+    add,
+
+    get shown(): ShownLogs {
+      return shownLogs(
+        stretches.map(({ dropped, parts }) => ({ dropped, text: parts.join("") })),
+        logBytes,
+      );
+    },
+  };
+  return self;
 }
+
+export type LogCollector = ReturnType<typeof logCollector>;
 
 /** A part of what was printed, as the guest has sent it. */
 export interface Stretch {

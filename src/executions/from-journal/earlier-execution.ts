@@ -29,89 +29,87 @@ type Corrected = Pick<Scope, "journal" | "tenant" | "language" | "above">;
 const APPENDED_LENGTH = 1024 * 1024;
 
 /** All that a corrected program is given of the execution before it. It knows of no calls until that is read. */
-export class Earlier {
-  readonly calls: EarlierCalls;
-  readonly #scope: Corrected;
-  readonly #corrects: Correction;
-  #changes: readonly EarlierCall[] = [];
-  readonly #artifacts = new Map<ExecutionId, ArtifactSpace>();
+export function earlierExecution(scope: Corrected, corrects: Correction) {
+  const calls = new EarlierCalls(readerOf(scope), corrects.maxAgeMs, scope.above);
+  let changes: readonly EarlierCall[] = [];
+  const keptBySource = new Map<ExecutionId, ArtifactSpace>();
 
-  constructor(scope: Corrected, after: Correction) {
-    this.#scope = scope;
-    this.#corrects = after;
-    this.calls = new EarlierCalls(readerOf(scope), after.maxAgeMs, scope.above);
-  }
-
-  /**
-   * Reads it, those besides, and for each that never began what that was to correct. Returns the exceeded limit if a share has
-   * no room for what is kept of their calls. Rejects as the journal does.
-   */
-  async read(share: Share): Promise<HeldOverdraft | undefined> {
-    const { journal, tenant } = this.#scope;
-    const { execution, besides = [] } = this.#corrects;
-    let calls: readonly EarlierCall[] = [];
-    const found = new Map<string, EarlierCall>();
-    const sources = new Set([...besides, execution]);
-    // A set gives also what is added to it meanwhile.
-    for (const source of sources) {
-      const fold = new EarlierFold(source, share);
-      const records = readRecords(journal, source, { tenant, ...NO_ITEMS });
-      for await (const record of records) {
-        await records.lane.work(fold.take(record));
-        if (fold.overdraft) return fold.overdraft;
-      }
-      const { unbegun } = fold;
-      for (const one of unbegun ? [...(unbegun.besides ?? []), unbegun.execution] : []) sources.add(one);
-      this.#artifacts.set(source, new ArtifactSpace(journal, source, fold.artifacts));
-      calls = await share.lane.work(fold.calls());
-      if (sources.size === 1) break;
-      // Of what one has read, it is not known whether another has changed it.
-      const unordered = source !== execution && { made: 0, ended: Number.POSITIVE_INFINITY };
-      for (const call of calls)
-        if (!unordered || call.effect !== "read")
-          found.set(refText(call), unordered ? { ...call, ...unordered } : call);
-    }
-    if (sources.size > 1) calls = [...found.values()];
-    await share.lane.work(this.calls.add(calls));
-    this.#changes = calls.filter(({ effect }) => effect !== "read");
-    return undefined;
-  }
-
-  /**
-   * Appends what was changed to the journal of the program, as far as that was not done, so that the program that corrects
-   * that one in turn needs no other journal.
-   */
-  async handOver(log: TrackedLog): Promise<void> {
-    let length = 0;
-    for (const call of this.#changes) {
-      if (log.state.takenOver.has(refText(call)) || !this.calls.isLeft(call)) continue;
-      const record = await this.#recordOf(call);
-      log.defer(record);
-      length += (record.value?.length ?? 0) + record.key.length;
-      if (length < APPENDED_LENGTH) continue;
-      await log.flush(() => {});
-      length = 0;
-    }
-    if (length > 0) await log.flush(() => {});
-  }
-
-  async handArtifactsOver(space: ArtifactSpace): Promise<void> {
-    for (const [execution, artifacts] of this.#artifacts)
-      for (const kept of artifacts.all) {
-        const call = kept.call.includes("/") ? kept.call : `${execution}/${kept.call}`;
-        if (!space.savedBy(call)) await space.save({ ...kept, call }, await artifacts.read(kept));
-      }
-  }
-
-  async #recordOf(earlier: EarlierCall): Promise<EarlierRecord> {
+  async function recordOf(earlier: EarlierCall): Promise<EarlierRecord> {
     const { execution, call, tool, key, effect, at, answer, isHidden, approval } = earlier;
     const { bytes = 0, shape = "", partsLeftOut = 0, named } = answer ?? {};
     // The items of a stream may be more than a record holds. Whether it was done is then decided as for an unknown outcome.
-    const value = answer?.isStream === false ? await this.calls.reader.value(earlier) : undefined;
+    const value = answer?.isStream === false ? await calls.reader.value(earlier) : undefined;
     const about = { earlier: { execution, call }, tool, key, effect, bytes, shape, partsLeftOut, at };
     return { type: "earlier", ...about, value, isHidden, approval, named: named && [...named] };
   }
+
+  return {
+    calls,
+
+    /**
+     * Reads it, those besides, and for each that never began what that was to correct. Returns the exceeded limit if a share has
+     * no room for what is kept of their calls. Rejects as the journal does.
+     */
+    async read(share: Share): Promise<HeldOverdraft | undefined> {
+      const { journal, tenant } = scope;
+      const { execution, besides = [] } = corrects;
+      let known: readonly EarlierCall[] = [];
+      const found = new Map<string, EarlierCall>();
+      const sources = new Set([...besides, execution]);
+      // A set gives also what is added to it meanwhile.
+      for (const source of sources) {
+        const fold = new EarlierFold(source, share);
+        const records = readRecords(journal, source, { tenant, ...NO_ITEMS });
+        for await (const record of records) {
+          await records.lane.work(fold.take(record));
+          if (fold.overdraft) return fold.overdraft;
+        }
+        const { unbegun } = fold;
+        for (const one of unbegun ? [...(unbegun.besides ?? []), unbegun.execution] : []) sources.add(one);
+        keptBySource.set(source, new ArtifactSpace(journal, source, fold.artifacts));
+        known = await share.lane.work(fold.calls());
+        if (sources.size === 1) break;
+        // Of what one has read, it is not known whether another has changed it.
+        const unordered = source !== execution && { made: 0, ended: Number.POSITIVE_INFINITY };
+        for (const call of known)
+          if (!unordered || call.effect !== "read")
+            found.set(refText(call), unordered ? { ...call, ...unordered } : call);
+      }
+      if (sources.size > 1) known = [...found.values()];
+      await share.lane.work(calls.add(known));
+      changes = known.filter(({ effect }) => effect !== "read");
+      return undefined;
+    },
+
+    /**
+     * Appends what was changed to the journal of the program, as far as that was not done, so that the program that corrects
+     * that one in turn needs no other journal.
+     */
+    async handOver(log: TrackedLog): Promise<void> {
+      let length = 0;
+      for (const call of changes) {
+        if (log.state.takenOver.has(refText(call)) || !calls.isLeft(call)) continue;
+        const record = await recordOf(call);
+        log.defer(record);
+        length += (record.value?.length ?? 0) + record.key.length;
+        if (length < APPENDED_LENGTH) continue;
+        await log.flush(() => {});
+        length = 0;
+      }
+      if (length > 0) await log.flush(() => {});
+    },
+
+    async handArtifactsOver(space: ArtifactSpace): Promise<void> {
+      for (const [execution, artifacts] of keptBySource)
+        for (const kept of artifacts.all) {
+          const call = kept.call.includes("/") ? kept.call : `${execution}/${kept.call}`;
+          if (!space.savedBy(call)) await space.save({ ...kept, call }, await artifacts.read(kept));
+        }
+    },
+  };
 }
+
+export type Earlier = ReturnType<typeof earlierExecution>;
 
 /**
  * Finds the execution that a program corrects. Rejects with `execution_unknown`, in the same words for another tenant's;
@@ -137,7 +135,7 @@ export async function findEarlier(scope: Corrected, after: Correction): Promise<
       `an execution of a program in ${JSON.stringify(language)}`,
       `one in ${JSON.stringify(header.language)}`,
     );
-  return new Earlier(scope, after);
+  return earlierExecution(scope, after);
 }
 
 /** Whether the journal still holds an execution: a journal in memory deletes old ones. */

@@ -28,7 +28,7 @@ import {
   type TurnListener,
 } from "./execution-state.ts";
 import { readingSliced } from "./read-turns.ts";
-import { LogCollector } from "../drive/log-collector.ts";
+import { logCollector, type LogCollector } from "../drive/log-collector.ts";
 import { CallHistory } from "./call-history.ts";
 import type { Scope } from "../scope.ts";
 import { ItemsDigest } from "../../gate/streams/past-items.ts";
@@ -80,7 +80,7 @@ export class PastFold {
     const { made: calls, inputBytes, resultBytes, streamedBytes } = this.#calls;
     return {
       state,
-      logs: this.#logs ?? new LogCollector({ logBytes: 0, printedBytes: 0 }),
+      logs: this.#logs ?? logCollector({ logBytes: 0, printedBytes: 0 }),
       // The program's own approval is none of its calls.
       lines: this.#calls.lines.filter(({ callId }) => callId !== PROGRAM_CALL),
       resultBytes,
@@ -103,7 +103,7 @@ export class PastFold {
     this.#calls.note(record);
     if (record.type === "header") {
       const { logBytes = 0, printedBytes = 0 } = record.limits;
-      this.#logs = new LogCollector({ logBytes, printedBytes });
+      this.#logs = logCollector({ logBytes, printedBytes });
     } else if (record.type === "decision")
       this.#remembered.push(...rememberedIn([record], (id) => callOfId(state, id), state.header?.tools ?? []));
     else if (record.type === "outcome") this.#outcome = record;

@@ -1,7 +1,7 @@
 import type { DecisionRecord, Header, JournalRecord } from "../../journal/record.ts";
 import type { Tool } from "../../tools/tool.ts";
 import { toolDigest } from "../../tools/tool-digest.ts";
-import { Grants, type RememberedDecision } from "./grants.ts";
+import { executionGrants, type RememberedDecision } from "./grants.ts";
 import { digestOfShown } from "../admit/read-input.ts";
 import type { CallRequest, PastCall } from "../open-call.ts";
 
@@ -35,38 +35,40 @@ export function grantsIn(remembered: readonly RememberedDecision[]): number {
 }
 
 /** The decisions of one execution that also hold for later calls: remembered ones, of which the later counts about the same input, and grants. */
-export class RememberedDecisions {
-  readonly grants = new Grants();
-  readonly #decisions = new Map<string, RememberedDecision>();
+export function rememberedDecisions(past: readonly RememberedDecision[] = []) {
+  const decisions = new Map<string, RememberedDecision>();
 
-  constructor(past: readonly RememberedDecision[] = []) {
-    for (const one of past) this.#note(one);
+  function note(one: RememberedDecision): void {
+    self.grants.note(one);
+    if (one.decision.remember === "execution") decisions.set(keyOf(one.tool, one.inputDigest), one);
   }
+  const self = {
+    grants: executionGrants(),
 
-  /** Keeps a decision about a call of this tool; nothing if it is about that call alone. */
-  decide(tool: Tool, inputDigest: string, decision: DecisionRecord): void {
-    if (decision.remember !== "execution" && !decision.grant) return;
-    const { name, execute: handler } = tool;
-    this.#note({ tool: name, definition: toolDigest(tool), handler, inputDigest, decision });
-  }
+    /** Keeps a decision about a call of this tool; nothing if it is about that call alone. */
+    decide(tool: Tool, inputDigest: string, decision: DecisionRecord): void {
+      if (decision.remember !== "execution" && !decision.grant) return;
+      const { name, execute: handler } = tool;
+      note({ tool: name, definition: toolDigest(tool), handler, inputDigest, decision });
+    },
 
-  #note(one: RememberedDecision): void {
-    this.grants.note(one);
-    if (one.decision.remember === "execution") this.#decisions.set(keyOf(one.tool, one.inputDigest), one);
-  }
+    /** A decision may be remembered and a grant: given twice, its grant would be two. */
+    get all(): readonly RememberedDecision[] {
+      return [...new Set([...self.grants.all, ...decisions.values()])];
+    },
 
-  /** A decision may be remembered and a grant: given twice, its grant would be two. */
-  get all(): readonly RememberedDecision[] {
-    return [...new Set([...this.grants.all, ...this.#decisions.values()])];
-  }
-
-  /** The decision for a call of this tool with this input. The tool has to be the tool that was decided about. */
-  of(tool: Tool, inputDigest: string): DecisionRecord | undefined {
-    if (this.#decisions.size === 0) return undefined;
-    const { definition, handler = tool.execute, decision } = this.#decisions.get(keyOf(tool.name, inputDigest)) ?? {};
-    return handler === tool.execute && definition === toolDigest(tool) ? decision : undefined;
-  }
+    /** The decision for a call of this tool with this input. The tool has to be the tool that was decided about. */
+    of(tool: Tool, inputDigest: string): DecisionRecord | undefined {
+      if (decisions.size === 0) return undefined;
+      const { definition, handler = tool.execute, decision } = decisions.get(keyOf(tool.name, inputDigest)) ?? {};
+      return handler === tool.execute && definition === toolDigest(tool) ? decision : undefined;
+    },
+  };
+  for (const one of past) note(one);
+  return self;
 }
+
+export type RememberedDecisions = ReturnType<typeof rememberedDecisions>;
 
 function keyOf(tool: string, inputDigest: string): string {
   return JSON.stringify([tool, inputDigest]);

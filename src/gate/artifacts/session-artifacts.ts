@@ -44,70 +44,25 @@ interface SaveInput extends ValueDescription {
 }
 
 /** `save` and `load` of the programs of a session. The input of a save is the value itself, and its name stands beside it. */
-export class SessionArtifacts {
-  readonly tools: readonly Tool[];
-  readonly #place: ArtifactPlace;
-  readonly #allowed: number;
-  readonly #share: Share;
-  readonly #redactor: Redactor | undefined;
-
+export function sessionArtifacts(
+  place: ArtifactPlace,
+  allowed = Number.POSITIVE_INFINITY,
+  share: Share,
+  redactor?: Redactor,
+) {
   /** `allowed` is the number of names that there may be. */
-  constructor(place: ArtifactPlace, allowed = Number.POSITIVE_INFINITY, share: Share, redactor?: Redactor) {
-    this.#redactor = redactor;
-    this.#place = place;
-    this.#allowed = allowed;
-    this.#share = share;
-    this.tools = [
-      keepingTool(SAVE_ARTIFACT, SAVE_INPUT, (input, { callId }) => this.#save(input as SaveInput, callId)),
-      keepingTool(LOAD_ARTIFACT, LOAD_INPUT, (input) => this.#load((input as { readonly name: string }).name)),
-    ];
-  }
-
-  /** Reads the input of a save without parsing the value. Undefined if the call ends first. */
-  async readSave(call: OpenCall): Promise<ReadInput | undefined> {
-    const { artifact: name = "", inputText: text } = call;
-    const { lane } = this.#share;
-    const reader = readerOf(this.#share, call.signal);
-    const faultOfName = artifactNameFault(name) ?? (await this.#redactedFault(name));
-    const faultOfValue = faultOfName ?? (await plainFault(asUntrusted(text), reader));
-    const fault = faultOfValue ?? ((await this.#redactor?.changes(text)) ? VALUE_REDACTED : undefined);
-    if (call.isOver) return undefined;
-    if (fault !== undefined) return { ok: false, reason: fault };
-    const seen = this.#place.space.reserve(name, this.#allowed);
-    if (seen !== undefined) return { ok: "no_room", overdraft: { limit: "artifacts", allowed: this.#allowed, seen } };
-    const described = await describeValue(text, lane, this.#redactor);
-    if (call.isOver) return undefined;
-    return { ok: true, value: { name, text, bytes: call.inputBytes, ...described } satisfies SaveInput };
-  }
 
   /** Models, clients and people find a value by its name: a name that redaction would change is refused. */
-  async #redactedFault(name: string): Promise<string | undefined> {
+  async function redactedFault(name: string): Promise<string | undefined> {
     for (const to of TARGETS) {
-      const { taken = 0 } = (await this.#redactor?.text(name, { to })) ?? {};
+      const { taken = 0 } = (await redactor?.text(name, { to })) ?? {};
       if (taken > 0) return NAME_REDACTED;
     }
     return undefined;
   }
 
-  /** Why a call of this tool with this input cannot be made: a load of a name under which nothing is kept. */
-  faultOf(tool: string, input: unknown): string | undefined {
-    if (tool !== LOAD_ARTIFACT) return undefined;
-    const { name } = input as { readonly name: string };
-    const { space } = this.#place;
-    if (space.find(name)) return undefined;
-    return artifactUnknown(
-      name,
-      nearest(
-        name,
-        space.all.map((one) => one.name),
-        2,
-      ),
-      space.all,
-    );
-  }
-
-  async #save({ name, text, bytes, shape, first }: SaveInput, callId: string) {
-    const { space, prefix } = this.#place;
+  async function save({ name, text, bytes, shape, first }: SaveInput, callId: string) {
+    const { space, prefix } = place;
     const call = prefix + callId;
     // A save whose answer was lost with its host is not repeated: it could undo a later save.
     const saved = space.savedBy(call) ?? { name, call, bytes, shape, first };
@@ -115,8 +70,8 @@ export class SessionArtifacts {
     return { artifact: saved.name, bytes: saved.bytes, shape: saved.shape };
   }
 
-  #load(name: string): StoredText {
-    const { space } = this.#place;
+  function load(name: string): StoredText {
+    const { space } = place;
     const found = space.find(name);
     // The artifact was there when the call was checked, and nothing deletes artifacts.
     if (!found) throw new Error(`The artifact ${JSON.stringify(name)} is gone.`);
@@ -126,7 +81,49 @@ export class SessionArtifacts {
       throw new PortcullisError("tool_failed", `${JSON.stringify(name)} is not what was kept: ${REDACTED}`);
     });
   }
+  return {
+    tools: [
+      keepingTool(SAVE_ARTIFACT, SAVE_INPUT, (input, { callId }) => save(input as SaveInput, callId)),
+      keepingTool(LOAD_ARTIFACT, LOAD_INPUT, (input) => load((input as { readonly name: string }).name)),
+    ],
+
+    /** Reads the input of a save without parsing the value. Undefined if the call ends first. */
+    async readSave(call: OpenCall): Promise<ReadInput | undefined> {
+      const { artifact: name = "", inputText: text } = call;
+      const { lane } = share;
+      const reader = readerOf(share, call.signal);
+      const faultOfName = artifactNameFault(name) ?? (await redactedFault(name));
+      const faultOfValue = faultOfName ?? (await plainFault(asUntrusted(text), reader));
+      const fault = faultOfValue ?? ((await redactor?.changes(text)) ? VALUE_REDACTED : undefined);
+      if (call.isOver) return undefined;
+      if (fault !== undefined) return { ok: false, reason: fault };
+      const seen = place.space.reserve(name, allowed);
+      if (seen !== undefined) return { ok: "no_room", overdraft: { limit: "artifacts", allowed, seen } };
+      const described = await describeValue(text, lane, redactor);
+      if (call.isOver) return undefined;
+      return { ok: true, value: { name, text, bytes: call.inputBytes, ...described } satisfies SaveInput };
+    },
+
+    /** Why a call of this tool with this input cannot be made: a load of a name under which nothing is kept. */
+    faultOf(tool: string, input: unknown): string | undefined {
+      if (tool !== LOAD_ARTIFACT) return undefined;
+      const { name } = input as { readonly name: string };
+      const { space } = place;
+      if (space.find(name)) return undefined;
+      return artifactUnknown(
+        name,
+        nearest(
+          name,
+          space.all.map((one) => one.name),
+          2,
+        ),
+        space.all,
+      );
+    },
+  };
 }
+
+export type SessionArtifacts = ReturnType<typeof sessionArtifacts>;
 
 const TARGETS: readonly RedactTarget[] = ["model", "journal", "log"];
 const REDACTED =

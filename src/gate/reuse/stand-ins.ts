@@ -22,36 +22,10 @@ interface Known {
 }
 
 /** Finds the earlier call that stands for a call, before anything else is decided about the call. */
-export class StandIns {
-  readonly #parts: StandInParts;
+export function standInsOf(parts: StandInParts) {
+  const { admission, calls, earlier, share, scope, runner } = parts;
 
-  constructor(parts: StandInParts) {
-    this.#parts = parts;
-  }
-
-  mayHave({ tool }: OpenCall): boolean {
-    return this.#parts.earlier.knows(tool);
-  }
-
-  /** The call that stands for this one; its answer, if its input is refused; undefined if there is none, or the call has ended. */
-  async find(call: OpenCall): Promise<EarlierCall | Answer | undefined> {
-    const { admission, calls, earlier } = this.#parts;
-    const digest = await admission.canonicalInput(call);
-    if (digest === undefined || calls.isGone(call)) return undefined;
-    if (typeof digest === "object") return calls.refuse(call, digest);
-    const key = keyOfCall(call.tool, digest);
-    const before = earlier.effectOf(key);
-    if (before === undefined && !earlier.hides(call.tool)) return undefined;
-    const known = await this.#read(call, before);
-    if (!known || "ok" in known) return known;
-    const { ruled } = known;
-    if (calls.isGone(call) || ruled.type === "deny") return undefined;
-    if (ruled.type === "none") return calls.refuse(call, policyUnavailable(call), ruled.error);
-    return this.#equal(key, known) ?? this.#hidden(call);
-  }
-
-  #equal(key: string, { effect, ruled }: Known): EarlierCall | undefined {
-    const { earlier } = this.#parts;
+  function equal(key: string, { effect, ruled }: Known): EarlierCall | undefined {
     const found = earlier.take(key, effect);
     if (!found?.answer || ruled.type === "allow" || found.approval) return found;
     // It needed no approval then. What it has read is asked for again, and what it has done a person decides about.
@@ -59,8 +33,7 @@ export class StandIns {
   }
 
   /** A call that may have taken effect, and whose redacted input is that of this call. */
-  async #hidden(call: OpenCall): Promise<EarlierCall | undefined> {
-    const { earlier, calls, share, scope } = this.#parts;
+  async function hidden(call: OpenCall): Promise<EarlierCall | undefined> {
     const { redactor } = scope;
     const { tool, inputText } = call;
     if (calls.isGone(call) || !earlier.hides(tool)) return undefined;
@@ -71,19 +44,42 @@ export class StandIns {
   }
 
   /** Reads the input if more than the tool decides. The call may change more, or need more, than the earlier one did. */
-  async #read(call: OpenCall, before: Effect = "read"): Promise<Known | Answer | undefined> {
+  async function read(call: OpenCall, before: Effect = "read"): Promise<Known | Answer | undefined> {
     const { tool, decided } = call;
-    const { runner, admission } = this.#parts;
-    const isHeld = mayBeHeld(call, this.#parts);
+    const isHeld = mayBeHeld(call, parts);
     if (!tool.effectOf && !isHeld) return { effect: graverEffect(tool.effect, before), ruled: ALLOWED };
     decided.effectBefore = before;
     const known = await runner.withInput<Known>(call, async (input) => {
       return {
         effect: graverEffect(decided.effect, before),
-        ruled: isHeld ? await ruleOn(call, input, this.#parts) : ALLOWED,
+        ruled: isHeld ? await ruleOn(call, input, parts) : ALLOWED,
       };
     });
     admission.giveBackInput(call);
     return known;
   }
+
+  return {
+    mayHave({ tool }: OpenCall): boolean {
+      return earlier.knows(tool);
+    },
+
+    /** The call that stands for this one; its answer, if its input is refused; undefined if there is none, or the call has ended. */
+    async find(call: OpenCall): Promise<EarlierCall | Answer | undefined> {
+      const digest = await admission.canonicalInput(call);
+      if (digest === undefined || calls.isGone(call)) return undefined;
+      if (typeof digest === "object") return calls.refuse(call, digest);
+      const key = keyOfCall(call.tool, digest);
+      const before = earlier.effectOf(key);
+      if (before === undefined && !earlier.hides(call.tool)) return undefined;
+      const known = await read(call, before);
+      if (!known || "ok" in known) return known;
+      const { ruled } = known;
+      if (calls.isGone(call) || ruled.type === "deny") return undefined;
+      if (ruled.type === "none") return calls.refuse(call, policyUnavailable(call), ruled.error);
+      return equal(key, known) ?? hidden(call);
+    },
+  };
 }
+
+export type StandIns = ReturnType<typeof standInsOf>;

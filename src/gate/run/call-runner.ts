@@ -24,7 +24,7 @@ import {
   thrownFailure,
   toText,
 } from "./run-handler.ts";
-import { GatheredItems } from "../streams/gathered-items.ts";
+import { gatheredItems } from "../streams/gathered-items.ts";
 import { StreamRun } from "../streams/stream-run.ts";
 import type { AnsweredCall, EarlierCalls, EarlierReader } from "../reuse/earlier-calls.ts";
 import * as sentences from "../sentences.ts";
@@ -177,13 +177,15 @@ export class CallRunner {
     areRecorded = false,
   ): Promise<HandlerAnswer | undefined> {
     const { calls, ledger, limits, share, unread } = this.#parts;
-    const { handling, reader = new GatheredItems(call, limits, share) } = call;
+    const { handling } = call;
+    const gathered = gatheredItems(call, limits, share);
+    const { reader = gathered.reader } = call;
     const observe = (text: string) => calls.observe(call, text);
     const parts = { call, items, reader, limits, share, areRecorded, observe };
     const ofReader = call.reader && { unread, onNews: () => ledger.streamed(call) };
     const run = new StreamRun({ ...parts, ...ofReader }, handling.streamed);
     handling.stream = run;
-    return reader instanceof GatheredItems ? reader.read(run) : run.run();
+    return call.reader ? run.run() : gathered.read(run);
   }
 
   #answer(call: OpenCall, ran: Answer | Ran): Answer | undefined | Promise<Answer | undefined> {

@@ -2,55 +2,41 @@ import { type ResultLimits, setImmediate, type Share } from "../../base/index.ts
 import type { OpenCall } from "../open-call.ts";
 import type { HandlerAnswer } from "../answer.ts";
 import * as sentences from "../sentences.ts";
-import type { Batch, OpenStream, StreamProgress, StreamReader } from "./stream-reader.ts";
+import type { Batch, StreamReader } from "./stream-reader.ts";
 import type { StreamRun } from "./stream-run.ts";
 
 /** Reads a stream for a caller that gets its items as one array, within the limits of one result. */
-export class GatheredItems implements StreamReader {
-  readonly #call: OpenCall;
-  readonly #limits: ResultLimits;
-  readonly #share: Share;
-  readonly #texts: string[] = [];
-  #count = 0;
-  #bytes = 1;
-  #values = 1;
-  #heldBytes = 0;
+export function gatheredItems({ tool, handling }: OpenCall, { resultBytes, resultValues }: ResultLimits, share: Share) {
+  const texts: string[] = [];
+  let items = 0;
+  let bytes = 1;
+  let values = 1;
+  let heldBytes = 0;
+  const reader: StreamReader = {
+    get handed() {
+      return { items, bytes: bytes - 1 };
+    },
 
-  constructor(call: OpenCall, limits: ResultLimits, share: Share) {
-    this.#call = call;
-    this.#limits = limits;
-    this.#share = share;
-  }
-
-  get handed(): StreamProgress {
-    return { items: this.#count, bytes: this.#bytes - 1 };
-  }
-
-  readonly take = (batch: Batch): void => {
-    const { resultBytes, resultValues } = this.#limits;
-    const { name } = this.#call.tool;
-    this.#heldBytes += batch.heldBytes;
-    this.#texts.push(batch.body.slice(1, -1));
-    this.#bytes += batch.bytes;
-    this.#count += batch.count;
-    this.#values += batch.values;
-    if (this.#bytes > resultBytes)
-      this.#stream?.fail(sentences.streamTooLarge(name, this.#count, this.#bytes, resultBytes));
-    else if (this.#values > resultValues)
-      this.#stream?.fail(sentences.resultTooLarge(name, "resultValues", this.#values, resultValues));
-    // A handler that yields at once would else keep the thread until its last item.
-    else setImmediate(() => this.#stream?.more());
+    take(batch: Batch): void {
+      heldBytes += batch.heldBytes;
+      texts.push(batch.body.slice(1, -1));
+      bytes += batch.bytes;
+      items += batch.count;
+      values += batch.values;
+      const { stream } = handling;
+      if (bytes > resultBytes) stream?.fail(sentences.streamTooLarge(tool.name, items, bytes, resultBytes));
+      else if (values > resultValues)
+        stream?.fail(sentences.resultTooLarge(tool.name, "resultValues", values, resultValues));
+      // A handler that yields at once would else keep the thread until its last item.
+      else setImmediate(() => stream?.more());
+    },
   };
-
-  async read(stream: StreamRun): Promise<HandlerAnswer | undefined> {
+  const read = async (stream: StreamRun): Promise<HandlerAnswer | undefined> => {
     const handled = await stream.run();
-    this.#share.giveBack(this.#heldBytes);
+    share.giveBack(heldBytes);
     if (!handled || !("shape" in handled)) return handled;
-    const answer = { ok: true, text: `[${this.#texts.join(",")}]`, bytes: Math.max(2, this.#bytes) } as const;
-    return { answer, shape: `array of ${this.#count}` };
-  }
-
-  get #stream(): OpenStream | undefined {
-    return this.#call.handling.stream;
-  }
+    const answer = { ok: true, text: `[${texts.join(",")}]`, bytes: Math.max(2, bytes) } as const;
+    return { answer, shape: `array of ${items}` };
+  };
+  return { reader, read };
 }

@@ -21,76 +21,79 @@ export interface ItemText {
   readonly heldBytes: number;
 }
 
-/** The items of a stream that have not left yet. The last one may be more than the batch has room for. */
-export class NextBatch {
-  readonly #maxBytes: number;
-  readonly #onLate: () => void;
-  #items: ItemText[] = [];
-  #bytes = 0;
-  #isFirst: boolean;
-  #timer: Timer | NodeJS.Immediate | undefined;
-  #isLate = false;
+/**
+ * The items of a stream that have not left yet. The last one may be more than the batch has room for. `onLate` is called
+ * when the batch has waited long enough for more items.
+ */
+export function nextBatch(resultBytes: number, isFirst: boolean, onLate: () => void) {
+  const maxBytes = Math.min(BATCH_BYTES, resultBytes);
+  let items: ItemText[] = [];
+  let bytes = 0;
+  let timer: Timer | NodeJS.Immediate | undefined;
+  let isLate = false;
 
-  /** `onLate` is called when the batch has waited long enough for more items. */
-  constructor(resultBytes: number, isFirst: boolean, onLate: () => void) {
-    this.#maxBytes = Math.min(BATCH_BYTES, resultBytes);
-    this.#isFirst = isFirst;
-    this.#onLate = onLate;
-  }
-
-  get count(): number {
-    return this.#items.length;
-  }
-
-  /** UTF-8 bytes of the items, each with the comma or the bracket after it. */
-  get bytes(): number {
-    return this.#bytes;
-  }
-
-  /** Whether it has waited long enough for more items, or has no room for one. */
-  get isFull(): boolean {
-    const most = this.#isFirst ? FIRST_ITEMS : BATCH_ITEMS;
-    return this.#isLate || this.count >= most || this.#bytes >= this.#maxBytes;
-  }
-
-  add(item: ItemText): void {
-    this.#items.push(item);
-    this.#bytes += item.bytes + 1;
-    if (this.count > 1) return;
+  function add(item: ItemText): void {
+    bytes += item.bytes + 1;
+    if (items.push(item) > 1) return;
     const late = () => {
-      this.#timer = undefined;
-      this.#isLate = true;
-      this.#onLate();
+      timer = undefined;
+      isLate = true;
+      onLate();
     };
-    this.#timer = this.#isFirst ? setImmediate(late) : after(BATCH_MS, late);
-  }
-
-  /** The batch that leaves. An item that had no room in it is the first of the next one. */
-  take(): Batch {
-    const spare = this.count > 1 && this.#bytes > this.#maxBytes ? this.#items.pop() : undefined;
-    const items = this.#items;
-    this.#isFirst = false;
-    this.#isLate = false;
-    this.drop();
-    if (spare) this.add(spare);
-    const sum = (of: (item: ItemText) => number) => items.reduce((all, item) => all + of(item), 0);
-    return {
-      body: `[${items.map(({ text }) => text).join(",")}]`,
-      count: items.length,
-      bytes: sum(({ bytes }) => bytes + 1),
-      values: sum(({ values }) => values),
-      heldBytes: sum(({ heldBytes }) => heldBytes),
-    };
+    timer = isFirst ? setImmediate(late) : after(BATCH_MS, late);
   }
 
   /** Drops what has not left. Returns the memory that is held for it. */
-  drop(): number {
-    cancel(this.#timer as Timer);
-    clearImmediate(this.#timer as NodeJS.Immediate);
-    this.#timer = undefined;
-    const held = this.#items.reduce((all, { heldBytes }) => all + heldBytes, 0);
-    this.#items = [];
-    this.#bytes = 0;
+  function drop(): number {
+    cancel(timer as Timer);
+    clearImmediate(timer as NodeJS.Immediate);
+    timer = undefined;
+    const held = sumOf(items, ({ heldBytes }) => heldBytes);
+    items = [];
+    bytes = 0;
     return held;
   }
+
+  return {
+    get count(): number {
+      return items.length;
+    },
+
+    /** UTF-8 bytes of the items, each with the comma or the bracket after it. */
+    get bytes(): number {
+      return bytes;
+    },
+
+    /** Whether it has waited long enough for more items, or has no room for one. */
+    get isFull(): boolean {
+      return isLate || items.length >= (isFirst ? FIRST_ITEMS : BATCH_ITEMS) || bytes >= maxBytes;
+    },
+
+    add,
+
+    /** The batch that leaves. An item that had no room in it is the first of the next one. */
+    take(): Batch {
+      const spare = items.length > 1 && bytes > maxBytes ? items.pop() : undefined;
+      const taken = items;
+      isFirst = false;
+      isLate = false;
+      const heldBytes = drop();
+      if (spare) add(spare);
+      return {
+        body: `[${taken.map(({ text }) => text).join(",")}]`,
+        count: taken.length,
+        bytes: sumOf(taken, (item) => item.bytes + 1),
+        values: sumOf(taken, ({ values }) => values),
+        heldBytes,
+      };
+    },
+
+    drop,
+  };
+}
+
+export type NextBatch = ReturnType<typeof nextBatch>;
+
+function sumOf(items: readonly ItemText[], of: (item: ItemText) => number): number {
+  return items.reduce((sum, item) => sum + of(item), 0);
 }

@@ -27,35 +27,32 @@ export class ItemsDigest {
 }
 
 /** The items of a stream that are in the journal, if they are given again. */
-export class PastItems {
-  readonly #past: StreamPast | undefined;
-  readonly #goesOn: () => boolean;
-  #digest: ItemsDigest | undefined;
-  #isDecided = false;
-  #skipped = 0;
-
+export function pastItems(past: StreamPast | undefined, goesOn: () => boolean) {
   /** `goesOn`: whether the handler has asked where to go on. It is asked once there is an item. */
-  constructor(past: StreamPast | undefined, goesOn: () => boolean) {
-    this.#past = past;
-    this.#goesOn = goesOn;
-  }
+  let digest: ItemsDigest | undefined;
+  let isDecided = false;
+  let skipped = 0;
+  const self = {
+    get skipped(): number {
+      return skipped;
+    },
 
-  get skipped(): number {
-    return this.#skipped;
-  }
+    get isSkipping(): boolean {
+      if (!isDecided) {
+        isDecided = true;
+        if (past && past.items > 0 && !goesOn()) digest = new ItemsDigest();
+      }
+      return digest !== undefined && skipped < (past?.items ?? 0);
+    },
 
-  get isSkipping(): boolean {
-    if (!this.#isDecided) {
-      this.#isDecided = true;
-      if (this.#past && this.#past.items > 0 && !this.#goesOn()) this.#digest = new ItemsDigest();
-    }
-    return this.#digest !== undefined && this.#skipped < (this.#past?.items ?? 0);
-  }
-
-  /** Takes the text of an item that is yielded again. False if the items are not those of the journal. */
-  skip(text: string): boolean {
-    this.#digest?.add(text);
-    this.#skipped += 1;
-    return this.isSkipping || this.#digest?.hex === this.#past?.digest;
-  }
+    /** Takes the text of an item that is yielded again. False if the items are not those of the journal. */
+    skip(text: string): boolean {
+      digest?.add(text);
+      skipped += 1;
+      return self.isSkipping || digest?.hex === past?.digest;
+    },
+  };
+  return self;
 }
+
+export type PastItems = ReturnType<typeof pastItems>;

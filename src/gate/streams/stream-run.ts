@@ -10,7 +10,7 @@ import { isThenable, reasonOf, awaitPromise, thrownFailure } from "../run/run-ha
 import type { UnreadAnswers } from "../run/unread-answers.ts";
 import * as sentences from "../sentences.ts";
 import { type ItemParts, itemText } from "./item-text.ts";
-import { BATCH_ITEMS, type ItemText, NextBatch } from "./next-batch.ts";
+import { BATCH_ITEMS, type ItemText, nextBatch, type NextBatch } from "./next-batch.ts";
 import {
   NEWS_MS,
   type OpenStream,
@@ -19,7 +19,7 @@ import {
   StreamNews,
   type StreamReader,
 } from "./stream-reader.ts";
-import { PastItems, type StreamPast } from "./past-items.ts";
+import { pastItems, type PastItems, type StreamPast } from "./past-items.ts";
 
 /** Batches that wait for the reader once it has begun to read: while it reads one the next is made. */
 const BATCHES_AHEAD = 2;
@@ -70,10 +70,10 @@ export class StreamRun implements OpenStream {
 
   constructor(parts: StreamParts, past: StreamPast | undefined) {
     this.#parts = parts;
-    this.#past = new PastItems(past, () => parts.call.handling.wasTold === true);
+    this.#past = pastItems(past, () => parts.call.handling.wasTold === true);
     this.#given = { items: past?.items ?? 0, bytes: past?.bytes ?? 0 };
     const onLate = () => this.#inContext(() => this.#goOn());
-    this.#batch = new NextBatch(parts.limits.resultBytes, this.#given.items === 0, onLate);
+    this.#batch = nextBatch(parts.limits.resultBytes, this.#given.items === 0, onLate);
     this.#news = new StreamNews(past?.items);
     this.#asked = past?.asked ?? 0;
     this.#sent = past?.batches ?? 0;

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { Gate } from "../../../src/gate/gate.ts";
-import { UnreadAnswers } from "../../../src/gate/run/unread-answers.ts";
+import { unreadAnswers } from "../../../src/gate/run/unread-answers.ts";
 import { createRuntime } from "../../../src/index.ts";
 import { createMemorySandbox } from "../../../src/runtime/testing.ts";
 import { ToolSet } from "../../../src/tools/tool-set.ts";
@@ -21,7 +21,7 @@ function callAll(length: number, parts: SessionParts = {}) {
       return "x".repeat(length);
     },
   });
-  const unread = new UnreadAnswers();
+  const unread = unreadAnswers();
   const opened = openSession({ tools: [tool], limits, unread, ...parts });
   const answered: string[] = [];
   const calls = Array.from({ length: ANSWERS }, async (_, index) => {
@@ -77,7 +77,7 @@ test("handlers that run were given 16 MiB and one more input, and the next start
   const { session, call } = openSession({
     tools: [tool],
     limits: { ...limits, inputBytes: 2 * MIB, concurrentCalls: 64 },
-    unread: new UnreadAnswers(),
+    unread: unreadAnswers(),
   });
   const calls = Array.from({ length: 20 }, () => call({ text: "x".repeat(MIB) }));
   await held.untilStarted(16);

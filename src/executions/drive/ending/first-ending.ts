@@ -2,37 +2,37 @@ import { after, cancel, type Timer } from "../../../base/index.ts";
 import type { Ending } from "../../outcome.ts";
 
 /** The first ending that a driver comes to. A stop's ending is decided later: its program may still print. */
-export class FirstEnding {
-  readonly #told = Promise.withResolvers<Ending>();
-  readonly told = this.#told.promise;
-  /** The ending that takes effect after the program's final output. */
-  stopping: Ending | undefined;
-  isDecided = false;
-  #soon: Timer | undefined;
+export function firstEnding() {
+  const told = Promise.withResolvers<Ending>();
+  let soon: Timer | undefined;
+  const self = {
+    told: told.promise,
+    /** The ending that takes effect after the program's final output. */
+    stopping: undefined as Ending | undefined,
+    isDecided: false,
 
-  get isKnown(): boolean {
-    return this.isDecided || this.stopping !== undefined;
-  }
+    get isKnown(): boolean {
+      return self.isDecided || self.stopping !== undefined;
+    },
 
-  /** Calls `end` once the time for final output is over, unless an ending is decided before. Replaces an earlier time. */
-  after(ms: number, end: () => void): void {
-    cancel(this.#soon);
-    this.#soon = after(ms, end);
-  }
+    /** Calls `end` once the time for final output is over, unless an ending is decided before. Replaces an earlier time. */
+    after(ms: number, end: () => void): void {
+      cancel(soon);
+      soon = after(ms, end);
+    },
 
-  /** Decides the ending, and returns it; undefined if it was decided before. `tell` follows once it has taken effect. */
-  decide(latest: Ending): Ending | undefined {
-    if (this.isDecided) return undefined;
-    this.isDecided = true;
-    cancel(this.#soon);
-    return this.stopping ?? latest;
-  }
+    /** Decides the ending, and returns it; undefined if it was decided before. `tell` follows once it has taken effect. */
+    decide(latest: Ending): Ending | undefined {
+      if (self.isDecided) return undefined;
+      self.isDecided = true;
+      cancel(soon);
+      return self.stopping ?? latest;
+    },
 
-  tell(ending: Ending): void {
-    this.#told.resolve(ending);
-  }
-
-  fail(error: unknown): void {
-    this.#told.reject(error);
-  }
+    tell: told.resolve,
+    fail: told.reject,
+  };
+  return self;
 }
+
+export type FirstEnding = ReturnType<typeof firstEnding>;

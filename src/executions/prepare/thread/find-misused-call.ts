@@ -2,7 +2,7 @@ import type { AnyNode } from "acorn";
 import { isLongInteger } from "../../../base/index.ts";
 import type { ParsedProgram } from "./parsed-program.ts";
 import { pathOfTool } from "../../../tools/tool-name.ts";
-import { ProgramNames } from "./program-names.ts";
+import { programNames, type ProgramNames } from "./program-names.ts";
 import { findNode, nameOf, nodesIn } from "./syntax-nodes.ts";
 
 export type GivenByTools = ReadonlyMap<string, Call["gives"]>;
@@ -30,7 +30,7 @@ const IDENTITY = new Set(["===", "!==", "==", "!="]);
  * than JavaScript keeps. No correct program does any of this, and most of these faults cannot be seen while the program runs.
  */
 export function findMisusedCall({ text, body }: ParsedProgram, tools: GivenByTools): MisusedCall | undefined {
-  const names = new ProgramNames(body);
+  const names = programNames(body);
   const found: MisusedCall[] = [];
   const report = (node: AnyNode | null | undefined, use: string, readsStreams = false) => {
     const call = callIn(node, names, tools);
@@ -83,7 +83,7 @@ function usesOf(node: AnyNode, names: ProgramNames): (readonly [AnyNode | null |
     case "ObjectExpression":
       return node.properties.flatMap((part) =>
         part.type === "SpreadElement" && part.argument.type === "Identifier"
-          ? [[names.promiseIn(part.argument.name), "which has no fields to spread"] as const]
+          ? [[names.meantBy(part.argument), "which has no fields to spread"] as const]
           : [],
       );
     case "ForOfStatement":
@@ -129,7 +129,7 @@ function callbackOf(node: AnyNode, names: ProgramNames, tools: GivenByTools): Mi
 /** An async callback of `forEach` that awaits: `forEach` ends before the callback. A callback that awaits nothing has ended by then. */
 function forEachCallback(callback: AnyNode, names: ProgramNames): MisusedCall | undefined {
   if (!names.isAsync(callback)) return undefined;
-  const body = names.functionOf(callback);
+  const body = names.meantBy(callback);
   const awaits = findNode(
     body,
     (node) => node.type === "AwaitExpression" || (node.type === "ForOfStatement" && node.await),
