@@ -23,7 +23,7 @@ export interface Look {
 export interface Opened {
   readonly page: Page;
   /** Errors of scripts, violations of the policy, dialogs, requests to other hosts. */
-  readonly problems: readonly string[];
+  readonly problems: string[];
 }
 
 let launched: Promise<Browser> | undefined;

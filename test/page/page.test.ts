@@ -19,10 +19,9 @@ const { open } = useBrowser();
 withBrowser("the token is taken out of the address, and without one the page asks for a key", async () => {
   await using one = await startPage(open);
   await one.runtime.execute("return 1;", { id: "e1" });
-  const { page, problems } = await open(one.url);
+  const { page } = await one.open();
   await page.waitForSelector('[data-execution="e1"][data-state="ended"]');
   expect(page.url()).toBe(`${one.server.url}/#/`);
-  expect(problems).toEqual([]);
   for (const path of ["/", "/page.js", "/page.css", "/icon.svg"])
     expect(Object.fromEntries((await fetch(one.server.url + path)).headers), path).toMatchObject(PAGE_HEADERS);
   const other = await open(one.server.url);
@@ -38,7 +37,7 @@ withBrowser("an execution is shown while it runs, and nothing on the page moves"
     `for (let n = 0; n < 5; n += 1) { console.log("round", n); await Promise.all([tools.slow({ n }), tools.crm.orders({ n })]); }\nreturn "all";`,
     { id: "live" },
   );
-  const { page, problems } = await one.show("live");
+  const { page } = await one.show("live");
   const shifts = await watchShifts(page);
   for (let round = 1; round <= 5; round += 1) {
     await page.waitForSelector(`[data-part="calls"][data-count="${round * 2}"]`);
@@ -50,7 +49,6 @@ withBrowser("an execution is shown while it runs, and nothing on the page moves"
   await untilText(page, '[data-part="output"]', /"all"/);
   expect(await shifts()).toEqual([]);
   expect(await page.$eval('[data-funnel="returned"]', (element) => element.getAttribute("data-value"))).not.toBeNull();
-  expect(problems).toEqual([]);
 });
 
 withBrowser("a call is decided on the page, with its whole input shown, and the program goes on", async () => {
@@ -58,7 +56,7 @@ withBrowser("a call is decided on the page, with its whole input shown, and the 
   const program =
     'const to = "Ann";\nconst paid = await tools.bank.pay({ n: 250, to, iban: "DE02 1203" });\nreturn paid;';
   await one.runtime.execute(program, { id: "pay" });
-  const { page, problems } = await one.show("pay");
+  const { page } = await one.show("pay");
   await untilText(page, '[data-approval="1"]', /"iban": "DE02 1203"/);
   expect(await textOf(page, '[data-approval="1"] .changes')).toContain("changes something");
   await page.type('[data-approval="1"] input', "checked");
@@ -68,7 +66,6 @@ withBrowser("a call is decided on the page, with its whole input shown, and the 
   await untilText(page, '[data-part="output"]', /"paid": 250/);
   await page.locator('[data-call="1"]').click();
   await untilText(page, ".call-details", /allowed.*checked/);
-  expect(problems).toEqual([]);
 });
 
 /** What has the focus: its role or element, and its name. */
@@ -83,7 +80,7 @@ withBrowser("everything can be done by keyboard alone", async () => {
   const program =
     "for (let n = 0; n < 14; n += 1) await tools.crm.orders({ n });\nawait tools.bank.pay({ n: 1 });\nreturn 7;";
   await one.runtime.execute(program, { id: "keys" });
-  const { page, problems } = await open(one.url);
+  const { page } = await one.open();
   await page.waitForSelector("[data-execution]");
   const tabTo = async (what: RegExp) => {
     for (let presses = 0; presses < 40; presses += 1) {
@@ -110,7 +107,6 @@ withBrowser("everything can be done by keyboard alone", async () => {
   await page.waitForFunction(() => document.activeElement?.textContent === "Close");
   await page.keyboard.press("Enter");
   await page.waitForSelector("[data-approval]", { hidden: true });
-  expect(problems).toEqual([]);
 });
 
 /** Texts whose contrast with their ground is below 4.5. */
@@ -147,7 +143,7 @@ for (const scheme of someOf(["dark", "light"] as const, 1))
     await one.runtime.execute(program, {
       id: "a-rather-long-id-of-an-execution-without-any-spaces-in-it-0123456789",
     });
-    const { page, problems } = await open(one.url, { width: 360, height: 740, scheme });
+    const { page } = await one.open(one.url, { width: 360, height: 740, scheme });
     const isWide = () =>
       page.evaluate(() => document.documentElement.scrollWidth > document.documentElement.clientWidth);
     await page.waitForSelector(".list-row");
@@ -170,7 +166,6 @@ for (const scheme of someOf(["dark", "light"] as const, 1))
     await page.waitForSelector(".call-details pre");
     expect(await isWide()).toBe(false);
     expect(await faint(page)).toEqual([]);
-    expect(problems).toEqual([]);
   });
 
 withBrowserOfAll("two executions of one program are compared call by call", async () => {
@@ -179,7 +174,7 @@ withBrowserOfAll("two executions of one program are compared call by call", asyn
   one.gate.stayOpen();
   for (const execution of ["first", "second"]) await one.runtime.execute(program, { id: execution });
   await one.runtime.execute("return 0;", { id: "other" });
-  const { page, problems } = await one.show("first");
+  const { page } = await one.show("first");
   await page.locator(".compare-with summary").click();
   await page.waitForSelector('.compare-with a[href$="/second"]');
   expect(await page.$$eval(".compare-with a", (links) => links.length)).toBe(1);
@@ -189,14 +184,13 @@ withBrowserOfAll("two executions of one program are compared call by call", asyn
   expect(await textOf(page, "[data-first-difference]")).toContain("the same calls");
   expect(await page.title()).toMatch(/^Comparison · slow$/);
   await untilText(page, "tbody tr", /slow: calls22/);
-  expect(problems).toEqual([]);
 });
 
 withBrowserOfAll("the list is narrowed by state, tool and text, and shows what comes", async () => {
   await using one = await startPage(open);
   await one.runtime.execute("return 1; // alpha", { id: "a" });
   await one.runtime.execute("await tools.bank.pay({ n: 1 });", { id: "b" });
-  const { page, problems } = await open(one.url);
+  const { page } = await one.open();
   await page.waitForSelector('[data-execution="a"]');
   await page.select('[data-filter="state"]', "waiting");
   await page.waitForSelector('[data-execution="a"]', { hidden: true });
@@ -221,7 +215,6 @@ withBrowserOfAll("the list is narrowed by state, tool and text, and shows what c
   );
   await page.locator(".nothing button").click();
   await page.waitForSelector('[data-execution="b"]');
-  expect(problems).toEqual([]);
 });
 
 /** Controls without a name, as a screen reader is told of them. */
@@ -246,7 +239,7 @@ withBrowserOfAll("every control and part has a name for screen readers", async (
   const program =
     'console.log("a");\nfor (let n = 0; n < 13; n += 1) await tools.crm.orders({ n });\nawait tools.bank.pay({ n: 1 });';
   await one.runtime.execute(program, { id: "named" });
-  const { page } = await open(one.url);
+  const { page } = await one.open();
   await page.waitForSelector(".list-row");
   expect(await unnamed(page)).toEqual([]);
   await page.locator(".list-row").click();
@@ -275,7 +268,7 @@ withBrowser(
     await using one = await startPage(open);
     const id = `</script>${MARKUP}javascript:\u202e__proto__`;
     await one.runtime.execute(PROGRAM, { id: id });
-    const { page, problems } = await one.show(id);
+    const { page } = await one.show(id);
     await page.waitForSelector("[data-approval]");
     expect(await textOf(page, '[data-part="program"] code')).toContain("<script>globalThis.hit=1</script>");
     await untilText(page, '[data-part="logs"]', /<img src=x onerror/);
@@ -295,7 +288,6 @@ withBrowser(
     const text = await page.evaluate(() => document.body.innerText);
     // Not one of the characters itself is in the document.
     expect(text).not.toMatch(/[\u0000-\u0008\u001b\u009b\u202e\u2066\u2069\u200b]/);
-    expect(problems).toEqual([]);
   },
 );
 
@@ -322,7 +314,7 @@ withBrowserOfAll("a page that loses its server says so, keeps what it has, and g
 withBrowser("many calls are shown in few elements, equal ones as one row, and the last one is reached", async () => {
   await using one = await startPage(open);
   await one.runtime.execute(manyCalls(1000), { id: "many" });
-  const { page, problems } = await one.show("many");
+  const { page } = await one.show("many");
   await page.waitForSelector('.call-line[data-count="990"] rect');
   await page.locator('.call-line[data-count="990"]').click();
   await page.waitForSelector('[role=treeitem][aria-setsize="1001"]');
@@ -330,5 +322,4 @@ withBrowser("many calls are shown in few elements, equal ones as one row, and th
   await page.$eval(".calls-tree .rows", (rows) => rows.scrollTo(0, rows.scrollHeight));
   await page.waitForSelector('.call-line[data-call="1000"][data-state="failed"]');
   expect((await page.$$(".call-line")).length).toBeLessThan(60);
-  expect(problems).toEqual([]);
 });

@@ -1,3 +1,4 @@
+import { expect } from "vitest";
 import { z } from "zod";
 import { createRuntime, type Runtime } from "../../src/index.ts";
 import { createMemoryJournal } from "../../src/journal/index.ts";
@@ -36,7 +37,7 @@ function gated() {
   };
 }
 
-/** A runtime with tools of every kind, and a server that shows it. */
+/** A runtime with tools of every kind, and a server that shows it on pages on which nothing goes wrong that the test does not take. */
 export async function startPage(open: (url: string, look?: Look) => Promise<Opened>) {
   const gate = gated();
   const journal = createMemoryJournal();
@@ -70,23 +71,31 @@ export async function startPage(open: (url: string, look?: Look) => Promise<Open
   const door = await createServer(runtime, { token: TOKEN });
   const server = await door.listen({ port: 0 });
   const url = `${server.url}/#token=${TOKEN}`;
+  const opened: Opened[] = [];
+  const openPage = async (address = url, look: Look = {}) => {
+    const one = await open(address, look);
+    opened.push(one);
+    return one;
+  };
   return {
     runtime,
     gate,
     server,
     url,
+    open: openPage,
     /** Opens the page with its key, and goes to an execution. */
     show: async (execution: string, look: Look = {}) => {
-      const opened = await open(url, look);
-      await opened.page.waitForSelector("[data-execution]");
-      await opened.page.evaluate((id) => {
+      const shown = await openPage(url, look);
+      await shown.page.waitForSelector("[data-execution]");
+      await shown.page.evaluate((id) => {
         location.hash = `#/execution/${encodeURIComponent(id)}`;
       }, execution);
-      await opened.page.waitForSelector("main[data-execution]");
-      return opened;
+      await shown.page.waitForSelector("main[data-execution]");
+      return shown;
     },
     [Symbol.asyncDispose]: async () => {
       gate.open();
+      expect(opened.flatMap(({ problems }) => problems)).toEqual([]);
       await door.close({ drainMs: 0 });
       await runtime[Symbol.asyncDispose]();
     },

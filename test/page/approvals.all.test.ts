@@ -1,9 +1,11 @@
 /// <reference lib="dom" />
 import type { Page } from "puppeteer-core";
 import { expect } from "vitest";
+import { scriptedModel } from "../../src/runtime/testing.ts";
 import { journalWith } from "../support/journal-with.ts";
 import { textOf, untilText, useBrowser, withBrowser } from "./browser.ts";
-import { startPage } from "./start-page.ts";
+import { startProxy } from "./proxy.ts";
+import { startPage, TOKEN } from "./start-page.ts";
 
 const { open } = useBrowser();
 
@@ -59,7 +61,7 @@ withBrowser(
     await one.runtime.execute(`await Promise.all([1, 2, 3].map((n) => tools.bank.pay({ n, lines: ${lines} })));`, {
       id: "three",
     });
-    const { page, problems } = await one.show("three", { width: 320, height: 640 });
+    const { page } = await one.show("three", { width: 320, height: 640 });
     await page.waitForSelector("[data-approval='3']");
     expect(await inSight(page, ".approvals-ways button")).toEqual([true, true, true]);
     await page.locator(".approvals-ways li:nth-child(3) button").click();
@@ -75,7 +77,6 @@ withBrowser(
       "Call 2 of bank.pay, waits",
       "Call 3 of bank.pay, waits no more",
     ]);
-    expect(problems).toEqual([]);
   },
 );
 
@@ -96,7 +97,7 @@ withBrowser(
     one.gate.open();
     await running;
     await one.runtime.execution("died").resume();
-    const { page, problems } = await one.show("died", { width: 360, height: 640 });
+    const { page } = await one.show("died", { width: 360, height: 640 });
     await page.waitForSelector("[data-approval]");
     const verbs = await page.$$eval(".decide button", (all) => all.map(({ textContent }) => textContent));
     expect(verbs).toEqual(["It was done…", "Run it again", "Give up"]);
@@ -113,6 +114,65 @@ withBrowser(
     await page.waitForSelector('main[data-state="ended"]');
     await untilText(page, '[data-part="output"]', /by hand/);
     expect(await textOf(page, "[data-approval]")).toContain("Noted as done.");
-    expect(problems).toEqual([]);
+  },
+);
+
+withBrowser("a call of a program of a conversation is decided on the conversation's page", async () => {
+  await using one = await startPage(open);
+  const model = scriptedModel([{ programs: ["return tools.bank.pay({ n: 9 });"] }, () => ({ text: "Paid." })]);
+  const { execution } = await one.runtime.agent({ model, task: "Pay.", programs: "local" });
+  const { page } = await one.show(execution);
+  await untilText(page, "[data-approval] .whole", /"n": 9/);
+  await page.locator("[data-approval] .allow").click();
+  await page.waitForSelector('[data-approval][data-state="decided"]');
+  expect(await one.runtime.execution(execution).resume({ model })).toMatchObject({ ending: { type: "answered" } });
+  await page.waitForSelector('main[data-state="ended"]');
+  await untilText(page, '[data-part="output"]', /Paid\./);
+});
+
+withBrowser("a decision that came too late is answered by the server's sentence", async () => {
+  await using one = await startPage(open);
+  await using proxy = await startProxy(one.server.url, "/");
+  await one.runtime.execute("return tools.bank.pay({ n: 1 });", { id: "late" });
+  const { page } = await open(`${proxy.url}#token=${TOKEN}`);
+  await page.waitForSelector('[data-execution="late"]');
+  await page.evaluate('location.hash = "#/execution/late"');
+  await page.waitForSelector("[data-approval]");
+  // The page does not hear of the other decision.
+  proxy.deafTo = "GET";
+  await one.runtime.execution("late").decide({ "1": { allow: false, by: "ann" } });
+  await page.locator("[data-approval] .allow").click();
+  await untilText(page, "[data-approval] [role=alert]", /ann/);
+});
+
+withBrowser(
+  "further calls of a tool are allowed with the one that is decided, in words, and the policy's reason is shown",
+  async () => {
+    await using one = await startPage(open);
+    const reason = "No echoes <b>here</b>.";
+    const program =
+      "await tools.echo({ n: 0 }).catch(() => {}); for (const n of [1, 2, 3, 4]) await tools.bank.pay({ n }); return 1;";
+    await one.runtime.execute(program, {
+      id: "loop",
+      policy: ({ tool }) => (tool === "echo" ? { deny: reason } : "ask"),
+    });
+    const { page } = await one.open();
+    await page.waitForSelector("[data-execution]");
+    await page.locator('[data-state="waiting"] a').click();
+    await untilText(page, "[data-approval] .whole", /"n": 1/);
+    expect(await textOf(page, "[data-approval] [data-policy]")).toBe("The policy asks.");
+    await page.locator('[data-approval] input[type="number"]').fill("2");
+    await page.locator("[data-approval] .allow").click();
+    // The call after the granted ones is asked about again.
+    await untilText(page, '[data-approval="5"] .whole', /"n": 4/);
+    await page.$eval('[data-call="1"]', (line) => (line as HTMLElement).click());
+    await untilText(page, ".call-details .facts", /No echoes <b>here<\/b>\./);
+    const records = await one.runtime.execution("loop").records();
+    const decisions = records.flatMap((record) => (record.type === "decision" ? [record] : []));
+    expect(decisions.map(({ call, grant, granted }) => [call, grant?.calls, granted?.left.calls])).toEqual([
+      ["2", 2, undefined],
+      ["3", undefined, 1],
+      ["4", undefined, 0],
+    ]);
   },
 );
