@@ -1,16 +1,11 @@
 import { fieldOf, type Fields, isFields, listOf, now, quickKey, textOf } from "../../base/index.ts";
 import { UniqueIds } from "../turn/call-ids.ts";
 import { contentBlocks, type MessageContent } from "../turn/content-parts.ts";
-import type { CallResult, ModelConversation, HostedNews, ModelCall, Opening } from "../model.ts";
+import type { CallResult, HostedNews, ModelCall, Opening, ToolDeclaration } from "../model.ts";
 import { type HostedCall, hostedEnd, hostedStart } from "../turn/hosted-calls.ts";
 import { objectSentBack, textOfInput } from "../turn/program-input.ts";
-import {
-  type ConversationParts,
-  type ForeignCall,
-  ProviderConversation,
-  type TurnAsked,
-} from "../provider/provider-conversation.ts";
-import { notStrictTools, type ToolNames, toolNamesOf } from "../turn/tool-names.ts";
+import { type ForeignCall, ProviderConversation, type TurnAsked } from "../provider/provider-conversation.ts";
+import { type ToolNames, toolNamesOf } from "../turn/tool-names.ts";
 import { searchOf } from "../hosted-tools.ts";
 import { type AnthropicMessage, cacheMark, markedMessages, markedSystem, markedTools, withoutMarks } from "./cache.ts";
 import {
@@ -30,7 +25,6 @@ import {
   compactionOf,
   CONTENT,
   declareTools,
-  openClient,
   programResultBlock,
   resultBlock,
   settingsFields,
@@ -40,16 +34,15 @@ import {
 const ANSWER_MS = 240_000;
 const MARGIN_MS = 5000;
 
+export { openClient } from "./request.ts";
+
 type Params = Parameters<AnthropicClient["messages"]["create"]>[0];
 
-export async function converseByAnthropic(parts: ConversationParts): Promise<ModelConversation> {
-  return new AnthropicConversation(parts, await openClient(parts));
-}
-
-class AnthropicConversation extends ProviderConversation<AnthropicReply, AnthropicClient> {
+export class Conversation extends ProviderConversation<AnthropicReply, AnthropicClient> {
   protected readonly Stream = AnthropicStream;
   protected readonly readBody = readMessage;
   readonly #tools = declareTools(this.opening, this.names, this.options);
+  readonly #strict = new Set<unknown>(this.#tools.filter(({ strict }) => strict === true).map(({ name }) => name));
   readonly #messages: AnthropicMessage[] = [];
   readonly #toolUseIds = new UniqueIds();
   #container: string | undefined;
@@ -64,17 +57,15 @@ class AnthropicConversation extends ProviderConversation<AnthropicReply, Anthrop
     ]);
   }
 
-  #refer(result: CallResult): readonly string[] {
-    this.foundFirst(result);
-    const found = new Set<unknown>((result.found ?? []).map((name) => this.names.given(name)));
+  #refer({ found: names = [] }: CallResult): readonly string[] {
+    const found = new Set<unknown>(names.map((name) => this.names.given(name)));
     // A conversation that is taken up with other tools may lack tools that were found.
     const tools = this.#tools.filter(({ name, defer_loading: isDeferred }) => found.has(name) && isDeferred === true);
     return tools.map(({ name }) => String(name));
   }
 
-  protected loose(): readonly string[] {
-    const strict = new Set(this.#tools.filter((tool) => tool.strict === true).map(({ name }) => name));
-    return notStrictTools(this.opening, ({ name }) => strict.has(this.names.given(name)));
+  protected holds({ name }: ToolDeclaration): boolean {
+    return this.#strict.has(this.names.given(name));
   }
 
   protected addInput(results: readonly Fields[], messages: readonly MessageContent[]): void {

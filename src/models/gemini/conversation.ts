@@ -1,31 +1,21 @@
 import { fieldOf, type Fields, isFields, listOf, textOf } from "../../base/index.ts";
 import { contentBlocks, type MessageContent } from "../turn/content-parts.ts";
-import type { CallResult, ModelConversation, HostedNews, ModelCall } from "../model.ts";
-import type { ConversationParts, TurnAsked } from "../provider/provider-conversation.ts";
+import type { CallResult, HostedNews, ModelCall } from "../model.ts";
+import type { TurnAsked } from "../provider/provider-conversation.ts";
 import { searchOf } from "../hosted-tools.ts";
 import { objectSentBack, textOfInput } from "../turn/program-input.ts";
 import { DeclaringConversation, type NamedTool } from "../provider/declaring-conversation.ts";
 import { toldOtherwise } from "../turn/declared-input.ts";
 import { flatSchema } from "./flat-schema.ts";
 import { endOf, type GeminiReply, GeminiStream, isCallFragment, isReadable, readBody } from "./reply.ts";
-import {
-  callingMode,
-  CONTENT,
-  type GeminiClient,
-  openClient,
-  responsePart,
-  settingsConfig,
-  toolFields,
-} from "./request.ts";
+import { callingMode, CONTENT, type GeminiClient, responsePart, settingsConfig, toolFields } from "./request.ts";
 import { hostedEnd, hostedStart } from "../turn/hosted-calls.ts";
+
+export { openClient } from "./request.ts";
 
 type Params = Parameters<GeminiClient["models"]["generateContent"]>[0];
 
-export async function converseByGemini(parts: ConversationParts): Promise<ModelConversation> {
-  return new GeminiConversation(parts, await openClient(parts));
-}
-
-class GeminiConversation extends DeclaringConversation<GeminiReply, GeminiClient> {
+export class Conversation extends DeclaringConversation<GeminiReply, GeminiClient> {
   protected readonly Stream = GeminiStream;
   protected readonly readBody = readBody;
   readonly #contents: Fields[] = [];
@@ -39,8 +29,8 @@ class GeminiConversation extends DeclaringConversation<GeminiReply, GeminiClient
   }
 
   /** The mode `VALIDATED` holds all calls. */
-  protected loose(): readonly string[] {
-    return [];
+  protected holds(): boolean {
+    return true;
   }
 
   protected addInput(results: readonly Fields[], messages: readonly MessageContent[]): void {

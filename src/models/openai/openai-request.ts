@@ -1,19 +1,18 @@
 import type { JsonSchema } from "../../tools/json-schema/json-schema.ts";
 import type { TextFormat } from "../../tools/text-format.ts";
 import type { Fields } from "../../base/index.ts";
-import type { Opening } from "../model.ts";
+import type { ToolDeclaration } from "../model.ts";
 import type { NamedTool } from "../provider/declaring-conversation.ts";
 import type { ConversationParts } from "../provider/provider-conversation.ts";
 import { loadSdk } from "../provider/provider-options.ts";
 import { NO_TIMEOUT_MS } from "../provider/provider-requests.ts";
 import { contentBlocks, type ContentForms, type MessageContent } from "../turn/content-parts.ts";
-import { notStrictTools } from "../turn/tool-names.ts";
 import { completeSchema, exactSchema, strictSchema, withoutNulls } from "./openai-strict-schema.ts";
 
 export type OpenAiClient = InstanceType<(typeof import("openai"))["default"]>;
 
 /** The SDK's client, for both protocols of OpenAI. What it would read from the environment, besides default headers, is set here. */
-export async function openOpenAiClient({ options, requests }: ConversationParts): Promise<OpenAiClient> {
+export async function openClient({ options, requests }: ConversationParts): Promise<OpenAiClient> {
   const { default: OpenAI } = await loadSdk("openai", () => import("openai"));
   const { pathname, origin } = new URL(options.baseUrl ?? "https://api.openai.com");
   return new OpenAI({
@@ -46,18 +45,8 @@ export function grammarOf(format: TextFormat): Fields {
 }
 
 /** What a model wrote for a strict function, as its tool takes it: nulls stand for fields that are absent. */
-export function strictInput({ tools, deferred = [] }: Opening, name: string, inputText: string): string {
-  const tool = [...tools, ...deferred].find((one) => one.name === name);
+export function strictInput(tool: ToolDeclaration | undefined, inputText: string): string {
   return tool && strictSchema(tool.inputSchema) ? withoutNulls(inputText, tool.inputSchema) : inputText;
-}
-
-/** Names of the tools that are not strict. `hasCustom`: tools for texts are declared as such, and need no schema. */
-export function looseTools(opening: Opening, hasCustom: boolean): readonly string[] {
-  return notStrictTools(
-    opening,
-    ({ inputSchema: input, textFormat }) =>
-      (hasCustom && textFormat !== undefined) || strictSchema(input) !== undefined,
-  );
 }
 
 /** The form of an answer, strict if the schema allows it; undefined for an answer that is no object. */

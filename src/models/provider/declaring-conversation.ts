@@ -1,5 +1,5 @@
 import type { Fields } from "../../base/index.ts";
-import type { CallResult, Opening, ToolDeclaration } from "../model.ts";
+import type { Opening, ToolDeclaration } from "../model.ts";
 import { PROGRAM_SCHEMA } from "../turn/program-input.ts";
 import { ProviderConversation, type ProviderReply } from "./provider-conversation.ts";
 
@@ -20,11 +20,7 @@ export abstract class DeclaringConversation<Reply extends ProviderReply, Client>
     return all.map((tool) => this.declareTool(tool));
   }
 
-  protected override openCall(providedId: string | undefined, toBlock: (result: CallResult) => Fields): string {
-    return super.openCall(providedId, (result) => {
-      const found = this.#declare({ tools: this.foundFirst(result) });
-      this.declarations = [...this.declarations, ...found];
-      return toBlock(result);
-    });
+  protected override declareFound(tools: readonly ToolDeclaration[]): void {
+    this.declarations = [...this.declarations, ...this.#declare({ tools })];
   }
 }

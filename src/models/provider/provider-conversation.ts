@@ -35,11 +35,11 @@ import type { ProviderTraits, ResolvedOptions } from "./provider-options.ts";
 import { plainId, type ProviderRequests } from "./provider-requests.ts";
 import { ErrorReply, noReply } from "./reply-parts.ts";
 import type { ReplyStream } from "./reply-stream.ts";
-import { RUN_PROGRAM } from "../../tools/tool-name.ts";
+import { RUN_PROGRAM, SEARCH_TOOLS } from "../../tools/tool-name.ts";
 import { checkToolChoice, type SettingsPlace } from "../settings.ts";
 import { citationsOf } from "../turn/hosted-calls.ts";
 import { rewrittenCall, toldOtherwise } from "../turn/declared-input.ts";
-import { shownInput, sourceOf, textToolsOf, withToolInput } from "../turn/program-input.ts";
+import { shownInput, sourceOf, type ToolsByName, withToolInput } from "../turn/program-input.ts";
 import { type ToolNames, toolNamesOf } from "../turn/tool-names.ts";
 import { TurnDisplay } from "../turn/turn-display.ts";
 
@@ -103,7 +103,8 @@ interface NextInput {
 export abstract class ProviderConversation<Reply extends ProviderReply, Client> implements ModelConversation {
   protected readonly opening: Opening;
   protected readonly names: ToolNames;
-  readonly #textTools: ReadonlySet<string>;
+  /** All of its tools, deferred ones included. */
+  protected readonly tools: ToolsByName;
   protected readonly options: ResolvedOptions;
   readonly #provider: ProviderTraits;
   protected readonly media: MediaTaken;
@@ -125,7 +126,7 @@ export abstract class ProviderConversation<Reply extends ProviderReply, Client> 
     const { model, provider, options, opening, requests } = parts;
     const { title, keyVariable, media, takes } = provider;
     this.opening = opening;
-    this.#textTools = textToolsOf(opening);
+    this.tools = new Map([...opening.tools, ...(opening.deferred ?? [])].map((tool) => [tool.name, tool]));
     this.names = this.namesFor(opening);
     this.options = options;
     this.#provider = provider;
@@ -155,18 +156,23 @@ export abstract class ProviderConversation<Reply extends ProviderReply, Client> 
     const resultsById = new Map(results.map((result) => [result.callId, result]));
     for (const { id, toBlock } of this.#openCalls) {
       const result = resultsById.get(id);
-      if (result) this.#next.results.push(toBlock(result));
+      if (!result) continue;
+      const { found = [] } = result;
+      const first = (this.opening.deferred ?? []).filter(({ name }) => found.includes(name) && !this.#found.has(name));
+      for (const { name } of first) this.#found.add(name);
+      if (first.length > 0) this.declareFound(first);
+      this.#next.results.push(toBlock(result));
     }
     this.#openCalls = [];
   }
 
   get notStrict(): readonly string[] {
-    return this.isStrict ? this.loose() : [];
+    const tools = this.isStrict ? [...this.tools.values()] : [];
+    return tools.filter((tool) => tool.name !== SEARCH_TOOLS && !this.holds(tool)).map(({ name }) => name);
   }
 
   get toldOtherwise(): readonly string[] {
-    const { tools, deferred = [] } = this.opening;
-    return toldOtherwise([...tools, ...deferred]);
+    return toldOtherwise([...this.tools.values()]);
   }
 
   get holdsMessages(): boolean {
@@ -240,7 +246,7 @@ export abstract class ProviderConversation<Reply extends ProviderReply, Client> 
     display.text(text);
     for (const news of hosted) if (news.type === "hosted_program_started") display.program(news, news.source);
     for (const call of calls) {
-      if (call.type === "tool_call") display.whole(call, call.tool, shownInput(this.#textTools, call));
+      if (call.type === "tool_call") display.whole(call, call.tool, shownInput(this.tools, call));
       else if (call.source !== undefined) display.program(call, call.source);
     }
   }
@@ -262,7 +268,7 @@ export abstract class ProviderConversation<Reply extends ProviderReply, Client> 
   #bodyOfForeign(turn: ModelTurn): Fields | undefined {
     const isPlain = turn.hosted.length === 0 && turn.calls.every(({ id }) => /^[a-zA-Z0-9_-]{1,64}$/.test(id));
     const calls = turn.calls.map((given): ForeignCall => {
-      const call = rewrittenCall(this.opening, given, "declared");
+      const call = rewrittenCall(this.tools, given, "declared");
       const { id } = call;
       if (call.type === "tool_call") return { id, name: this.names.given(call.tool), inputText: call.inputText };
       const { source = "" } = call;
@@ -278,8 +284,8 @@ export abstract class ProviderConversation<Reply extends ProviderReply, Client> 
 
   /** Adds input to the history: results first, then messages of the user. Either may be empty. */
   protected abstract addInput(results: readonly Fields[], messages: readonly MessageContent[]): void;
-  /** Names of the tools that are declared without the schema that holds calls to it. */
-  protected abstract loose(): readonly string[];
+  /** Whether calls of a tool are held to its schema, if that was asked for. */
+  protected abstract holds(tool: ToolDeclaration): boolean;
   /** Sends the history. What the SDK makes of the reply is not looked at. */
   protected abstract send(asked: TurnAsked): Promise<unknown>;
   protected abstract readonly Stream: new (display: TurnDisplay) => ReplyStream<Reply>;
@@ -297,15 +303,11 @@ export abstract class ProviderConversation<Reply extends ProviderReply, Client> 
 
   /** A text that a model wrote for a tool, as JSON. If the tool takes fields, the text is what stands in their place. */
   protected textInput(tool: string, text: string): string {
-    return this.#textTools.has(tool) ? JSON.stringify(text) : text;
+    return this.tools.get(tool)?.textFormat === undefined ? text : JSON.stringify(text);
   }
 
-  /** The deferred tools that this search has found, and no search before it. */
-  protected foundFirst({ found = [] }: CallResult): readonly ToolDeclaration[] {
-    const first = (this.opening.deferred ?? []).filter(({ name }) => found.includes(name) && !this.#found.has(name));
-    for (const { name } of first) this.#found.add(name);
-    return first;
-  }
+  /** Declares deferred tools that a search has found, and no search before it. */
+  protected declareFound(_found: readonly ToolDeclaration[]): void {}
 
   /** Registers a call under an id that is unique in the conversation, and returns the id. */
   protected openCall(providedId: string | undefined, toBlock: OpenCall["toBlock"]): string {
@@ -340,7 +342,7 @@ export abstract class ProviderConversation<Reply extends ProviderReply, Client> 
     const citations = citationsOf(cited);
     const kinds = new Set(unread.map((part) => plainId(textOf(part, "type")) ?? "without a name"));
     const unreadParts = [...kinds].slice(0, MAX_KINDS);
-    const asOwn = (call: ModelCall) => rewrittenCall(this.opening, withToolInput(this.#textTools, call), "own");
+    const asOwn = (call: ModelCall) => rewrittenCall(this.tools, withToolInput(this.tools, call), "own");
     const made = isWholeEnd(end) ? readCalls().map(asOwn) : [];
     const calls = allowedCalls(made, this.#toolChoice, this.settings);
     if (this.#provider.hostsPrograms) for (const news of hosted) this.#noteHosted(news);

@@ -3,6 +3,7 @@ import {
   type Fields,
   flag,
   httpUrl,
+  loadPackage,
   option,
   optionError,
   type OptionRules,
@@ -139,14 +140,6 @@ export function refuseNotStrict(model: string, tools: readonly string[] = []): v
 }
 
 /** Loads a provider's SDK, an optional peer dependency. Rejects with `model_unavailable` if it is not installed. */
-export async function loadSdk<Sdk>(name: string, load: () => Promise<Sdk>): Promise<Sdk> {
-  try {
-    return await load();
-  } catch (cause) {
-    throw new PortcullisError(
-      "model_unavailable",
-      `The package ${name} is needed for this model: npm install ${name}`,
-      { cause },
-    );
-  }
+export function loadSdk<Sdk>(name: string, load: () => Promise<Sdk>): Promise<Sdk> {
+  return loadPackage("model_unavailable", `The package ${name} is needed for this model: npm install ${name}`, load);
 }

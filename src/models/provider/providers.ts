@@ -7,7 +7,11 @@ import { type ProviderOptions, type ProviderTraits, refuseNotStrict, resolveOpti
 import { ProviderRequests } from "./provider-requests.ts";
 
 export interface Provider extends ProviderTraits {
-  readonly converse: (parts: ConversationParts) => Promise<ModelConversation>;
+  /** Loads the class of its conversations, and what makes the SDK's client for one. */
+  readonly load: () => Promise<{
+    readonly Conversation: new (parts: ConversationParts, client: never) => ModelConversation;
+    readonly openClient: (parts: ConversationParts) => Promise<unknown>;
+  }>;
 }
 
 const IMAGES = ["image/png", "image/jpeg", "image/gif", "image/webp"];
@@ -55,7 +59,7 @@ const ANTHROPIC = {
   inputs: { notAtTop: ["anyOf", "oneOf", "allOf"], fieldNames: /^[a-zA-Z0-9_.-]{1,64}$/ },
   media: { inMessages: FILES, inResults: FILES, byUrl: DOCUMENTS },
   own: ANTHROPIC_OPTIONS,
-  converse: async (parts) => (await import("../anthropic/conversation.ts")).converseByAnthropic(parts),
+  load: () => import("../anthropic/conversation.ts"),
 } as const satisfies Provider;
 
 const OPENAI_INPUTS = {
@@ -87,7 +91,7 @@ const OPENAI = {
   inputs: OPENAI_INPUTS,
   media: { inMessages: FILES, inResults: FILES, byUrl: DOCUMENTS },
   own: OPENAI_OPTIONS,
-  converse: async (parts) => (await import("../openai/responses/conversation.ts")).converseByOpenAiResponses(parts),
+  load: () => import("../openai/responses/conversation.ts"),
 } as const satisfies Provider;
 
 const OPENAI_CHAT = {
@@ -101,7 +105,7 @@ const OPENAI_CHAT = {
   inputs: OPENAI_INPUTS,
   media: { inMessages: DOCUMENTS, inResults: DOCUMENTS, byUrl: IMAGES },
   own: {},
-  converse: async (parts) => (await import("../openai/chat/conversation.ts")).converseByOpenAiChat(parts),
+  load: () => import("../openai/chat/conversation.ts"),
 } as const satisfies Provider;
 
 /** Google's own programs cannot call tools. */
@@ -121,7 +125,7 @@ const GEMINI = {
     byUrl: [],
   },
   own: {},
-  converse: async (parts) => (await import("../gemini/conversation.ts")).converseByGemini(parts),
+  load: () => import("../gemini/conversation.ts"),
 } as const satisfies Provider;
 
 export type ProviderName = "anthropic" | "openai" | "openai-chat" | "gemini";
@@ -167,14 +171,15 @@ export function makeModel(provider: Provider, options: ProviderOptions): Model {
     compactsFrom,
     async converse(opening) {
       checkSettings({ model: name, takes: provider.takes }, opening);
-      const requests = new ProviderRequests(resolved, provider.sdk);
-      const conversation = await provider.converse({
+      const parts = {
         model: name,
         provider,
         options: resolved,
         opening: declaredFor(opening, provider.inputs),
-        requests,
-      });
+        requests: new ProviderRequests(resolved, provider.sdk),
+      };
+      const { Conversation, openClient } = await provider.load();
+      const conversation = new Conversation(parts, (await openClient(parts)) as never);
       if (resolved.strict === "all") refuseNotStrict(name, conversation.notStrict);
       return conversation;
     },

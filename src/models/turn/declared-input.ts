@@ -6,7 +6,7 @@ import { mapValue } from "../../tools/json-schema/map-value.ts";
 import { type Fields, isFields, lostData, without } from "../../base/index.ts";
 import { SEARCH_TOOLS } from "../../tools/tool-name.ts";
 import type { ModelCall, Opening, ToolDeclaration } from "../model.ts";
-import { inputOf } from "./program-input.ts";
+import { inputOf, type ToolsByName } from "./program-input.ts";
 import { ToolNames } from "./tool-names.ts";
 
 /** What a provider's documents let the schema of an input say. One schema that says more costs the whole conversation. */
@@ -187,13 +187,9 @@ function renamedReference(reference: string, names: ToolNames): string {
 }
 
 /** A call with the input that its tool takes (`own`), or with the one that was declared. What cannot be read stays as it is. */
-export function rewrittenCall<Call extends ModelCall>(
-  { tools, deferred = [] }: Pick<Opening, "tools" | "deferred">,
-  call: Call,
-  side: "own" | "declared",
-): Call {
+export function rewrittenCall<Call extends ModelCall>(tools: ToolsByName, call: Call, side: "own" | "declared"): Call {
   if (call.type !== "tool_call") return call;
-  const tool = [...tools, ...deferred].find(({ name }) => name === call.tool);
+  const tool = tools.get(call.tool);
   const rewrite = tool && rewritings.get(tool.inputSchema)?.[side];
   return rewrite ? { ...call, inputText: rewrittenText(call.inputText, rewrite) } : call;
 }

@@ -1,6 +1,6 @@
 import { type Fields, isFields, measure, parsedJson, PLAIN_DEPTH, textOf } from "../../base/index.ts";
 import { textIn } from "../../tools/text-format.ts";
-import type { ModelCall, Opening, ToolCall } from "../model.ts";
+import type { ModelCall, ToolCall, ToolDeclaration } from "../model.ts";
 
 /** Longest input of a call that is parsed here, in UTF-16 code units, and its most values. The gate checks inputs itself. */
 const INPUT_LENGTH = 4 * 1024 * 1024;
@@ -55,23 +55,19 @@ export function sourceOf(inputText: string): string | undefined {
   return textOf(inputOf(inputText), "code");
 }
 
-export function textToolsOf({ tools, deferred = [] }: Pick<Opening, "tools" | "deferred">): ReadonlySet<string> {
-  const texts = [...tools, ...deferred].filter(({ textFormat }) => textFormat !== undefined);
-  return new Set(texts.map(({ name }) => name));
-}
+export type ToolsByName = ReadonlyMap<string, ToolDeclaration>;
 
 /**
  * A call with the input that its tool takes: the text alone of a text tool, if its provider has only functions and the text
  * stands in their one field.
  */
-export function withToolInput(textTools: ReadonlySet<string>, call: ModelCall): ModelCall {
+export function withToolInput(tools: ToolsByName, call: ModelCall): ModelCall {
   if (call.type !== "tool_call") return call;
-  if (!textTools.has(call.tool)) return { ...call, inputText: writtenInput(call.inputText) };
+  if (tools.get(call.tool)?.textFormat === undefined) return { ...call, inputText: writtenInput(call.inputText) };
   const text = textIn(inputOf(call.inputText));
   return text === undefined ? call : { ...call, inputText: JSON.stringify(text) };
 }
 
-export function shownInput(textTools: ReadonlySet<string>, { tool, inputText }: ToolCall): string {
-  const text = textTools.has(tool) ? textIn(inputOf(inputText)) : undefined;
-  return text ?? inputText;
+export function shownInput(tools: ToolsByName, { tool, inputText }: ToolCall): string {
+  return (tools.get(tool)?.textFormat && textIn(inputOf(inputText))) ?? inputText;
 }

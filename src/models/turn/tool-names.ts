@@ -1,6 +1,5 @@
 import { hash } from "node:crypto";
-import type { Opening, ToolDeclaration } from "../model.ts";
-import { SEARCH_TOOLS } from "../../tools/tool-name.ts";
+import type { Opening } from "../model.ts";
 
 const DIGEST_LENGTH = 8;
 
@@ -35,16 +34,6 @@ export class ToolNames {
   own(given: string): string {
     return this.#ownBy.get(given) ?? given.slice(0, 256);
   }
-}
-
-/** Names of the developer's tools that are not declared strict. The package's own search is none of them. */
-export function notStrictTools(
-  { tools, deferred = [] }: Pick<Opening, "tools" | "deferred">,
-  isStrict: (tool: ToolDeclaration) => boolean,
-): readonly string[] {
-  return [...tools, ...deferred]
-    .filter((tool) => tool.name !== SEARCH_TOOLS && !isStrict(tool))
-    .map(({ name }) => name);
 }
 
 /** Names of a conversation's tools, beside the tool for programs and `reserved` names of the provider's own tools. */

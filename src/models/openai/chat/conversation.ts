@@ -7,35 +7,26 @@ import {
   inOneLine,
   type MessageContent,
 } from "../../turn/content-parts.ts";
-import type { CallResult, ModelConversation, ModelCall, ModelSettings, ToolChoice } from "../../model.ts";
-import {
-  answerFormat,
-  functionFields,
-  looseTools,
-  type OpenAiClient,
-  openOpenAiClient,
-  strictInput,
-  userMessage,
-} from "../openai-request.ts";
+import type { CallResult, ModelCall, ModelSettings, ToolChoice, ToolDeclaration } from "../../model.ts";
+import { answerFormat, functionFields, type OpenAiClient, strictInput, userMessage } from "../openai-request.ts";
 import { inputSentBack } from "../../turn/program-input.ts";
 import { DeclaringConversation, type NamedTool } from "../../provider/declaring-conversation.ts";
-import type { ConversationParts, ForeignCall, TurnAsked } from "../../provider/provider-conversation.ts";
+import type { ForeignCall, TurnAsked } from "../../provider/provider-conversation.ts";
 import { type ChatReply, ChatStream, endOf, isOfOtherKind, readCompletion } from "./reply.ts";
 import { labelledText } from "../../turn/result-text.ts";
+import { strictSchema } from "../openai-strict-schema.ts";
 import type { ToolNames } from "../../turn/tool-names.ts";
 
-type Params = Parameters<OpenAiClient["chat"]["completions"]["create"]>[0];
+export { openClient } from "../openai-request.ts";
 
-export async function converseByOpenAiChat(parts: ConversationParts): Promise<ModelConversation> {
-  return new ChatConversation(parts, await openOpenAiClient(parts));
-}
+type Params = Parameters<OpenAiClient["chat"]["completions"]["create"]>[0];
 
 /** Fields of a reply's message that servers do not accept in the next request. */
 const REPLY_ONLY = ["refusal", "annotations", "audio", "function_call"];
 
 const CALLED: ReadonlySet<string | undefined> = new Set(["tool_calls", "function_call"]);
 
-class ChatConversation extends DeclaringConversation<ChatReply, OpenAiClient> {
+export class Conversation extends DeclaringConversation<ChatReply, OpenAiClient> {
   protected readonly Stream = ChatStream;
   protected readonly readBody = readCompletion;
   readonly #messages: Fields[] = [{ role: "system", content: this.opening.instructions }];
@@ -48,8 +39,8 @@ class ChatConversation extends DeclaringConversation<ChatReply, OpenAiClient> {
     return { type: "function", function: strict ? { ...fields, strict } : fields };
   }
 
-  protected loose(): readonly string[] {
-    return looseTools(this.opening, false);
+  protected holds({ inputSchema: input }: ToolDeclaration): boolean {
+    return strictSchema(input) !== undefined;
   }
 
   protected addInput(results: readonly Fields[], messages: readonly MessageContent[]): void {
@@ -128,7 +119,7 @@ class ChatConversation extends DeclaringConversation<ChatReply, OpenAiClient> {
     const called = fieldOf(call, "function");
     const name = textOf(called, "name") ?? "";
     const inputText = textOf(called, "arguments") ?? "";
-    const written = this.isStrict ? strictInput(this.opening, this.names.own(name), inputText) : inputText;
+    const written = this.isStrict ? strictInput(this.tools.get(this.names.own(name)), inputText) : inputText;
     return this.callNamed(id, name, written);
   }
 }

@@ -1,18 +1,14 @@
 import { type Fields, isFields, listOf, textOf, without } from "../../../base/index.ts";
 import type { MessageContent } from "../../turn/content-parts.ts";
-import type { ModelConversation, HostedNews, ModelCall } from "../../model.ts";
-import { looseTools, openOpenAiClient, type OpenAiClient, strictInput, userMessage } from "../openai-request.ts";
-import {
-  type ConversationParts,
-  type ForeignCall,
-  ProviderConversation,
-  type TurnAsked,
-} from "../../provider/provider-conversation.ts";
+import type { HostedNews, ModelCall, ToolDeclaration } from "../../model.ts";
+import { type OpenAiClient, strictInput, userMessage } from "../openai-request.ts";
+import { type ForeignCall, ProviderConversation, type TurnAsked } from "../../provider/provider-conversation.ts";
 import { ErrorReply } from "../../provider/reply-parts.ts";
 import { partsOf } from "../../provider/reply-stream.ts";
 import { inputSentBack } from "../../turn/program-input.ts";
 import { hostedEnd, hostedStart } from "../../turn/hosted-calls.ts";
 import { searchOf } from "../../hosted-tools.ts";
+import { strictSchema } from "../openai-strict-schema.ts";
 import { hostedCallOf, isRead } from "./hosted-items.ts";
 import { calledName, callerOf, endOf, readResponse, type ResponsesReply, ResponsesStream } from "./reply.ts";
 import {
@@ -25,13 +21,11 @@ import {
   toolChoiceOf,
 } from "./request.ts";
 
+export { openClient } from "../openai-request.ts";
+
 type Params = Parameters<OpenAiClient["responses"]["create"]>[0];
 
-export async function converseByOpenAiResponses(parts: ConversationParts): Promise<ModelConversation> {
-  return new ResponsesConversation(parts, await openOpenAiClient(parts));
-}
-
-class ResponsesConversation extends ProviderConversation<ResponsesReply, OpenAiClient> {
+export class Conversation extends ProviderConversation<ResponsesReply, OpenAiClient> {
   protected readonly Stream = ResponsesStream;
   protected readonly readBody = readResponse;
   readonly #tools = declareTools(this.opening, this.names, this.isStrict);
@@ -41,8 +35,13 @@ class ResponsesConversation extends ProviderConversation<ResponsesReply, OpenAiC
   #previousId: string | undefined;
   readonly #additional: Fields[] = [];
 
-  protected loose(): readonly string[] {
-    return looseTools(this.opening, true);
+  /** Tools for texts are declared as such, and need no schema. */
+  protected holds({ inputSchema: input, textFormat }: ToolDeclaration): boolean {
+    return textFormat !== undefined || strictSchema(input) !== undefined;
+  }
+
+  protected override declareFound(found: readonly ToolDeclaration[]): void {
+    this.#additional.push(additionalTools(found, this.names, this.isStrict));
   }
 
   protected addInput(results: readonly Fields[], messages: readonly MessageContent[]): void {
@@ -132,11 +131,9 @@ class ResponsesConversation extends ProviderConversation<ResponsesReply, OpenAiC
 
   #callOf(item: Fields): ModelCall {
     const caller = callerOf(item.caller);
-    const id = this.openCall(callIdOf(item), (result) => {
-      const found = this.foundFirst(result);
-      if (found.length > 0) this.#additional.push(additionalTools(found, this.names, this.isStrict));
-      return caller === "direct" ? outputItem(item, result, this.partsOf(result)) : programOutputItem(item, result);
-    });
+    const id = this.openCall(callIdOf(item), (result) =>
+      caller === "direct" ? outputItem(item, result, this.partsOf(result)) : programOutputItem(item, result),
+    );
     const name = calledName(item);
     const isText = item.type === "custom_tool_call";
     const text = textOf(item, isText ? "input" : "arguments") ?? "";
@@ -146,7 +143,7 @@ class ResponsesConversation extends ProviderConversation<ResponsesReply, OpenAiC
     const inputText = isText
       ? this.textInput(tool, text)
       : this.isStrict
-        ? strictInput(this.opening, tool, text)
+        ? strictInput(this.tools.get(tool), text)
         : text;
     const program = textOf(item.caller, "caller_id");
     return { type: "tool_call", id, tool, caller, inputText, program };
