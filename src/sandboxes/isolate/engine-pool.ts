@@ -37,13 +37,6 @@ const PREPARE_MS = 5000;
 
 /** How long to wait for an engine that is preparing before another one is started, in milliseconds: about as long as a start takes. */
 const SOON_MS = 50;
-/**
- * Memory above its base from which an engine has run a large program, in bytes. V8 keeps such memory for some seconds for
- * the next isolate.
- */
-const GROWN_BYTES = 24 * 1024 * 1024;
-/** The same as `SOON_MS` after a large program: V8 frees its memory first. */
-const GROWN_SOON_MS = 200;
 /** With so many running programs for each core the machine has enough to do: a program runs while the host prepares. */
 const RUNNING_PER_CORE = 2;
 /** How long to wait for a busy engine before another is started while so many programs run, in milliseconds. */
@@ -198,10 +191,9 @@ export class EnginePool {
   /** Counts a preparing engine as coming, and as busy again if it is not ready soon. */
   #expect(engine: EngineProcess): Timer {
     const tenant = engine.serving?.tenant;
-    const soonMs = isGrown(engine) ? GROWN_SOON_MS : SOON_MS;
     this.#busy.delete(engine);
     this.#coming.set(engine, tenant);
-    return after(soonMs, () => {
+    return after(SOON_MS, () => {
       this.#coming.delete(engine);
       if (tenant !== undefined && this.#all.has(engine)) this.#busy.set(engine, tenant);
       this.#makeRoom();
@@ -213,16 +205,7 @@ export class EnginePool {
     const own = this.#idle.findLastIndex(({ serving }) => serving?.tenant === tenant);
     if (own >= 0) return this.#idle.splice(own, 1)[0];
     const spare = this.#idle.findIndex(({ serving }) => !serving);
-    return spare < 0 || this.#isWorthWaiting(tenant) ? undefined : this.#idle.splice(spare, 1)[0];
-  }
-
-  /**
-   * Whether an engine that has just run a large program of this tenant is soon ready for another. Programs one after the
-   * other would take turns between two engines, each of which would keep the memory of a large program.
-   */
-  #isWorthWaiting(tenant: string): boolean {
-    const coming = [...this.#coming].filter(([engine, of]) => of === tenant && isGrown(engine));
-    return this.#waiting.lengthOf(tenant) < coming.length;
+    return spare < 0 ? undefined : this.#idle.splice(spare, 1)[0];
   }
 
   async #waitForEngine(tenant: string, hasBegun: boolean, signal: AbortSignal): Promise<EngineProcess> {
@@ -475,8 +458,4 @@ export class EnginePool {
       this.#trimLater();
     }).unref();
   }
-}
-
-function isGrown(engine: EngineProcess): boolean {
-  return engine.serving !== undefined && !engine.ended && engine.memoryBytes - engine.baseMemoryBytes > GROWN_BYTES;
 }
