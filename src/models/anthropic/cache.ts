@@ -1,4 +1,4 @@
-import { type Fields, isFields, without } from "../../base/index.ts";
+import type { Fields } from "../../base/index.ts";
 
 /*
  * What Anthropic is asked to keep of a request, so that the next one reads it again for a tenth of its price. A mark ends
@@ -43,17 +43,6 @@ export function markedMessages(
     const end = message.content.length - 1;
     return { ...message, content: message.content.with(end, marked(message.content[end] as Fields, mark)) };
   });
-}
-
-/**
- * A block of the model's without marks, which only this package sets: those of a server that echoes them would be more than
- * Anthropic takes. Inputs of calls stay as they are.
- */
-export function withoutMarks(block: Fields): Fields {
-  const bare = without(block, "cache_control");
-  const { content } = bare;
-  if (!Array.isArray(content)) return bare;
-  return { ...bare, content: content.map((part: unknown) => (isFields(part) ? without(part, "cache_control") : part)) };
 }
 
 function marked(block: Fields, mark: Fields): Fields {

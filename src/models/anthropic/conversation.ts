@@ -7,7 +7,7 @@ import { objectSentBack, textOfInput } from "../turn/program-input.ts";
 import { type ForeignCall, ProviderConversation, type TurnAsked } from "../provider/provider-conversation.ts";
 import { type ToolNames, toolNamesOf } from "../turn/tool-names.ts";
 import { searchOf } from "../hosted-tools.ts";
-import { type AnthropicMessage, cacheMark, markedMessages, markedSystem, markedTools, withoutMarks } from "./cache.ts";
+import { type AnthropicMessage, cacheMark, markedMessages, markedSystem, markedTools } from "./cache.ts";
 import {
   type AnthropicReply,
   AnthropicStream,
@@ -120,7 +120,7 @@ export class Conversation extends ProviderConversation<AnthropicReply, Anthropic
     if (!reply.content.every(isReadable))
       return this.fail("reply_invalid", "It made the history shorter, and does not say to what.", usage);
     this.#container = container?.id ?? this.#container;
-    const content = reply.content.map((block) => this.#withUniqueId(withoutMarks(block)));
+    const content = reply.content.map((block) => this.#withUniqueId(block));
     // Anthropic takes no history with a text of white space alone, which models write before calls, and objects alone as inputs.
     const kept = content
       .filter(({ type, text }) => !(type === "text" && typeof text === "string" && text.trim() === ""))

@@ -72,32 +72,6 @@ describe("what Anthropic is asked to keep", () => {
     expect(served.asked[1] && marksIn(served.asked[1].body as Body).at(-1)).toBe("user 2, block 0 of 1");
   });
 
-  test("is what this package marks alone, whatever marks a server puts into a reply, and inputs of calls stay as they are", async () => {
-    const cache_control = { type: "ephemeral", ttl: "1h" };
-    const input = { k: 1, cache_control: "mine" };
-    const found = { type: "web_search_result", url: "https://example.com", title: "t", cache_control };
-    const content = [
-      { type: "text", text: "I call.", citations: null, cache_control },
-      { type: "server_tool_use", id: "srvtoolu_1", name: "web_search", input: { query: "q" }, cache_control },
-      { type: "web_search_tool_result", tool_use_id: "srvtoolu_1", content: [found], cache_control },
-      { type: "tool_use", id: "toolu_1", name: "f", input, caller: { type: "direct" }, cache_control },
-    ];
-    const script = [{ raw: { content } }, { ...CALL }, { text: "4" }];
-    const wire: Wire = { ...anthropicWire, refuse: () => undefined };
-    await using served = await serve(wire, script);
-    const { sent, again } = await driveAndRestore((fetch) => served.model({ fetch }), fetch, OPENING, [
-      { say: "Do it." },
-      {},
-      {},
-    ]);
-    expect(again).toEqual(sent);
-    for (const text of sent.slice(1)) {
-      expect(marksIn(JSON.parse(text) as Body).filter((place) => !place.startsWith("user"))).toHaveLength(2);
-      expect(text.match(/"cache_control":\{/g)).toHaveLength(4);
-      expect(text).toContain(JSON.stringify(input));
-    }
-  });
-
   test.each(["2h", true, ""])("cannot be %j", (cache) => {
     expect(() => anthropic({ model: "m", apiKey: "k", cache: cache as never })).toThrow(
       'anthropic({ cache }): expected "5m", "1h" or "off"',
