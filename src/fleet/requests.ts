@@ -1,4 +1,5 @@
 import type { ExecutionId } from "../base/index.ts";
+import { Listeners } from "../journal/packing/index.ts";
 import { nameOf, storedName } from "./postgres/tables/names.ts";
 import { quotedName } from "./postgres/tables/tables.ts";
 import type { FleetDatabase } from "./fleet-store.ts";
@@ -15,15 +16,19 @@ const REMEMBERED = 10_000;
 export class DriverRequests implements FleetRequests {
   readonly #database: FleetDatabase;
   readonly #channel: string;
-  readonly #listeners = new Set<RequestListener>();
+  readonly #listeners: Listeners<Parameters<RequestListener>>;
   readonly #heard = new Set<string>();
   #unread = 0;
   #reading: Promise<void> = Promise.resolve();
-  #listening: Disposable | undefined;
 
   constructor(database: FleetDatabase) {
     this.#database = database;
     this.#channel = `${database.schema}_requests`;
+    let listening: Disposable | undefined;
+    this.#listeners = new Listeners(
+      () => (listening = database.onNotify(this.#channel, (payload) => this.#hear(payload))),
+      () => listening?.[Symbol.dispose](),
+    );
   }
 
   async send(execution: ExecutionId, request: DriverRequest): Promise<void> {
@@ -38,16 +43,7 @@ export class DriverRequests implements FleetRequests {
   }
 
   listen(listener: RequestListener): Disposable {
-    this.#listeners.add(listener);
-    this.#listening ??= this.#database.onNotify(this.#channel, (payload) => this.#hear(payload));
-    return {
-      [Symbol.dispose]: () => {
-        this.#listeners.delete(listener);
-        if (this.#listeners.size > 0) return;
-        this.#listening?.[Symbol.dispose]();
-        this.#listening = undefined;
-      },
-    };
+    return this.#listeners.add((asked) => listener(...asked));
   }
 
   /** Requests are told in their order. What cannot be read now is lost, as a notice may be. */
@@ -74,6 +70,6 @@ export class DriverRequests implements FleetRequests {
     );
     // A process of another version may ask for more.
     const request = REQUESTS.find((one) => one === rows[0]?.["request"]);
-    if (request) for (const listener of this.#listeners) listener(nameOf(String(rows[0]?.["id"])), request);
+    if (request) this.#listeners.tell([nameOf(String(rows[0]?.["id"])), request]);
   }
 }

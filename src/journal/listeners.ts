@@ -1,10 +1,8 @@
 import { queueMicrotask } from "../base/index.ts";
-import type { Appended } from "./journal.ts";
 
-export type AppendListener = (appended: Appended) => void;
-
-export class AppendListeners {
-  readonly #listeners = new Set<{ readonly listener: AppendListener }>();
+/** Who is told of something, like the appends of a store. */
+export class Listeners<Told> {
+  readonly #listeners = new Set<{ readonly listener: (told: Told) => void }>();
   readonly #onFirst: () => void;
   readonly #onLast: () => void;
 
@@ -14,7 +12,7 @@ export class AppendListeners {
     this.#onLast = onLast;
   }
 
-  add(listener: AppendListener): Disposable {
+  add(listener: (told: Told) => void): Disposable {
     const entry = { listener };
     this.#listeners.add(entry);
     if (this.#listeners.size === 1) this.#onFirst();
@@ -25,11 +23,11 @@ export class AppendListeners {
     };
   }
 
-  /** The listeners are called after the work under way: what they throw must not fail an append that is done. */
-  tell(appended: Appended): void {
+  /** The listeners are called after the work under way: what they throw must not fail it. */
+  tell(told: Told): void {
     for (const entry of this.#listeners)
       queueMicrotask(() => {
-        if (this.#listeners.has(entry)) entry.listener(appended);
+        if (this.#listeners.has(entry)) entry.listener(told);
       });
   }
 }

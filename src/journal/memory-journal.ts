@@ -8,8 +8,8 @@ import {
   wholeNumberOrInfinity,
 } from "../base/index.ts";
 import { isGivenBack } from "./given-back.ts";
-import { AppendListeners } from "./append-listeners.ts";
-import type { ExecutionSummary, Head, Journal, Lease } from "./journal.ts";
+import { Listeners } from "./listeners.ts";
+import type { Appended, ExecutionSummary, Head, Journal, Lease } from "./journal.ts";
 import { driverChanged, executionExists, executionUnknown, headMoved } from "./journal-error.ts";
 import { sumOfTexts } from "./reading/read-records.ts";
 import type { Header, JournalRecord } from "./record.ts";
@@ -46,7 +46,7 @@ export function createMemoryJournal(options: MemoryJournalOptions = {}): Journal
   const ended = new Map<string, Set<Entry>>();
   const endedLengths = new Counts();
   const open = new OpenTexts();
-  const listeners = new AppendListeners();
+  const listeners = new Listeners<Appended>();
 
   const find = (execution: string): Entry => {
     const entry = entries.get(execution);

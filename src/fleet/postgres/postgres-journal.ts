@@ -1,12 +1,11 @@
 import {
-  type AppendListener,
-  AppendListeners,
   driverChanged,
   executionExists,
   executionUnknown,
   headMoved,
   isGivenBack,
   journalDamaged,
+  Listeners,
   PAGE,
   packRecords,
   recordsOf,
@@ -15,6 +14,7 @@ import {
 import { randomUUID } from "node:crypto";
 import { readOptions } from "../../base/index.ts";
 import type {
+  Appended,
   AppendOptions,
   ExecutionSummary,
   Head,
@@ -89,7 +89,7 @@ class DatabaseJournal implements PostgresJournal {
   readonly #rows: StoredRows;
   readonly #queue: ChangeQueue;
   readonly #notices: Notices;
-  readonly #listeners: AppendListeners;
+  readonly #listeners: Listeners<Appended>;
   /** One for all who ask meanwhile: each takes a connection beside the pool. */
   #diagnosing: Promise<readonly JournalFinding[]> | undefined;
 
@@ -104,7 +104,7 @@ class DatabaseJournal implements PostgresJournal {
     this.#queue = new ChangeQueue(this.#database, { aloneAtOnce, channel, token });
     this.#notices = new Notices(this.#database);
     let others: Disposable | undefined;
-    this.#listeners = new AppendListeners(
+    this.#listeners = new Listeners(
       () => (others = this.#notices.add(channel, (payload) => this.#takeNotice(payload, token))),
       () => others?.[Symbol.dispose](),
     );
@@ -177,7 +177,7 @@ class DatabaseJournal implements PostgresJournal {
     throw driverChanged(execution, (await this.#get(execution)).summary.lease?.driver, lease);
   }
 
-  onAppend(listener: AppendListener): Disposable {
+  onAppend(listener: (appended: Appended) => void): Disposable {
     return this.#listeners.add(listener);
   }
 

@@ -1,4 +1,4 @@
-export { type AppendListener, AppendListeners } from "../append-listeners.ts";
+export { Listeners } from "../listeners.ts";
 export { FIRST_MOMENT, isGivenBack } from "../given-back.ts";
 export * from "../journal-error.ts";
 export * from "../wrapped-journal.ts";

@@ -1,4 +1,4 @@
-import { PortcullisError } from "../../base/index.ts";
+import { ByteList, PortcullisError } from "../../base/index.ts";
 
 /** Maximum length of a line, in bytes: what a string of V8 holds. */
 const MAX_LINE_BYTES = 512 * 1024 * 1024 - 1024;
@@ -10,34 +10,26 @@ const CARRIAGE_RETURN = 0x0d;
  * `journal_invalid`, naming the line, if a line is too long or is not UTF-8.
  */
 export async function* readLines(chunks: AsyncIterable<Uint8Array>, maxBytes = MAX_LINE_BYTES): AsyncGenerator<string> {
-  let parts: Uint8Array[] = [];
-  let bytes = 0;
+  const held = new ByteList();
   let number = 1;
   const hold = (part: Uint8Array) => {
-    bytes += part.length;
-    if (bytes > maxBytes) throw lineInvalid(number, `it is longer than ${maxBytes} bytes`);
-    parts.push(part);
-  };
-  const take = (): string => {
-    const text = decode(parts, number);
-    [parts, bytes] = [[], 0];
-    number += 1;
-    return text;
+    held.add(part);
+    if (held.bytes > maxBytes) throw lineInvalid(number, `it is longer than ${maxBytes} bytes`);
   };
   for await (const chunk of chunks) {
     let from = 0;
     for (let end = chunk.indexOf(LINE_FEED); end >= 0; end = chunk.indexOf(LINE_FEED, from)) {
       hold(chunk.subarray(from, end));
-      yield take();
+      yield decode(held.take(), number);
+      number += 1;
       from = end + 1;
     }
     if (from < chunk.length) hold(chunk.subarray(from));
   }
-  if (bytes > 0) yield take();
+  if (held.bytes > 0) yield decode(held.take(), number);
 }
 
-function decode(parts: readonly Uint8Array[], number: number): string {
-  const line = parts.length === 1 && parts[0] ? parts[0] : Buffer.concat(parts);
+function decode(line: Buffer, number: number): string {
   const end = line.at(-1) === CARRIAGE_RETURN ? line.length - 1 : line.length;
   try {
     return new TextDecoder("utf-8", { fatal: true, ignoreBOM: number > 1 }).decode(line.subarray(0, end));

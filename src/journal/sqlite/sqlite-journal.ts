@@ -14,8 +14,8 @@ import {
 } from "../../base/index.ts";
 import { isGivenBack } from "../given-back.ts";
 import type { DatabaseSync } from "node:sqlite";
-import { type AppendListener, AppendListeners } from "../append-listeners.ts";
-import type { AppendOptions, ExecutionSummary, Head, Lease, ListOptions, ReadOptions } from "../journal.ts";
+import { Listeners } from "../listeners.ts";
+import type { Appended, AppendOptions, ExecutionSummary, Head, Lease, ListOptions, ReadOptions } from "../journal.ts";
 import { driverChanged, executionExists, executionUnknown, headMoved, journalDamaged } from "../journal-error.ts";
 import type { Header, JournalRecord } from "../record.ts";
 import { type ExecutionRow, executionRow, listedOf, summaryOf } from "../packing/execution-row.ts";
@@ -73,7 +73,7 @@ class FileJournal implements SqliteJournal {
   readonly #database: DatabaseSync;
   readonly #transactions: Transactions;
   readonly #statements: Statements;
-  readonly #listeners: AppendListeners;
+  readonly #listeners: Listeners<Appended>;
 
   constructor(database: DatabaseSync, transactions: Transactions) {
     this.#database = database;
@@ -213,7 +213,7 @@ class FileJournal implements SqliteJournal {
     return renewed;
   }
 
-  onAppend(listener: AppendListener): Disposable {
+  onAppend(listener: (appended: Appended) => void): Disposable {
     return this.#listeners.add(listener);
   }
 
@@ -287,7 +287,7 @@ const LOOK_MS = 50;
  * Listeners of a file that other connections write too, of this process or others. SQLite tells no one: it counts their
  * commits, and what they appended to is not known. The file is looked at only while there are listeners.
  */
-function listenForOthers(database: DatabaseSync): AppendListeners {
+function listenForOthers(database: DatabaseSync): Listeners<Appended> {
   let looking: Timer | undefined;
   let version: unknown;
   const versionNow = (): unknown => {
@@ -305,7 +305,7 @@ function listenForOthers(database: DatabaseSync): AppendListeners {
     version = now;
     listeners.tell({});
   };
-  const listeners = new AppendListeners(
+  const listeners = new Listeners<Appended>(
     () => {
       version = database.isOpen ? versionNow() : undefined;
       looking = every(LOOK_MS, look);

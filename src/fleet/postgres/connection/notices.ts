@@ -1,5 +1,6 @@
 import type { Client } from "pg";
-import { after, cancel, queueMicrotask, type Timer } from "../../../base/index.ts";
+import { after, cancel, type Timer } from "../../../base/index.ts";
+import { Listeners } from "../../../journal/packing/index.ts";
 import type { NoticeListener } from "../shown-types.ts";
 import type { Database } from "./database.ts";
 
@@ -15,7 +16,7 @@ const PULSE_MS = 10_000;
  */
 export class Notices {
   readonly #database: Database;
-  readonly #channels = new Map<string, Set<NoticeListener>>();
+  readonly #channels = new Map<string, Listeners<string | undefined>>();
   #client: Client | undefined;
   #isConnecting = false;
   #retryMs = FIRST_RETRY_MS;
@@ -26,16 +27,14 @@ export class Notices {
   }
 
   add(channel: string, listener: NoticeListener): Disposable {
-    // One function may be added twice.
-    const own: NoticeListener = (payload) => listener(payload);
-    const listeners = this.#channels.get(channel) ?? new Set();
-    const isNew = listeners.size === 0;
-    listeners.add(own);
+    const known = this.#channels.get(channel);
+    const listeners = known ?? new Listeners<string | undefined>(undefined, () => this.#leave(channel));
     this.#channels.set(channel, listeners);
+    const added = listeners.add(listener);
     if (!this.#client) void this.#connect();
-    else if (isNew) void this.#listen(this.#client, [channel]);
-    else this.#call(own, listeners, undefined);
-    return { [Symbol.dispose]: () => this.#remove(channel, listeners, own) };
+    else if (known) known.tell(undefined);
+    else void this.#listen(this.#client, [channel]);
+    return added;
   }
 
   async close(): Promise<void> {
@@ -43,8 +42,7 @@ export class Notices {
     await this.#end();
   }
 
-  #remove(channel: string, listeners: Set<NoticeListener>, listener: NoticeListener): void {
-    if (!listeners.delete(listener) || listeners.size > 0) return;
+  #leave(channel: string): void {
     this.#channels.delete(channel);
     if (this.#channels.size === 0) void this.#end();
     else void this.#client?.query(`UNLISTEN ${quotedChannel(channel)}`).catch(() => {});
@@ -73,7 +71,7 @@ export class Notices {
         this.#client = undefined;
         this.#later();
       });
-      client.on("notification", ({ channel, payload = "" }) => this.#tell(channel, payload));
+      client.on("notification", ({ channel, payload = "" }) => this.#channels.get(channel)?.tell(payload));
       await this.#listen(client, [...this.#channels.keys()]);
       this.#retryMs = FIRST_RETRY_MS;
       this.#pulse(client);
@@ -95,7 +93,7 @@ export class Notices {
   async #listen(client: Client, channels: readonly string[]): Promise<void> {
     try {
       for (const channel of channels) await client.query(`LISTEN ${quotedChannel(channel)}`);
-      for (const channel of channels) this.#tell(channel, undefined);
+      for (const channel of channels) this.#channels.get(channel)?.tell(undefined);
     } catch {
       // The connection is lost: its end begins another.
       client.end().catch(() => {});
@@ -112,18 +110,6 @@ export class Notices {
       );
     });
     this.#timer.unref();
-  }
-
-  #tell(channel: string, payload: string | undefined): void {
-    const listeners = this.#channels.get(channel);
-    if (listeners) for (const listener of listeners) this.#call(listener, listeners, payload);
-  }
-
-  /** Called after the work under way: what a listener throws must not end the connection. */
-  #call(listener: NoticeListener, listeners: ReadonlySet<NoticeListener>, payload: string | undefined): void {
-    queueMicrotask(() => {
-      if (listeners.has(listener)) listener(payload);
-    });
   }
 }
 
