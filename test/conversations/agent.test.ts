@@ -8,6 +8,7 @@ import { holdCalls, idle, makeTool } from "../gate/open-session.ts";
 import { agentOf, signal } from "../support/tools.ts";
 import { changed, checkTranscript, resultsBefore, talk } from "./talk.ts";
 import { throws } from "../support/failing.ts";
+import { runtimeWith } from "../support/runtime.ts";
 
 const both = ["direct", "programmatic"] as const;
 const direct = (changes: Parameters<typeof makeTool>[0] = {}) => makeTool({ allowedCallers: ["direct"], ...changes });
@@ -164,7 +165,7 @@ test("a turn is given the number of remaining tokens", async () => {
       return turn(request);
     };
   });
-  await using runtime = await createRuntime({ tools: [direct()], sandbox: createMemorySandbox() });
+  await using runtime = await runtimeWith([direct()]);
   await runtime.agent({ model, task: "Do it.", loop: { maxTokens: 100 } });
   expect(asked).toEqual([100, 60]);
 });
@@ -376,7 +377,7 @@ test("programs count as calls: of four hundred in one turn the allowed number ru
 
 test("if a model's own code throws, agent rejects and the journal has an outcome", async () => {
   const journal = createMemoryJournal();
-  await using runtime = await createRuntime({ tools: [], sandbox: createMemorySandbox(), journal });
+  await using runtime = await runtimeWith([], { journal });
   const script = [throws("a mistake")];
   await expect(runtime.agent({ model: scriptedModel(script), task: "Do it." })).rejects.toThrow("a mistake");
   for await (const { ended } of journal.list()) expect(ended).toBe(true);

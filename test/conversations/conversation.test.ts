@@ -1,27 +1,17 @@
 import { isDeepStrictEqual } from "node:util";
 import { describe, expect, test, vi } from "vitest";
 import { z } from "zod";
-import {
-  type AgentEvent,
-  type ConversationOptions,
-  createRuntime,
-  PortcullisError,
-  type Tool,
-} from "../../src/index.ts";
+import { type AgentEvent, type ConversationOptions, PortcullisError, type Tool } from "../../src/index.ts";
 import { createMemoryJournal, type Header, type Journal } from "../../src/journal/index.ts";
 import type { Transcript } from "../../src/runtime/reports.ts";
 import { viewExecution } from "../../src/serve/views/view-execution.ts";
-import {
-  createMemorySandbox,
-  scriptedModel,
-  type ScriptedModel,
-  type ScriptedStep,
-} from "../../src/runtime/testing.ts";
+import { scriptedModel, type ScriptedModel, type ScriptedStep } from "../../src/runtime/testing.ts";
 import { inATurn } from "../support/in-a-turn.ts";
 import { journalWith } from "../support/journal-with.ts";
 import { changed, checkTranscript, runtimeOf as openRuntime } from "./talk.ts";
 import { makeTool } from "../support/tools.ts";
 import { failing, throws } from "../support/failing.ts";
+import { runtimeWith } from "../support/runtime.ts";
 
 const CALLERS = ["direct", "programmatic"] as const;
 
@@ -618,7 +608,7 @@ test("the instructions of a tool that the model is not offered are not in the sy
     ["local", true],
   ] as const) {
     const model = scriptedModel([ECHO]);
-    await using runtime = await createRuntime({ tools, sandbox: createMemorySandbox() });
+    await using runtime = await runtimeWith(tools);
     await runtime.agent({ model, task: "Do it.", programs });
     const { instructions = "" } = model.conversations[0]?.[0]?.opening ?? {};
     expect(instructions).toContain("Use direct.one with care.");
@@ -632,7 +622,7 @@ test("instructions without an entry for the model are refused, also for a model 
     /scriptd, openai .*"scripted:script"/,
   );
   const [model, other] = [scriptedModel([], { name: "first" }), scriptedModel([], { name: "other" })];
-  await using runtime = await createRuntime({ tools: [], sandbox: createMemorySandbox() });
+  await using runtime = await runtimeWith([]);
   await expect(
     runtime.conversation({ model, fallbacks: [other], instructions: { first: "Be first." } }),
   ).rejects.toMatchObject({ code: "option_invalid" });

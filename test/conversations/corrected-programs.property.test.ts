@@ -1,13 +1,12 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { createRuntime } from "../../src/index.ts";
 import { createMemoryJournal } from "../../src/journal/index.ts";
-import { createMemorySandbox, scriptedModel, type ScriptedTurn } from "../../src/runtime/testing.ts";
+import { scriptedModel, type ScriptedTurn } from "../../src/runtime/testing.ts";
 import { ALL_TESTS } from "../support/all-tests.ts";
 import { makeTool } from "../support/tools.ts";
+import { runtimeWith } from "../support/runtime.ts";
 
-const sandbox = createMemorySandbox();
 const DONE = { text: "Done." };
 
 /** A program, by what it pays, and whether it fails then. */
@@ -69,7 +68,7 @@ async function talk(turns: readonly Turn[]): Promise<readonly number[]> {
   const model = scriptedModel([...script, DONE]);
   const rests = turns.filter(({ moves }) => moves).length;
   for (let said = 0; said <= rests; said += 1) {
-    const runtime = await createRuntime({ tools: [pay], sandbox, journal });
+    const runtime = await runtimeWith([pay], { journal });
     await runtime.execution("talk").send("Pay", { model });
   }
   return paid;

@@ -4,6 +4,7 @@ import { type Approve, createRuntime } from "../../src/index.ts";
 import { createMemoryJournal, type Journal } from "../../src/journal/index.ts";
 import { createMemorySandbox, scriptedModel, type ScriptedTurn } from "../../src/runtime/testing.ts";
 import { makeTool } from "../support/tools.ts";
+import { runtimeWith } from "../support/runtime.ts";
 
 const sandbox = createMemorySandbox();
 const FAILS = "throw new Error('the last line is wrong');";
@@ -33,7 +34,7 @@ interface Given {
 
 async function talk(script: readonly ScriptedTurn[], { tools }: ReturnType<typeof shop>, given: Given = {}) {
   const { reuseResults, ...options } = given;
-  const runtime = await createRuntime({ tools, sandbox, logger: { error: () => {} }, ...options });
+  const runtime = await runtimeWith(tools, { logger: { error: () => {} }, ...options });
   return runtime.agent({
     model: scriptedModel(script),
     task: "Pay",
@@ -65,7 +66,7 @@ test("the program after one that failed goes on from what was done, and the mode
 
 test("a conversation that copies another one says that its programs make calls again", async () => {
   const own = shop();
-  const runtime = await createRuntime({ tools: own.tools, sandbox });
+  const runtime = await runtimeWith(own.tools);
   const first = await runtime.agent({ model: scriptedModel([program(PAY, FAILS), DONE]), task: "Pay" });
   for (const continued of [first.execution, first.transcript]) {
     const model = scriptedModel([DONE, DONE, DONE]);
@@ -77,7 +78,7 @@ test("a conversation that copies another one says that its programs make calls a
 
 test("the program after one that was stopped by a limit goes on from it, and so does the one after that", async () => {
   const own = shop();
-  const runtime = await createRuntime({ tools: own.tools, sandbox });
+  const runtime = await runtimeWith(own.tools);
   const large = "return 'x'.repeat(9_000_000);";
   const script = [program(PAY, large), program(PAY, FAILS), program(PAY, "return 1;"), DONE];
   const report = await runtime.agent({ model: scriptedModel(script), task: "Pay" });
@@ -165,7 +166,7 @@ test("a change of unknown outcome that was made again by a decision is not asked
   const { ending } = await talk(script, { tools: [pay], asked }, { journal });
   const [{ callId, why } = { callId: "", why: "" }] = ending.type === "waiting" ? ending.approvals : [];
   expect([why, asked]).toEqual(["outcome_unknown", ["pay 2"]]);
-  const other = await createRuntime({ tools: [pay], sandbox, journal });
+  const other = await runtimeWith([pay], { journal });
   const report = await other.execution("talk").resume({
     model: scriptedModel(script),
     decisions: { [callId]: { allow: true } },
@@ -229,7 +230,7 @@ test("a corrected program that waits goes on in another process with what it was
   const waiting = await talk(script, own, { journal, approve });
   expect(waiting.ending).toMatchObject({ type: "waiting", approvals: [{ tool: "pay", input: { n: 3 } }] });
   const [{ callId } = { callId: "" }] = waiting.ending.type === "waiting" ? waiting.ending.approvals : [];
-  await using runtime = await createRuntime({ tools: own.tools, sandbox, journal, approve });
+  await using runtime = await runtimeWith(own.tools, { journal, approve });
   const report = await runtime.execution("talk").resume({
     model: scriptedModel(script),
     decisions: { [callId]: { allow: true } },

@@ -1,21 +1,14 @@
 import { describe, expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
-import { type AgentOptions, createRuntime } from "../../src/index.ts";
+import { type AgentOptions } from "../../src/index.ts";
 import { createMemoryJournal, type JournalRecord } from "../../src/journal/index.ts";
 import type { Model, ToolChoice } from "../../src/models/index.ts";
-import {
-  createMemorySandbox,
-  type ScriptedModel,
-  scriptedModel,
-  type ScriptedStep,
-  type ScriptedTurn,
-} from "../../src/runtime/testing.ts";
+import { type ScriptedModel, scriptedModel, type ScriptedStep, type ScriptedTurn } from "../../src/runtime/testing.ts";
 import { cutsOf, journalWith } from "../support/journal-with.ts";
 import { changed, checkTranscript } from "./talk.ts";
 import { makeTool } from "../support/tools.ts";
 import { throws } from "../support/failing.ts";
-
-const sandbox = createMemorySandbox();
+import { runtimeWith } from "../support/runtime.ts";
 
 const look = makeTool({
   name: "look",
@@ -38,7 +31,7 @@ async function run<Answer = string>(
   models: (script: readonly ScriptedStep[]) => Model = scriptedModel,
 ) {
   const journal = createMemoryJournal();
-  const runtime = await createRuntime({ tools: [look, broken], journal, sandbox, leaseMs: 100 });
+  const runtime = await runtimeWith([look, broken], { journal, leaseMs: 100 });
   onTestFinished(() => runtime[Symbol.asyncDispose]());
   const model = models(script) as ScriptedModel;
   const report = await runtime.agent<Answer>({ model, task: "Do it.", ...options });
@@ -48,7 +41,7 @@ async function run<Answer = string>(
     // Results of calls that are not made are appended with the ending, all or none.
     if (records[cut]?.type === "outcome" && isHost(records[cut - 1])) continue;
     const copy = await journalWith(records.slice(0, cut));
-    await using after = await createRuntime({ tools: [look, broken], journal: copy, sandbox, leaseMs: 100 });
+    await using after = await runtimeWith([look, broken], { journal: copy, leaseMs: 100 });
     const { fallbacks, answer, loop: { stopWhen, compact } = {} } = options;
     const chosen = (all: object) => Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined));
     const given = chosen({ fallbacks, answer, loop: chosen({ stopWhen, compact }) });
@@ -156,7 +149,7 @@ describe("a model that repeats itself", () => {
     ];
     const handler = () => steps[n++ % steps.length] ?? "";
     const next = makeTool({ ...direct, name: "next", execute: handler });
-    await using runtime = await createRuntime({ tools: [next], sandbox });
+    await using runtime = await runtimeWith([next]);
     const turns = steps.map((): ScriptedTurn => ({ calls: [{ tool: "next" }] }));
     const { answer } = await runtime.agent({ model: scriptedModel([...turns, { text: "Yes." }]), task: "Do it." });
     expect(answer).toBe("Yes.");
@@ -245,7 +238,7 @@ describe("an answer with a schema", () => {
       queueMicrotask(() => controller.abort());
       return new Promise<boolean>(() => {});
     });
-    await using runtime = await createRuntime({ tools: [], sandbox });
+    await using runtime = await runtimeWith([]);
     const options = { model: scriptedModel([{ text: "1" }]), task: "t", signal: controller.signal, answer };
     expect((await runtime.agent(options)).ending).toMatchObject({ type: "cancelled" });
   });
@@ -270,7 +263,7 @@ describe("where a model fails for good", () => {
   test("one of the same name, at another address, is asked once", async () => {
     const [second, third] = [[{ failure }], [{ text: "Third." }]].map((script) => scriptedModel(script));
     const fallbacks = [second, second, third].filter((model) => model !== undefined);
-    await using runtime = await createRuntime({ tools: [look], sandbox });
+    await using runtime = await runtimeWith([look]);
     const models = { model: scriptedModel([{ failure }]), fallbacks };
     expect((await runtime.agent({ ...models, task: "Do it." })).answer).toBe("Third.");
     expect(fallbacks.map(({ conversations }) => conversations.length)).toEqual([1, 1, 1]);
@@ -308,7 +301,7 @@ describe("a context that is nearly full", () => {
     const big = (name: string, effect: "read" | "idempotent" | "write") =>
       makeTool({ name, allowedCallers: ["direct", "programmatic"], effect, execute: () => "x".repeat(5000) });
     const tools = [big("reads", "read"), big("puts", "idempotent"), big("pays", "write"), look];
-    await using runtime = await createRuntime({ tools, sandbox });
+    await using runtime = await runtimeWith(tools);
     const model = scriptedModel([
       { calls: tools.slice(0, 3).map(({ name: tool }) => ({ tool })), programs: ["return tools.pays({})"] },
       call(1),

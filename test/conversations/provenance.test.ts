@@ -1,18 +1,18 @@
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { createRuntime, fromAiSdk } from "../../src/index.ts";
+import { fromAiSdk } from "../../src/index.ts";
 import { createMemoryJournal } from "../../src/journal/index.ts";
 import { instructionsFor } from "../../src/conversations/prompt/instructions.ts";
 import { callBoundaries, programBoundaries } from "../../src/conversations/prompt/limit-sentences.ts";
 import { DEFAULT_LIMITS } from "../../src/executions/limits.ts";
-import { createMemorySandbox, scriptedModel } from "../../src/runtime/testing.ts";
+import { scriptedModel } from "../../src/runtime/testing.ts";
 import { makeTool } from "../gate/open-session.ts";
 import { changedClock } from "../support/clock.ts";
 import { timeless } from "../support/timeless.ts";
 import { resultsBefore, talk, type TalkOptions } from "./talk.ts";
 import { throws } from "../support/failing.ts";
+import { runtimeWith } from "../support/runtime.ts";
 
-const sandbox = createMemorySandbox();
 const direct = (given: object = {}) => makeTool({ name: "pay", allowedCallers: ["direct"], ...given });
 const CALL = { calls: [{ id: "c1", tool: "pay" }] };
 
@@ -51,9 +51,9 @@ test("a decision from elsewhere names who took it, in a conversation that anothe
   const journal = createMemoryJournal();
   const tools = [direct({ approval: "always", effect: "write" })];
   const model = () => scriptedModel([CALL, { text: "Done." }]);
-  await using first = await createRuntime({ tools, sandbox, journal, approve: () => "later" });
+  await using first = await runtimeWith(tools, { journal, approve: () => "later" });
   const { execution } = await first.agent({ model: model(), task: "Pay." });
-  await using second = await createRuntime({ tools, sandbox, journal });
+  await using second = await runtimeWith(tools, { journal });
   const { transcript } = await second.execution(execution).resume({
     model: model(),
     decisions: { c1: { allow: true, by: "bob" } },
@@ -192,7 +192,7 @@ test("what a redaction covers is taken out of the approver's name too", async ()
     [[makeTool({ name: "pay", allowedCallers: ["programmatic"] })], { programs: ["return 1"] }, true],
   ];
   for (const [tools, call, approvePrograms] of runs) {
-    await using runtime = await createRuntime({ tools, sandbox, approve, approvePrograms, redact: findings });
+    await using runtime = await runtimeWith(tools, { approve, approvePrograms, redact: findings });
     const { transcript } = await runtime.agent({ model: scriptedModel([call, { text: "Done." }]), task: "Pay." });
     const [result] = transcript.turns[0]?.results ?? [];
     expect(result?.isError).toBe(false);

@@ -1,21 +1,16 @@
 import { describe, expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
-import { type AgentReport, createRuntime, PortcullisError, type Tool } from "../../src/index.ts";
+import { type AgentReport, PortcullisError, type Tool } from "../../src/index.ts";
 import { createMemoryJournal, type Journal } from "../../src/journal/index.ts";
-import {
-  createMemorySandbox,
-  scriptedModel,
-  type ScriptedMoment,
-  type ScriptedStep,
-} from "../../src/runtime/testing.ts";
+import { scriptedModel, type ScriptedMoment, type ScriptedStep } from "../../src/runtime/testing.ts";
 import { cutAfter, journalWith, recorded } from "../support/journal-with.ts";
 import { timeless } from "../support/timeless.ts";
 import { agentOf, makeTool, payTool } from "../support/tools.ts";
 import { testOfAll } from "../support/all-tests.ts";
 import { checkTranscript, FIRST, TEXTS } from "./talk.ts";
 import { failing } from "../support/failing.ts";
+import { runtimeWith } from "../support/runtime.ts";
 
-const sandbox = createMemorySandbox();
 const later = () => "later" as const;
 const LEASE_MS = 100;
 
@@ -30,7 +25,7 @@ const look = makeTool({ name: "look", allowedCallers: ["direct", "programmatic"]
 
 /** Begins a conversation in a runtime that is closed after it. */
 async function begin(journal: Journal, tools: readonly Tool[], script: readonly ScriptedStep[]): Promise<AgentReport> {
-  await using runtime = await createRuntime({ tools, journal, sandbox, approve: later, leaseMs: LEASE_MS });
+  await using runtime = await runtimeWith(tools, { journal, approve: later, leaseMs: LEASE_MS });
   return await runtime.agent({ model: scriptedModel(script), task: "Do it." });
 }
 
@@ -42,7 +37,7 @@ async function goOn(
   execution: string,
   said: object = {},
 ): Promise<AgentReport> {
-  await using runtime = await createRuntime({ tools, journal, sandbox, leaseMs: LEASE_MS, approve: later });
+  await using runtime = await runtimeWith(tools, { journal, leaseMs: LEASE_MS, approve: later });
   return await runtime.execution(execution).resume({ model: scriptedModel(script), ...said });
 }
 
@@ -77,7 +72,7 @@ describe("a conversation that waits", () => {
     expect(() => checkTranscript(waiting.transcript)).not.toThrow();
     const { execution } = waiting;
 
-    await using runtime = await createRuntime({ tools, journal, sandbox });
+    await using runtime = await runtimeWith(tools, { journal });
     const [listed] = await Array.fromAsync(runtime.executions.list({ open: true }));
     expect(listed).toMatchObject({ execution, kind: "conversation", state: "waiting", driven: false });
     expect(listed?.waitsFor.toSorted()).toEqual(["pay", "stock"]);
@@ -114,7 +109,7 @@ describe("a conversation that waits", () => {
     const child = await Array.fromAsync(journal.list({ open: true }), (one) => one.execution);
     expect(child).toHaveLength(2);
 
-    await using runtime = await createRuntime({ tools, journal, sandbox, leaseMs: LEASE_MS, approve: later });
+    await using runtime = await runtimeWith(tools, { journal, leaseMs: LEASE_MS, approve: later });
     const parents = await Array.fromAsync(runtime.executions.list({ open: true }), ({ kind, parent }) => [
       kind,
       parent,
@@ -151,7 +146,7 @@ describe("a conversation that waits", () => {
     const journal = createMemoryJournal();
     const held = Promise.withResolvers<void>();
     const slow = makeTool({ name: "slow", allowedCallers: ["direct"], execute: () => held.promise.then(() => "slow") });
-    await using runtime = await createRuntime({ tools: [tool, slow], journal, sandbox, approve: later });
+    await using runtime = await runtimeWith([tool, slow], { journal, approve: later });
     const script: readonly ScriptedStep[] = [
       { calls: [pay(1), { id: "slow-1", tool: "slow" }] },
       ({ results }) => ({ text: results.map(({ text }) => text).join(" ") }),
@@ -186,7 +181,7 @@ describe("bad input", () => {
     const tools = [tool, stock];
     const { execution } = await begin(journal, tools, script);
     const before = await Array.fromAsync(journal.read(execution));
-    const runtime = await createRuntime({ tools, journal, sandbox });
+    const runtime = await runtimeWith(tools, { journal });
     return { execution, journal, runtime, before, model: scriptedModel(script) };
   }
 
@@ -237,7 +232,7 @@ test("an approver that is given to the resume is asked about what waits, also in
     ({ results }) => ({ text: results.map(({ text }) => text).join(" ") }),
   ];
   const { execution } = await begin(journal, [tool], script);
-  await using runtime = await createRuntime({ tools: [tool], journal, sandbox, approve: later });
+  await using runtime = await runtimeWith([tool], { journal, approve: later });
   const model = scriptedModel(script);
   const asked: unknown[] = [];
   const still = await runtime
@@ -266,7 +261,7 @@ test("the same id again joins a conversation, gives its report, and begins no se
     { text: "Done." },
   ];
   const model = scriptedModel(script);
-  await using runtime = await createRuntime({ tools: [look], journal, sandbox });
+  await using runtime = await runtimeWith([look], { journal });
   const ask = (task = "Do it.") => runtime.agent({ model, task, id: "order-1" });
   const [first, second] = await Promise.all([ask(), ask()]);
   expect(first.answer).toBe("Done.");
@@ -284,7 +279,7 @@ test("recover takes conversations up with the models that it is given, and leave
   const script: readonly ScriptedStep[] = [{ programs: ["return (await tools.look({})).length"] }, FIRST];
   const { execution } = await begin(journal, [look], script);
   const copy = await cutAfter(appended, appended.findIndex(([id]) => id !== execution) + 2);
-  await using runtime = await createRuntime({ tools: [look], journal: copy, sandbox, leaseMs: LEASE_MS });
+  await using runtime = await runtimeWith([look], { journal: copy, leaseMs: LEASE_MS });
   expect(await Array.fromAsync(runtime.recover())).toEqual([]);
   expect(await Array.fromAsync(copy.list({ open: true }))).toHaveLength(2);
   const recovered = await Array.fromAsync(
@@ -305,7 +300,7 @@ test("a program whose conversation has ended without it is ended by recover, and
   const ofProgram = appended.filter(([id, record]) => id !== execution && record.type !== "outcome").slice(0, 2);
   const ofConversation = appended.filter(([id]) => id === execution);
   const copy = await cutAfter([...ofConversation, ...ofProgram], ofConversation.length + 2);
-  await using runtime = await createRuntime({ tools: [look], journal: copy, sandbox });
+  await using runtime = await runtimeWith([look], { journal: copy });
   expect(await Array.fromAsync(runtime.recover())).toMatchObject([{ outcome: { type: "cancelled" }, calls: [] }]);
   expect(await Array.fromAsync(copy.list({ open: true }))).toEqual([]);
 });
@@ -393,7 +388,7 @@ test("a conversation whose journal another driver has claimed stops, and leaves 
     },
   });
   const script: readonly ScriptedStep[] = [{ programs: ["return await tools.work({});"] }, FIRST];
-  await using runtime = await createRuntime({ tools: [work], journal, sandbox, leaseMs: LEASE_MS });
+  await using runtime = await runtimeWith([work], { journal, leaseMs: LEASE_MS });
   const running = runtime.agent({ model: scriptedModel(script), task: "Do it." });
   running.catch(() => {});
   await begun.promise;

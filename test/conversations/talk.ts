@@ -3,7 +3,6 @@ import {
   type AgentEvent,
   type AgentOptions,
   type AgentReport,
-  createRuntime,
   type RuntimeOptions,
   type Tool,
 } from "../../src/index.ts";
@@ -12,14 +11,12 @@ import { readTranscript } from "../../src/conversations/from-journal/read-transc
 import { createMemoryJournal, type Journal, type JournalRecord } from "../../src/journal/index.ts";
 import type { Model, ModelConversation } from "../../src/models/index.ts";
 import {
-  createMemorySandbox,
   type ScriptedModel,
   scriptedModel,
   type ScriptedModelOptions,
   type ScriptedStep,
 } from "../../src/runtime/testing.ts";
-
-const sandbox = createMemorySandbox();
+import { runtimeWith } from "../support/runtime.ts";
 
 /** Answers with all results, and with the first one. */
 export const TEXTS: ScriptedStep = ({ results }) => ({ text: results.map(({ text }) => text).join("|") });
@@ -41,7 +38,7 @@ export async function talk(
 ): Promise<Talked> {
   const journal = createMemoryJournal();
   const { approve } = options;
-  await using runtime = await createRuntime({ tools, sandbox, journal, ...(approve ? { approve } : {}) });
+  await using runtime = await runtimeWith(tools, { journal, ...(approve ? { approve } : {}) });
   const model = scriptedModel(script, scripted);
   const events: AgentEvent[] = [];
   const report = await runtime.agent({ model, task: "Do it.", onEvent: (event) => events.push(event), ...options });
@@ -50,7 +47,7 @@ export async function talk(
 
 /** A runtime that is closed after the test, and leaves all decisions to others. */
 export async function runtimeOf(journal: Journal, tools: readonly Tool[]) {
-  const runtime = await createRuntime({ tools, journal, sandbox, approve: () => "later", leaseMs: 100 });
+  const runtime = await runtimeWith(tools, { journal, approve: () => "later", leaseMs: 100 });
   onTestFinished(() => runtime[Symbol.asyncDispose]());
   return runtime;
 }

@@ -1,10 +1,8 @@
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { createRuntime, defineTool, type Effect, type ToolOptions } from "../../src/index.ts";
+import { defineTool, type Effect, type ToolOptions } from "../../src/index.ts";
 import { createMemoryJournal, type Journal, type JournalRecord } from "../../src/journal/index.ts";
-import { createMemorySandbox } from "../../src/runtime/testing.ts";
-
-const sandbox = createMemorySandbox();
+import { runtimeWith } from "../support/runtime.ts";
 
 /** The next turn of the event loop. */
 const nextTurn = () =>
@@ -52,7 +50,7 @@ test.each(["read", "idempotent", "write"] as const)(
   async (effect) => {
     const { journal, appends } = noted();
     const { tool, runs } = makeTool("work", effect);
-    await using runtime = await createRuntime({ tools: [tool], sandbox, journal });
+    await using runtime = await runtimeWith([tool], { journal });
     await runtime.execute("for (let n = 0; n < 100; n += 1) await tools.work({ n });");
     expect(runs).toHaveLength(100);
     expect(appends.length / runs.length).toBeLessThanOrEqual(1.2);
@@ -68,7 +66,7 @@ test.each(["read", "idempotent", "write"] as const)(
 test("100 calls at once take a few appends in a store that is slower than the program", async () => {
   const { journal, appends } = noted(nextTurn);
   const { tool, runs } = makeTool("work", "write");
-  await using runtime = await createRuntime({ tools: [tool], sandbox, journal, limits: { concurrentCalls: 100 } });
+  await using runtime = await runtimeWith([tool], { journal, limits: { concurrentCalls: 100 } });
   await runtime.execute("await Promise.all(Array.from({ length: 100 }, (_, n) => tools.work({ n })));");
   expect(runs).toHaveLength(100);
   expect(appends.length).toBeLessThan(20);
@@ -76,7 +74,7 @@ test("100 calls at once take a few appends in a store that is slower than the pr
 
 test("the last turn and the outcome are one append, unless the turn prints", async () => {
   const { journal, appends } = noted();
-  await using runtime = await createRuntime({ tools: [], sandbox, journal });
+  await using runtime = await runtimeWith([], { journal });
   await runtime.execute("return 1;");
   expect(appends.map(({ records }) => records.map(({ type }) => type))).toEqual([["turn", "outcome"]]);
   appends.length = 0;
@@ -100,9 +98,7 @@ async function runBusy(beforeTurn: (done: () => object) => Promise<void>) {
   const asked = makeTool("asked", "write", { approval: "always" });
   const seen: string[] = [];
   const done = () => ({ runs: [...work.runs, ...asked.runs], seen: [...seen] });
-  await using runtime = await createRuntime({
-    tools: [work.tool, asked.tool],
-    sandbox,
+  await using runtime = await runtimeWith([work.tool, asked.tool], {
     journal,
     approve: ({ tool }) => seen.push(`approve ${tool}`) > 0,
   });

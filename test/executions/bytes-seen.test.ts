@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { createRuntime, defineTool } from "../../src/index.ts";
+import { defineTool } from "../../src/index.ts";
 import { createMemoryJournal } from "../../src/journal/index.ts";
-import { createMemorySandbox } from "../../src/runtime/testing.ts";
+import { runtimeWith } from "../support/runtime.ts";
 
 const common = {
   description: "d",
@@ -20,7 +20,7 @@ const tools = [
 ];
 
 test("a report counts the bytes of results that the program was handed: no failure, and none that came after its end", async () => {
-  await using runtime = await createRuntime({ tools, sandbox: createMemorySandbox() });
+  await using runtime = await runtimeWith(tools);
   const { usage, outcome } = await runtime.execute(`
     await tools.row();
     await tools.row();
@@ -34,7 +34,7 @@ test("a report counts the bytes of results that the program was handed: no failu
 
 test("what another driver had handed to the program counts too, once, and an ended execution tells the same", async () => {
   const journal = createMemoryJournal();
-  const open = () => createRuntime({ tools, journal, sandbox: createMemorySandbox(), approve: () => "later" as const });
+  const open = () => runtimeWith(tools, { journal, approve: () => "later" as const });
   const program = "await tools.row(); await tools.ask(); return (await tools.row()).name;";
   const ids: string[] = [];
   {

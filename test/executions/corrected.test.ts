@@ -4,7 +4,6 @@ import {
   type Approve,
   type CallContext,
   content,
-  createRuntime,
   defineTool,
   type Effect,
   PortcullisError,
@@ -21,6 +20,7 @@ import { settableClock } from "../support/clock.ts";
 import { journalWith } from "../support/journal-with.ts";
 import { notedReads } from "../support/noted-reads.ts";
 import { throws } from "../support/failing.ts";
+import { runtimeWith } from "../support/runtime.ts";
 
 const sandbox = createMemorySandbox();
 afterAll(async () => {
@@ -59,7 +59,7 @@ async function open(own: Options & { readonly execute?: Handler } = {}, more: Pa
   });
   const journal = more.journal ?? createMemoryJournal();
   journals.add(journal);
-  const runtime = await createRuntime({ tools: [tool], sandbox, journal, logger: { error: () => {} }, ...more });
+  const runtime = await runtimeWith([tool], { journal, logger: { error: () => {} }, ...more });
   return { runtime, runs, journal };
 }
 
@@ -360,7 +360,7 @@ test.each([
     const journal = createMemoryJournal();
     const tools = [read, write];
     const logger = { error: () => {} };
-    await using runtime = await createRuntime({ tools, sandbox, journal, logger, approve: later });
+    await using runtime = await runtimeWith(tools, { journal, logger, approve: later });
     const a = await runtime.execute(
       `await tools.read({ n: 1 }); void tools.write({ n: 1 }); await new Promise((r) => setTimeout(r, 1)); ${FAILS}`,
     );
@@ -369,7 +369,7 @@ test.each([
     const b = await runtime.execute(source, { corrects: a.execution });
     expect(b.outcome.type).toBe("waiting");
     // Another process takes it up, which knows of the decision and of the call that stands for it from the journal alone.
-    await using other = await createRuntime({ tools, sandbox, journal, logger, approve: later });
+    await using other = await runtimeWith(tools, { journal, logger, approve: later });
     const ended = await other.execution(b.execution).resume({ decisions: { 1: decision } });
     expect(ended.outcome).toEqual({ type: "completed", value: 2 });
     expect(reads).toEqual([1, 1]);

@@ -1,11 +1,10 @@
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { type Approve, createRuntime, defineTool, type RuntimeOptions } from "../../src/index.ts";
+import { type Approve, defineTool, type RuntimeOptions } from "../../src/index.ts";
 import { createMemoryJournal, type Journal, type JournalRecord } from "../../src/journal/index.ts";
-import { createMemorySandbox } from "../../src/runtime/testing.ts";
 import { journalWith } from "../support/journal-with.ts";
+import { runtimeWith } from "../support/runtime.ts";
 
-const sandbox = createMemorySandbox();
 /** Time that a call may wait where the test waits for its end. */
 const SHORT_MS = 30;
 /** The same where something has to be done before that end. */
@@ -34,7 +33,7 @@ const PROGRAM = `
 
 function open(journal: Journal, waitMs: number, options: Partial<RuntimeOptions> = {}) {
   done.length = 0;
-  return createRuntime({ tools, sandbox, journal, limits: { waitMs }, approve: () => "later", ...options });
+  return runtimeWith(tools, { journal, limits: { waitMs }, approve: () => "later", ...options });
 }
 
 /** A copy of an execution that was written so much earlier, or of its first records. */
@@ -159,14 +158,14 @@ test.each([
   ["was denied", {}, () => ({ allow: false, note: "no" }), "approval_denied"],
 ])("a call that %s before its driver died stays so: it is not asked about again", async (_, limits, approve, code) => {
   const journal = createMemoryJournal();
-  await using first = await createRuntime({ tools, sandbox, journal, limits, approve });
+  await using first = await runtimeWith(tools, { journal, limits, approve });
   const program = "return await tools.pay({}).catch(({ code }) => code);";
   await first.execute(program, { id: "one" });
   const records = await read(journal);
   const refused = records.findIndex((record) => record.type === "call" && record.decision === "refused");
   const cut = await aged(journal, 0, refused + 1);
   let asked = 0;
-  await using second = await createRuntime({ tools, sandbox, journal: cut, approve: () => (asked += 1) > 0 });
+  await using second = await runtimeWith(tools, { journal: cut, approve: () => (asked += 1) > 0 });
   expect((await second.execution("one").resume()).outcome).toEqual({ type: "completed", value: code });
   expect(asked).toBe(0);
 });

@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { shownText } from "../../src/cli/commands/journal/show.ts";
-import { createRuntime, createSqliteJournal, defineTool, PortcullisError } from "../../src/index.ts";
+import { createSqliteJournal, defineTool, PortcullisError } from "../../src/index.ts";
 import {
   createMemoryJournal,
   exportLines,
@@ -11,11 +11,10 @@ import {
   type JournalRecord,
   readLines,
 } from "../../src/journal/index.ts";
-import { createMemorySandbox } from "../../src/runtime/testing.ts";
 import { runs } from "../support/all-tests.ts";
 import { failing } from "../support/failing.ts";
+import { runtimeWith } from "../support/runtime.ts";
 
-const sandbox = createMemorySandbox();
 const common = {
   description: "d",
   inputSchema: z.object({ n: z.number() }),
@@ -46,7 +45,7 @@ const STREAMS = `let sum = 0;
 /** Lines of executions that ended, wait, and failed. */
 async function exported(): Promise<readonly string[]> {
   const journal = createMemoryJournal();
-  await using runtime = await createRuntime({ tools, journal, sandbox, approve: () => "later" });
+  await using runtime = await runtimeWith(tools, { journal, approve: () => "later" });
   await runtime.execute(PROGRAM, { id: "waits" });
   await runtime.execute(PROGRAM, { id: "ended" });
   await runtime.execution("ended").resume({
@@ -80,13 +79,7 @@ async function walk(text: string | Uint8Array): Promise<void> {
   const bytes = typeof text === "string" ? Buffer.from(text) : text;
   await typed(() => Array.fromAsync(importLines(journal, readLines(chunksOf(bytes, 1000)))));
   expect(await Array.fromAsync(journal.check())).toEqual([]);
-  await using runtime = await createRuntime({
-    tools,
-    journal,
-    sandbox,
-    approve: () => "later",
-    logger: { error() {} },
-  });
+  await using runtime = await runtimeWith(tools, { journal, approve: () => "later", logger: { error() {} } });
   for await (const { execution: id } of runtime.executions.list()) {
     const signal = AbortSignal.timeout(1000);
     await typed(() => shownText(journal, id));
@@ -219,7 +212,7 @@ test.each([
     using journal = createSqliteJournal({ path: ":memory:" });
     const text = withChanged(execution, type, changes);
     await Array.fromAsync(importLines(journal, readLines(chunksOf(Buffer.from(text), 7))));
-    await using runtime = await createRuntime({ tools, journal, sandbox });
+    await using runtime = await runtimeWith(tools, { journal });
     await expect(runtime.execution(execution).resume({ decisions: {} })).rejects.toMatchObject(
       failing("journal_invalid", message),
     );
@@ -240,7 +233,7 @@ test.each(["02", "2.0", " 2", "0x2", "2e0"])("a decision about the call %j decid
   const journal = createMemoryJournal();
   const text = Buffer.from(withChanged("decided", "decision", { call }));
   await Array.fromAsync(importLines(journal, readLines(chunksOf(text, 1000))));
-  await using runtime = await createRuntime({ tools, journal, sandbox, approve: () => "later" });
+  await using runtime = await runtimeWith(tools, { journal, approve: () => "later" });
   const { outcome } = await runtime.execution("decided").resume({});
   expect(outcome).toMatchObject({ type: "waiting", approvals: [{ callId: "2" }] });
 });
@@ -256,14 +249,14 @@ const reading = (stored: Journal, change: (record: JournalRecord) => readonly Jo
 test("what follows from records that name another execution is not written to that one", async () => {
   const stored = createMemoryJournal();
   for (const tenant of ["ann", "bob"]) {
-    await using runtime = await createRuntime({ tools, journal: stored, sandbox, tenant, approve: () => "later" });
+    await using runtime = await runtimeWith(tools, { journal: stored, tenant, approve: () => "later" });
     await runtime.execute("return await tools.pay({ n: 1 });", { id: tenant });
   }
   const before = await Array.fromAsync(stored.read("bob"));
   const journal = reading(stored, (record) => [
     record.type === "header" && record.execution === "ann" ? { ...record, execution: "bob" } : record,
   ]);
-  await using runtime = await createRuntime({ tools, journal, sandbox, tenant: "ann" });
+  await using runtime = await runtimeWith(tools, { journal, tenant: "ann" });
   const resuming = runtime.execution("ann").resume({ decisions: { "1": { allow: true } } });
   await expect(resuming).rejects.toMatchObject({ code: "journal_corrupt" });
   expect(await Array.fromAsync(stored.read("bob"))).toEqual(before);
@@ -271,10 +264,10 @@ test("what follows from records that name another execution is not written to th
 
 test("a second header, also its own, ends the reading of an execution", async () => {
   const stored = createMemoryJournal();
-  await using first = await createRuntime({ tools, journal: stored, sandbox, approve: () => "later" });
+  await using first = await runtimeWith(tools, { journal: stored, approve: () => "later" });
   await first.execute("return await tools.pay({ n: 1 });", { id: "one" });
   const journal = reading(stored, (record) => (record.type === "header" ? [record, record] : [record]));
-  await using runtime = await createRuntime({ tools, journal, sandbox });
+  await using runtime = await runtimeWith(tools, { journal });
   for (const asked of [
     runtime.execution("one").resume({ decisions: { 1: { allow: true } } }),
     runtime.execution("one").status(),

@@ -9,6 +9,7 @@ import { call, guestThatSays, READY, settled, turnEnd } from "../hostile-support
 import { journalWith } from "../support/journal-with.ts";
 import { makeTool } from "../support/tools.ts";
 import { newFolder } from "../support/new-folder.ts";
+import { runtimeWith } from "../support/runtime.ts";
 
 /** A third of it passes until a driver reads what others have decided. A busy machine must not let it end. */
 const LEASE_MS = 3000;
@@ -89,7 +90,7 @@ test("a program that cannot be replayed waits where it runs, says so, and is dec
   // Another connection to the file is another process to the journal.
   using elsewhere = createSqliteJournal({ path: file });
   const { tool } = payTool();
-  await using other = await createRuntime({ tools: [tool], journal: elsewhere, sandbox: createMemorySandbox() });
+  await using other = await runtimeWith([tool], { journal: elsewhere });
   // It only waits, so a resume reports that, and drives nothing.
   expect((await other.execution("one").resume()).outcome.type).toBe("waiting");
   expect(await Array.fromAsync(other.recover())).toEqual([]);

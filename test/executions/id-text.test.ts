@@ -1,19 +1,17 @@
 import { createMemoryJournal } from "portcullis/journal";
-import { createRuntime } from "portcullis";
 import { createServer } from "portcullis/serve";
-import { createMemorySandbox } from "portcullis/testing";
 import { scriptedModel } from "portcullis/testing";
 import { expect, test } from "vitest";
 import { failing } from "../support/failing.ts";
+import { runtimeWith } from "../support/runtime.ts";
 
 const HALF = ["\ud800", "a\udc00", "\udc00\ud800"];
-const sandbox = createMemorySandbox();
 const INVALID = expect.objectContaining(failing("option_invalid", "well-formed Unicode"));
 
 test.each(HALF)("%j as a tenant or an id is refused wherever a host names one, and nothing begins", async (half) => {
   const journal = createMemoryJournal();
-  await expect(createRuntime({ sandbox, tools: [], journal, tenant: half })).rejects.toEqual(INVALID);
-  await using runtime = await createRuntime({ sandbox, tools: [], journal });
+  await expect(runtimeWith([], { journal, tenant: half })).rejects.toEqual(INVALID);
+  await using runtime = await runtimeWith([], { journal });
   const model = scriptedModel([]);
   const attempts: Record<string, () => unknown> = {
     "execute({ tenant })": () => runtime.execute("return 1", { tenant: half }),

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { createRuntime, createSqliteJournal } from "../../src/index.ts";
+import { createSqliteJournal } from "../../src/index.ts";
 import { createMemoryJournal } from "../../src/journal/index.ts";
 import { fieldsOf, optionsIn } from "../../src/base/index.ts";
 import {
@@ -11,8 +11,8 @@ import {
   type Limits,
   resolveLimits,
 } from "../../src/executions/limits.ts";
-import { createMemorySandbox } from "../../src/runtime/testing.ts";
 import { newFolder } from "../support/new-folder.ts";
+import { runtimeWith } from "../support/runtime.ts";
 
 const NAMES = Object.keys(LIMIT_RULES) as (keyof typeof LIMIT_RULES)[];
 
@@ -73,14 +73,9 @@ test("with a journal that outlives the process calls may move 1 GiB, and an exec
     const held = heldAllowance(DEFAULT_LIMITS, false);
     expect(heldAllowance(defaultLimitsFor(inFile), true)).toBe(held);
     expect(heldAllowance({ ...DEFAULT_LIMITS, totalBytes: 1000 }, true)).toBe(1000 + DEFAULT_LIMITS.frameBytes);
-    await using runtime = await createRuntime({ tools: [], journal: inFile, sandbox: createMemorySandbox() });
+    await using runtime = await runtimeWith([], { journal: inFile });
     expect(runtime.limits.totalBytes).toBe(1024 ** 3);
-    await using less = await createRuntime({
-      tools: [],
-      journal: inFile,
-      sandbox: createMemorySandbox(),
-      limits: { totalBytes: 1000 },
-    });
+    await using less = await runtimeWith([], { journal: inFile, limits: { totalBytes: 1000 } });
     expect(less.limits.totalBytes).toBe(1000);
   }
 });

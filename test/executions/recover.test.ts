@@ -4,6 +4,7 @@ import { createRuntime, defineTool, type Report, type Tool, type Unrecovered } f
 import { createMemoryJournal } from "../../src/journal/index.ts";
 import { createMemorySandbox } from "../../src/runtime/testing.ts";
 import { header, turn } from "../journal/records.ts";
+import { runtimeWith } from "../support/runtime.ts";
 
 const sandbox = createMemorySandbox();
 const input = z.object({ n: z.number() });
@@ -36,7 +37,7 @@ test("executions that cannot be taken up are told with their error, stay as they
   await journal.append("unreadable", 1, [turn("no frame")]);
   await journal.create(header("no-limits", { limits: { calls: -1 } }));
   await journal.create(header("unknown-language", { language: "cobol", tools: [] }));
-  await using runtime = await createRuntime({ tools: [plain], journal, sandbox });
+  await using runtime = await runtimeWith([plain], { journal });
   for (const concurrency of [1, 8]) {
     const told = await Array.fromAsync(runtime.recover({ concurrency }));
     expect(outcomes(told)).toEqual({
@@ -53,7 +54,7 @@ test("executions that cannot be taken up are told with their error, stay as they
 
 test("only those are taken up that the host chooses; the others stay open", async () => {
   const journal = await leftOpen(["one", "two", "three"], plain);
-  await using runtime = await createRuntime({ tools: [plain], journal, sandbox });
+  await using runtime = await runtimeWith([plain], { journal });
   const told = await Array.fromAsync(runtime.recover({ only: ({ execution }) => execution === "two" }));
   expect(outcomes(told)).toEqual({ two: "completed" });
   const left = await Array.fromAsync(journal.list({ open: true }), ({ execution }) => execution);
@@ -85,7 +86,7 @@ test("so many are taken up at once as the option says, and each is reported as s
         onBegun = resolve;
       });
   };
-  await using runtime = await createRuntime({ tools: [hold], journal, sandbox });
+  await using runtime = await runtimeWith([hold], { journal });
   const reports = runtime.recover({ concurrency: 2 });
   const first = reports.next();
   await untilBegun(2);
@@ -124,7 +125,7 @@ test("executions that hosts may have died of come last, one after the other", as
       { type: "hand", to: "program", at },
     ]);
   [most, order.length] = [0, 0];
-  await using runtime = await createRuntime({ tools: [work], journal, sandbox });
+  await using runtime = await runtimeWith([work], { journal });
   await Array.fromAsync(runtime.recover());
   expect([order[0], order.toSorted(), most]).toEqual(["good", ["good", "suspect-1", "suspect-2"], 1]);
 });
@@ -169,7 +170,7 @@ test("each execution runs for its tenant, with the context that the host gives f
 
 test("a runtime that closes takes up nothing more", async () => {
   const journal = await leftOpen(["a", "b", "c"], plain);
-  const runtime = await createRuntime({ tools: [plain], journal, sandbox });
+  const runtime = await runtimeWith([plain], { journal });
   const reports = runtime.recover({ concurrency: 1 });
   expect(await reports.next()).toMatchObject({ value: { execution: "c" } });
   await runtime[Symbol.asyncDispose]();

@@ -1,13 +1,11 @@
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { shownText } from "../../src/cli/commands/journal/show.ts";
-import { type Approve, createRuntime, type Tool } from "../../src/index.ts";
+import { type Approve, type Tool } from "../../src/index.ts";
 import { createMemoryJournal, type Journal } from "../../src/journal/index.ts";
-import { createMemorySandbox } from "../../src/runtime/testing.ts";
 import { journalWith } from "../support/journal-with.ts";
 import { makeTool } from "../support/tools.ts";
-
-const sandbox = createMemorySandbox();
+import { runtimeWith } from "../support/runtime.ts";
 
 /** A tool that needs approval, with a note of what it has done. */
 function makePay(input: z.ZodObject = z.object({ n: z.number() })) {
@@ -27,7 +25,7 @@ function makePay(input: z.ZodObject = z.object({ n: z.number() })) {
 
 const LATER: Approve = () => "later";
 const open = (journal: Journal, tools: readonly Tool[], approve: Approve = LATER) =>
-  createRuntime({ tools, sandbox, journal, approve });
+  runtimeWith(tools, { journal, approve });
 const TRY = "const attempt = (n) => tools.pay({ n }).catch(({ code, message }) => `${code}: ${message}`);";
 
 async function decisionsOf(journal: Journal) {
@@ -53,7 +51,7 @@ test("a remembered decision holds for equal calls in later runtimes, and each ca
     expect(done).toEqual([{ n: 1 }, { n: 1 }]);
   }
   // Without an approver, and with the decision only in the journal.
-  await using runtime = await createRuntime({ tools: [pay], sandbox, journal });
+  await using runtime = await runtimeWith([pay], { journal });
   const { outcome } = await runtime.execution("one").resume({ decisions: { "3": { allow: true, by: "bob" } } });
   expect(outcome).toEqual({ type: "completed", value: ["paid", "paid", "paid", "paid"] });
   expect(done).toEqual([{ n: 1 }, { n: 1 }, { n: 2 }, { n: 1 }]);

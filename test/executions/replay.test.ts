@@ -1,17 +1,17 @@
 import { beforeAll, expect, test } from "vitest";
 import type { Header, JournalRecord, TurnRecord } from "../../src/journal/record.ts";
 import { replay } from "../../src/executions/replay.ts";
-import { createRuntime } from "../../src/runtime/create-runtime.ts";
 import { createIsolateSandbox } from "../../src/sandboxes/isolate/isolate-sandbox.ts";
 import { createMemorySandbox } from "../../src/sandboxes/memory-sandbox.ts";
 import { echo } from "../support/tools.ts";
+import { runtimeWith } from "../support/runtime.ts";
 
 const sandbox = createMemorySandbox();
 const never = new AbortController().signal;
 let records: readonly JournalRecord[];
 
 beforeAll(async () => {
-  await using runtime = await createRuntime({ tools: [echo], sandbox });
+  await using runtime = await runtimeWith([echo]);
   const { execution } = await runtime.execute("await tools.echo({}); return (await tools.echo({ a: 1 })).a;");
   records = await Array.fromAsync(runtime.journal.read(execution));
 });

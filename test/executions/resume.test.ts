@@ -1,21 +1,13 @@
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import {
-  type Approve,
-  createRuntime,
-  createSqliteJournal,
-  defineTool,
-  type Runtime,
-  type Tool,
-} from "../../src/index.ts";
+import { type Approve, createSqliteJournal, defineTool, type Runtime, type Tool } from "../../src/index.ts";
 import { createMemoryJournal, type Journal } from "../../src/journal/index.ts";
-import { createMemorySandbox } from "../../src/runtime/testing.ts";
 import { makeTool } from "../support/tools.ts";
 import { newFolder } from "../support/new-folder.ts";
 import { failing } from "../support/failing.ts";
+import { runtimeWith } from "../support/runtime.ts";
 
-const sandbox = createMemorySandbox();
 const folder = newFolder();
 let files = 0;
 const journals: Readonly<Record<string, () => Journal>> = {
@@ -54,7 +46,7 @@ function bank() {
 const LATER: Approve = () => "later";
 
 function openOn(journal: Journal, tools: readonly Tool[], approve: Approve = LATER): Promise<Runtime> {
-  return createRuntime({ tools, journal, sandbox, approve });
+  return runtimeWith(tools, { journal, approve });
 }
 
 const codeOf = (promise: Promise<unknown>) =>

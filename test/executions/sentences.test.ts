@@ -1,9 +1,9 @@
 import { createMemoryJournal } from "portcullis/journal";
 import { test } from "vitest";
-import { createRuntime, defineTool, jsonSchema } from "portcullis";
-import { createMemorySandbox } from "portcullis/testing";
+import { defineTool, jsonSchema } from "portcullis";
 import { prepare } from "../../src/executions/prepare/prepare.ts";
 import { holdSentences } from "../support/sentences.ts";
+import { runtimeWith } from "../support/runtime.ts";
 
 const tool = (name: string, effect: "read" | "write", more: object = {}) =>
   defineTool({
@@ -43,12 +43,7 @@ test("each program that is refused or does not complete has one text for its mod
     tool("find", "read", { execute: late }),
     tool("pay", "write", { approval: "always" }),
   ];
-  const runtime = await createRuntime({
-    tools,
-    sandbox: createMemorySandbox(),
-    journal: createMemoryJournal(),
-    approve: () => "later",
-  });
+  const runtime = await runtimeWith(tools, { journal: createMemoryJournal(), approve: () => "later" });
   await using _ = runtime;
   const text = async (program: string, more: object = {}) => (await runtime.execute(program, more)).output.text;
   const decide = (decisions: object) => () => runtime.execution("waits").decide(decisions as never);

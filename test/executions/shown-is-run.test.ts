@@ -1,28 +1,19 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { z } from "zod";
-import {
-  type Approve,
-  createRuntime,
-  defineTool,
-  jsonSchema,
-  type Runtime,
-  type RuntimeOptions,
-  type Tool,
-} from "../../src/index.ts";
+import { type Approve, defineTool, jsonSchema, type Runtime, type RuntimeOptions, type Tool } from "../../src/index.ts";
 import { createMemoryJournal, type Journal } from "../../src/journal/index.ts";
 import type { PolicyRequest } from "../../src/gate/index.ts";
-import { createMemorySandbox } from "../../src/runtime/testing.ts";
 import { runs } from "../support/all-tests.ts";
 import { journalWith } from "../support/journal-with.ts";
+import { runtimeWith } from "../support/runtime.ts";
 
-const sandbox = createMemorySandbox();
 const LATER: Approve = () => "later";
 const never = () => false;
 type ApprovalRequest = Parameters<Approve>[0];
 type Input = Parameters<typeof defineTool>[0]["inputSchema"];
 
-const start = (tool: Tool, more: Partial<RuntimeOptions>) => createRuntime({ tools: [tool], sandbox, ...more });
+const start = (tool: Tool, more: Partial<RuntimeOptions>) => runtimeWith([tool], more);
 
 /** A tool that needs approval, and what its handler was given. */
 function takes(input: Input, { approval = "always" }: { readonly approval?: "always" | typeof never } = {}) {
@@ -235,7 +226,7 @@ test("a remembered decision holds for the same input, and for no other, also if 
 
   const other = takes(numbered);
   asked.length = 0;
-  await using second = await createRuntime({ tools: [other.tool], sandbox, approve });
+  await using second = await runtimeWith([other.tool], { approve });
   await second.execute(pays({ to: "eve" }, { to: "eve" }));
   expect(asked).toEqual(other.given);
   expect(asked).toHaveLength(2);

@@ -9,6 +9,7 @@ import { enginesOf } from "../support/engines.ts";
 import { journalWith } from "../support/journal-with.ts";
 import { makeTool } from "../support/tools.ts";
 import { throws } from "../support/failing.ts";
+import { runtimeWith } from "../support/runtime.ts";
 
 const start = (options: RuntimeOptions) => createRuntime({ sandbox: createMemorySandbox(), ...options });
 
@@ -99,7 +100,7 @@ test("a report lists the calls that a program makes as it ends, as its journal d
     inputSchema: z.object({ id: z.number() }),
     execute: ({ id }) => (id === 1 ? new Promise<never>(() => {}) : id),
   });
-  await using runtime = await createRuntime({ tools: [read], sandbox: createMemorySandbox() });
+  await using runtime = await runtimeWith([read]);
   const program = "tools.read({ id: 1 }); await tools.read({ id: 2 }); tools.read({ id: 3 }); return 4;";
   const told = ({ calls, usage }: Report) => ({
     made: usage.calls,
@@ -119,7 +120,7 @@ test("a report lists the calls that a program makes as it ends, as its journal d
   // A host that died as the program ended left the same calls.
   const records = await Array.fromAsync(runtime.journal.read(report.execution));
   const journal = await journalWith(records.slice(0, records.findLastIndex(({ type }) => type === "turn") + 1));
-  await using next = await createRuntime({ tools: [read], sandbox: createMemorySandbox(), journal });
+  await using next = await runtimeWith([read], { journal });
   const byId = ({ calls, ...rest }: ReturnType<typeof told>) => ({
     ...rest,
     calls: calls.toSorted((one, other) => one.callId.localeCompare(other.callId)),

@@ -15,6 +15,7 @@ import { evicting } from "../support/evicting-sandbox.ts";
 import { cutsWhere, handsItems, type Run, streamingTools } from "./streaming-tools.ts";
 import { journalWith } from "../support/journal-with.ts";
 import { makeTool } from "../support/tools.ts";
+import { runtimeWith } from "../support/runtime.ts";
 
 const sandbox = createMemorySandbox();
 afterAll(() => sandbox[Symbol.asyncDispose]());
@@ -111,7 +112,7 @@ test("of more than a quarter of totalBytes a journal in memory keeps no batches,
     "let sum = 0; for await (const { i } of tools.rows({ n: 1000 })) sum += i; return sum + (await tools.one({ n: 1 }));";
   const journal = createMemoryJournal();
   const tools = streamingTools([]);
-  await using runtime = await createRuntime({ tools, sandbox, journal, limits });
+  await using runtime = await runtimeWith(tools, { journal, limits });
   const report = await runtime.execute(program);
   const sentence =
     "This execution cannot be replayed, because the program had read more of its streams than a journal in memory keeps; a journal in a file keeps all of them.";
@@ -132,7 +133,7 @@ test("of more than a quarter of totalBytes a journal in memory keeps no batches,
 
   // As its host left it in the midst of the stream.
   const copy = await journalWith(records.slice(0, records.findLastIndex(handsItems)));
-  await using next = await createRuntime({ tools, sandbox, journal: copy, limits });
+  await using next = await runtimeWith(tools, { journal: copy, limits });
   expect((await next.execution(report.execution).resume()).outcome).toEqual({
     type: "crashed",
     code: "engine_died",

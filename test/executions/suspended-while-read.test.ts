@@ -1,7 +1,6 @@
-import { createRuntime } from "portcullis";
 import { createMemoryJournal } from "portcullis/journal";
-import { createMemorySandbox } from "portcullis/testing";
 import { expect, test } from "vitest";
+import { runtimeWith } from "../support/runtime.ts";
 
 /** Takes seconds to read: groups of one name are compared with each other on each level. */
 const pattern = Array.from({ length: 400 }, () => 0).reduce((inner) => `(?:${inner}|(?<a>))`, "(?<a>)");
@@ -9,7 +8,7 @@ const SLOW = `return /${pattern}/.test("");`;
 
 test("a program that is still being read when its runtime is suspended was not started, and is told so", async () => {
   const journal = createMemoryJournal();
-  await using runtime = await createRuntime({ tools: [], journal, sandbox: createMemorySandbox() });
+  await using runtime = await runtimeWith([], { journal });
   const running = Promise.allSettled(["a", "b", "c"].map((execution) => runtime.execute(SLOW, { id: execution })));
   expect(await runtime.suspend()).toBe(0);
   for (const one of await running)

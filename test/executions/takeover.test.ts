@@ -7,6 +7,7 @@ import { createMemorySandbox } from "../../src/runtime/testing.ts";
 import { finding } from "../journal/redaction/redact.ts";
 import { recovered } from "./recovered.ts";
 import { journalWith } from "../support/journal-with.ts";
+import { runtimeWith } from "../support/runtime.ts";
 
 const sandbox = createMemorySandbox();
 const LEASE_MS = 100;
@@ -43,7 +44,7 @@ async function dieInCall(
   program = "return await tools.work({});",
 ): Promise<Journal> {
   const journal = createMemoryJournal();
-  const runtime = await createRuntime({ tools: [made.tool], journal, sandbox });
+  const runtime = await runtimeWith([made.tool], { journal });
   const running = runtime.execute(program, { id: "one" });
   await made.begun;
   const records = await Array.fromAsync(journal.read("one"));
@@ -62,7 +63,7 @@ describe("a call whose host died while its handler ran", () => {
   ] as const)("that is a %s with onUnknown %s goes on as %j", async (effect, onUnknown, outcome, runs) => {
     const made = makeTool(effect, { hangs: 1, onUnknown });
     const journal = await dieInCall(made);
-    await using runtime = await createRuntime({ tools: [made.tool], journal, sandbox });
+    await using runtime = await runtimeWith([made.tool], { journal });
     const [report] = await recovered(runtime);
     expect(report?.outcome).toMatchObject(outcome);
     // Under the same key.
@@ -78,7 +79,7 @@ describe("a call whose host died while its handler ran", () => {
       const made = makeTool("write", { hangs: 1 });
       const program = "try { return await tools.work({}); } catch (error) { return error.code; }";
       const journal = await dieInCall(made, program);
-      await using runtime = await createRuntime({ tools: [made.tool], journal, sandbox });
+      await using runtime = await runtimeWith([made.tool], { journal });
       const [waits] = await recovered(runtime);
       expect(waits?.outcome).toMatchObject({ type: "waiting", approvals: [{ callId: "1", why: "outcome_unknown" }] });
       expect(await Array.fromAsync(runtime.recover())).toEqual([]);
@@ -94,7 +95,7 @@ describe("two drivers", () => {
     const journal = createMemoryJournal();
     const made = makeTool("read", { hangs: 1 });
     const tools = [made.tool];
-    await using first = await createRuntime({ tools, journal, sandbox, leaseMs: LEASE_MS });
+    await using first = await runtimeWith(tools, { journal, leaseMs: LEASE_MS });
     const running = first.execute("await tools.work({}); return await tools.work({});", { id: "one" });
     const rejected = expect(running).rejects.toMatchObject({ code: "head_moved" });
     await made.begun;
@@ -113,7 +114,7 @@ describe("two drivers", () => {
     await copy.append("one", (await copy.find("one")).records, [
       { type: "claim", driver: "other", leaseMs: 60_000, at: Date.now() },
     ]);
-    await using runtime = await createRuntime({ tools: [made.tool], journal: copy, sandbox });
+    await using runtime = await runtimeWith([made.tool], { journal: copy });
     await expect(runtime.execution("one").resume()).rejects.toMatchObject({ code: "execution_driven" });
     expect(await Array.fromAsync(runtime.recover())).toEqual([]);
     expect(made.keys).toHaveLength(1);
@@ -122,7 +123,7 @@ describe("two drivers", () => {
 
   test("an execution whose drivers died three times in a row while the program ran ends as crashed", async () => {
     const cut = await diedAfter(["program", "host", "program"], 3);
-    await using runtime = await createRuntime({ tools: [], journal: cut, sandbox });
+    await using runtime = await runtimeWith([], { journal: cut });
     const told: unknown[] = [];
     const onEvent = (event: unknown) => told.push(event);
     const { outcome } = await runtime.execution("one").resume({ onEvent });
@@ -133,12 +134,7 @@ describe("two drivers", () => {
 
   test("what is shown of an execution that its drivers died of is redacted", async () => {
     const cut = await diedAfter(["program"], 3);
-    await using runtime = await createRuntime({
-      tools: [],
-      journal: cut,
-      sandbox,
-      redact: finding("hosts", ["model"]),
-    });
+    await using runtime = await runtimeWith([], { journal: cut, redact: finding("hosts", ["model"]) });
     const { outcome } = await runtime.execution("one").resume();
     expect(outcome).toMatchObject({ type: "crashed", detail: expect.stringMatching(/^3 (?!hosts).* died/) as string });
   });
@@ -149,7 +145,7 @@ describe("two drivers", () => {
     ["any number of times while the program waited", ["program", "host"], 9],
   ] as const)("one whose drivers died %s goes on", async (_, hands, deaths) => {
     const cut = await diedAfter(hands, deaths);
-    await using runtime = await createRuntime({ tools: [], journal: cut, sandbox });
+    await using runtime = await runtimeWith([], { journal: cut });
     expect((await runtime.execution("one").resume()).outcome).toEqual({ type: "completed", value: 1 });
   });
 
@@ -168,7 +164,7 @@ describe("two drivers", () => {
       },
     };
     const taken = Promise.withResolvers<void>();
-    await using slow = await createRuntime({ tools: [], journal: held, sandbox });
+    await using slow = await runtimeWith([], { journal: held });
     const lost = expect(slow.execution("one").resume()).rejects.toMatchObject({ code: "head_moved" });
     await begun.promise;
     const { records } = await journal.find("one");
@@ -176,7 +172,7 @@ describe("two drivers", () => {
     taken.resolve();
     await lost;
     expect((await Array.fromAsync(journal.read("one"))).at(-1)).toMatchObject({ type: "alive" });
-    await using runtime = await createRuntime({ tools: [], journal, sandbox });
+    await using runtime = await runtimeWith([], { journal });
     expect((await runtime.execution("one").resume()).outcome).toEqual({ type: "completed", value: 1 });
   });
 });
@@ -185,7 +181,7 @@ describe("two drivers", () => {
 async function diedAfter(hands: readonly ("program" | "host")[], deaths: number): Promise<Journal> {
   const journal = createMemoryJournal();
   {
-    await using runtime = await createRuntime({ tools: [], journal, sandbox });
+    await using runtime = await runtimeWith([], { journal });
     await runtime.execute("return 1;", { id: "one" });
   }
   const cut = await cutAfter(journal, "one", 1);
@@ -218,7 +214,7 @@ describe("an execution that was taken up and gets no engine", () => {
     for (const records of [1, 2]) {
       const journal = createMemoryJournal();
       {
-        await using runtime = await createRuntime({ tools: [], journal, sandbox, limits: { queueMs: 10 } });
+        await using runtime = await runtimeWith([], { journal, limits: { queueMs: 10 } });
         await runtime.execute("await new Promise((resolve) => setTimeout(resolve, 1)); return 1;", {
           id: "one",
         });
@@ -228,7 +224,7 @@ describe("an execution that was taken up and gets no engine", () => {
       for (let attempt = 0; attempt < 4; attempt += 1)
         await expect(busy.execution("one").resume()).rejects.toMatchObject({ code });
       expect(await cut.find("one")).toMatchObject({ ended: false, lease: { until: 0 } });
-      await using runtime = await createRuntime({ tools: [], journal: cut, sandbox });
+      await using runtime = await runtimeWith([], { journal: cut });
       expect((await runtime.execution("one").resume()).outcome).toEqual({ type: "completed", value: 1 });
     }
   });
@@ -238,7 +234,7 @@ test("a program that does something else in its replay ends as replay_diverged, 
   const made = makeTool("read");
   const first = createMemoryJournal();
   {
-    await using runtime = await createRuntime({ tools: [made.tool], journal: first, sandbox });
+    await using runtime = await runtimeWith([made.tool], { journal: first });
     await runtime.execute("const one = await tools.work({}); return one + (await tools.work({}));", { id: "one" });
   }
   made.keys.length = 0;
@@ -254,7 +250,7 @@ test("a program that does something else in its replay ends as replay_diverged, 
         : record,
     ),
   );
-  await using runtime = await createRuntime({ tools: [made.tool], journal, sandbox });
+  await using runtime = await runtimeWith([made.tool], { journal });
   const report = await runtime.execution("one").resume();
   expect(report.outcome).toMatchObject({
     type: "crashed",
@@ -270,7 +266,7 @@ test("a program that does something else in its replay ends as replay_diverged, 
 test("the usage of a journal from elsewhere changes no other fact of a report", async () => {
   const journal = createMemoryJournal();
   {
-    await using runtime = await createRuntime({ tools: [], journal, sandbox });
+    await using runtime = await runtimeWith([], { journal });
     await runtime.execute("console.log('hi'); return 1;", { id: "one" });
   }
   const records = await Array.fromAsync(journal.read("one"));
@@ -278,7 +274,7 @@ test("the usage of a journal from elsewhere changes no other fact of a report", 
   const usage = { ending: 1, logs: 2, turns: 99, calls: 3, cpuMs: 4 };
   const outcome = { type: "outcome", outcome: '{"type":"completed"}', usage, at: 5 } as const;
   await forged.append("one", records.length - 1, [outcome]);
-  await using runtime = await createRuntime({ tools: [], journal: forged, sandbox });
+  await using runtime = await runtimeWith([], { journal: forged });
   const report = await runtime.execution("one").resume();
   expect(report).toMatchObject({ outcome: { type: "completed", value: 1 }, logs: { text: "hi\n" }, calls: [] });
   expect(report.usage).toMatchObject({ turns: 1, cpuMs: 4 });

@@ -9,6 +9,7 @@ import { makeTool } from "../gate/open-session.ts";
 import { changedClock, settableClock } from "../support/clock.ts";
 import { testOfAll } from "../support/all-tests.ts";
 import { journalWith } from "../support/journal-with.ts";
+import { runtimeWith } from "../support/runtime.ts";
 
 const tools = [makeTool({ name: "pay", approval: "always", effect: "write" })];
 
@@ -22,7 +23,7 @@ const source = (ms: number, times: number) => `
   return 1;`;
 
 function open(journal: Journal) {
-  return createRuntime({ tools, journal, sandbox: createMemorySandbox(), approve: () => "later" });
+  return runtimeWith(tools, { journal, approve: () => "later" });
 }
 
 /** Runs a program to its end, with another driver after each wait. `away`: milliseconds between two drivers. */

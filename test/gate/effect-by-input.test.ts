@@ -1,14 +1,13 @@
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { createRuntime, type Effect } from "../../src/index.ts";
+import { type Effect } from "../../src/index.ts";
 import type { Policy } from "../../src/gate/index.ts";
 import { createMemoryJournal, type Journal } from "../../src/journal/index.ts";
-import { createMemorySandbox } from "../../src/runtime/testing.ts";
 import { effectOfCall } from "../../src/tools/effect.ts";
 import { recovered } from "../executions/recovered.ts";
 import { makeTool, openSession } from "./open-session.ts";
+import { runtimeWith } from "../support/runtime.ts";
 
-const sandbox = createMemorySandbox();
 const INPUT = z.object({ method: z.enum(["GET", "PUT", "POST"]) });
 const EFFECTS = { GET: "read", PUT: "idempotent", POST: "write" } as const;
 const effect = ({ method }: z.infer<typeof INPUT>): Effect => EFFECTS[method];
@@ -47,7 +46,7 @@ test("what a program that failed has done, and what a call that took too long ma
     timeoutMs: 5,
     execute: ({ method }) => (method === "PUT" ? new Promise(() => {}) : "ok"),
   });
-  await using runtime = await createRuntime({ tools: [tool], sandbox });
+  await using runtime = await runtimeWith([tool]);
   const { output } = await runtime.execute(`
     for (const method of ["GET", "POST"]) await tools.http({ method });
     await tools.http({ method: "PUT" });
@@ -71,13 +70,13 @@ async function taken({ before, after }: { readonly before: Effect; readonly afte
       },
     });
   const journal = createMemoryJournal();
-  const first = await createRuntime({ tools: [make(before)], journal, sandbox });
+  const first = await runtimeWith([make(before)], { journal });
   const running = first.execute("return await tools.t({});", { id: "one" });
   await begun.promise;
   const copy = await copyOf(journal);
   await first[Symbol.asyncDispose]();
   await running;
-  await using second = await createRuntime({ tools: [make(after)], journal: copy, sandbox });
+  await using second = await runtimeWith([make(after)], { journal: copy });
   const [report] = await recovered(second);
   return { type: report?.outcome.type, runs };
 }

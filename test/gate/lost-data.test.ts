@@ -1,9 +1,9 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { createRuntime } from "../../src/index.ts";
-import { createMemorySandbox, scriptedModel } from "../../src/runtime/testing.ts";
+import { scriptedModel } from "../../src/runtime/testing.ts";
 import { makeTool } from "../support/tools.ts";
+import { runtimeWith } from "../support/runtime.ts";
 
 /** What a tool was given of these texts, called by a model, and what the model was told of each. */
 async function called(texts: readonly string[]) {
@@ -25,7 +25,7 @@ async function called(texts: readonly string[]) {
       return { text: "Done." };
     },
   ]);
-  await using runtime = await createRuntime({ tools: [tool], sandbox: createMemorySandbox() });
+  await using runtime = await runtimeWith([tool]);
   await runtime.agent({ model, task: "Keep them." });
   return { given, told };
 }
@@ -86,7 +86,7 @@ test("a program in JavaScript that writes a number that it does not have is refu
     inputSchema: z.object({ id: z.union([z.number(), z.string()]) }),
     execute: ({ id }) => given.push(id),
   });
-  await using runtime = await createRuntime({ tools: [tool], sandbox: createMemorySandbox() });
+  await using runtime = await runtimeWith([tool]);
   const { outcome } = await runtime.execute(
     `await tools.keep({ id: "9007199254740993" });
      return tools.keep({ id: JSON.rawJSON("9007199254740993") }).catch(({ code, message }) => code + ": " + message);`,

@@ -3,10 +3,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect, onTestFinished, test } from "vitest";
-import { createRuntime, createSqliteJournal } from "../../src/index.ts";
+import { createSqliteJournal } from "../../src/index.ts";
 import { createMemoryJournal, exportLines, importLines, type Journal, readLines } from "../../src/journal/index.ts";
-import { createMemorySandbox } from "../../src/runtime/testing.ts";
 import { failing } from "../support/failing.ts";
+import { runtimeWith } from "../support/runtime.ts";
 
 function newFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), "portcullis-builds-"));
@@ -15,7 +15,7 @@ function newFolder(): string {
 }
 
 async function runIn(journal: Journal): Promise<string> {
-  await using runtime = await createRuntime({ tools: [], journal, sandbox: createMemorySandbox() });
+  await using runtime = await runtimeWith([], { journal });
   return (await runtime.execute("return 1")).execution;
 }
 

@@ -1,10 +1,10 @@
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { compactAtOf } from "../../src/conversations/prompt/compact.ts";
-import { createRuntime, openai } from "../../src/index.ts";
+import { openai } from "../../src/index.ts";
 import { createMemoryJournal } from "../../src/journal/index.ts";
 import type { Model } from "../../src/models/index.ts";
-import { createMemorySandbox, scriptedModel } from "../../src/runtime/testing.ts";
+import { scriptedModel } from "../../src/runtime/testing.ts";
 import { anthropicWire } from "./anthropic/wire.ts";
 import { driveAndRestore, OPENING } from "./converse.ts";
 import { geminiWire } from "./gemini/wire.ts";
@@ -13,6 +13,7 @@ import { responsesWire } from "./openai/responses/wire.ts";
 import { expectSameRequests, leftAndAnswered } from "./restored.ts";
 import { serve, type Wire, type WireStep } from "./wire.ts";
 import { makeTool } from "../support/tools.ts";
+import { runtimeWith } from "../support/runtime.ts";
 
 const COMPACTION_USAGE = { input_tokens: 5000, output_tokens: 300, cache_read_input_tokens: 20 };
 const SUMMARY = { type: "compaction", content: "So far: f gave 1.", encrypted_content: "c2VhbGVk" };
@@ -67,7 +68,7 @@ const f = makeTool({
 });
 /** What comes of a conversation that leaves its history to the provider. */
 async function compacted(model: Model, more: object = {}) {
-  await using runtime = await createRuntime({ tools: [f], sandbox: createMemorySandbox() });
+  await using runtime = await runtimeWith([f]);
   return await runtime.agent({ model, task: "Do it.", programs: "none", loop: { compact: "provider" }, ...more });
 }
 const first: WireStep = { calls: [{ tool: "f", input: { k: 1 } }] };
@@ -95,7 +96,7 @@ describe.each(
   test("a conversation leaves its history to the provider, keeps its transcript, and counts what it took", async () => {
     await using served = await serve(wire, [first, turn, { text: "4" }]);
     const journal = createMemoryJournal();
-    await using runtime = await createRuntime({ tools: [f], journal, sandbox: createMemorySandbox() });
+    await using runtime = await runtimeWith([f], { journal });
     const model = served.model({ stream });
     const report = await runtime.agent({ model, task: "Do it.", programs: "none", loop: { compact: "provider" } });
     expect([report.ending, served.refusals]).toEqual([{ type: "answered", answer: "4" }, []]);

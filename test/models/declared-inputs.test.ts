@@ -7,6 +7,7 @@ import { chatWire } from "./openai/chat/wire.ts";
 import { responsesWire } from "./openai/responses/wire.ts";
 import { type Fields, modelOfBodies } from "./wire.ts";
 import { makeTool } from "../support/tools.ts";
+import { runtimeWith } from "../support/runtime.ts";
 
 const PROVIDERS = {
   anthropic: anthropicWire,
@@ -34,7 +35,7 @@ async function declareBy(name: keyof typeof PROVIDERS, input: Schema, written?: 
   const calls = written === undefined ? [] : [{ calls: [{ tool: "t", input: written }] }];
   const bodies = [...calls, { text: "Done." }].map((turn) => JSON.stringify(wire.json(turn, 1)));
   const model = modelOfBodies(wire, false, bodies, (body) => requests.push(body), options);
-  await using runtime = await createRuntime({ tools: [tool], sandbox: createMemorySandbox() });
+  await using runtime = await runtimeWith([tool]);
   await runtime.agent({ model, task: "Do it.", programs: "none" });
   const [declared] = ((requests[0]?.tools ?? []) as Fields[]).flatMap(
     (one) => (one.functionDeclarations as Fields[] | undefined) ?? [one],

@@ -1,7 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { createRuntime } from "../../src/index.ts";
-import { createMemorySandbox, scriptedModel } from "../../src/runtime/testing.ts";
+import { scriptedModel } from "../../src/runtime/testing.ts";
 import type { Tool } from "../../src/tools/tool.ts";
 import { makeTool } from "../gate/open-session.ts";
 import { catalogueTools } from "../tools/search/catalogue-tools.ts";
@@ -9,6 +8,7 @@ import { anthropicWire } from "./anthropic/wire.ts";
 import { responsesWire } from "./openai/responses/wire.ts";
 import { serve, type WireStep } from "./wire.ts";
 import { WIRES } from "./wires.ts";
+import { runtimeWith } from "../support/runtime.ts";
 
 const direct = ["direct"] as const;
 const refunds = makeTool({
@@ -41,7 +41,7 @@ function shownIn(body: Readonly<Record<string, unknown>> | undefined): readonly 
 describe.each(WIRES)("with %s", (name, wire) => {
   test("a deferred tool is found by a search, declared, and called", async () => {
     await using served = await serve(wire, [SEARCH, CALL, { text: "done" }]);
-    await using runtime = await createRuntime({ tools: TOOLS, sandbox: createMemorySandbox() });
+    await using runtime = await runtimeWith(TOOLS);
     const report = await runtime.agent({ model: served.model({}), task: "Give R-1 back." });
     expect(report.ending).toEqual({ type: "answered", answer: "done" });
     expect(report.calls.map(({ tool, outcome }) => [tool, outcome.type])).toEqual([
@@ -65,7 +65,7 @@ describe.each(WIRES)("with %s", (name, wire) => {
       asks("c2", { query: 7 }),
       { text: "none" },
     ]);
-    await using runtime = await createRuntime({ tools: TOOLS, sandbox: createMemorySandbox() });
+    await using runtime = await runtimeWith(TOOLS);
     const report = await runtime.agent({ model: served.model({}), task: "x" });
     expect(report.ending).toEqual({ type: "answered", answer: "none" });
     expect(report.calls.map(({ outcome }) => outcome.type)).toEqual(["value", "refused"]);
@@ -78,7 +78,7 @@ test.each([
   ["OpenAI gets the definitions of what was found in an item after the results", responsesWire],
 ])("%s", async (_, wire) => {
   await using served = await serve(wire, [SEARCH, { text: "done" }]);
-  await using runtime = await createRuntime({ tools: TOOLS, sandbox: createMemorySandbox() });
+  await using runtime = await runtimeWith(TOOLS);
   await runtime.agent({ model: served.model({}), task: "x" });
   const { messages, input } = (served.asked[1]?.body ?? {}) as Record<string, { content: { content: unknown[] }[] }[]>;
   if (wire === anthropicWire)
@@ -97,12 +97,12 @@ test("direct tools are deferred where they are many, but for those that are pinn
     .slice(0, 400)
     .map((one): Tool => ({ ...one, allowedCallers: direct }));
   const kept: Tool = { ...refunds, defer: false };
-  await using runtime = await createRuntime({ tools: [...many, kept, clock], sandbox: createMemorySandbox() });
+  await using runtime = await runtimeWith([...many, kept, clock]);
   await runtime.agent({ model, task: "x" });
   const { opening } = model.conversations[0]?.[0] ?? {};
   expect(opening?.tools.map(({ name }) => name)).toEqual(["billing.refund", "clock", "search_tools"]);
   expect(opening?.deferred).toHaveLength(many.length);
-  await using few = await createRuntime({ tools: [refunds, clock], sandbox: createMemorySandbox() });
+  await using few = await runtimeWith([refunds, clock]);
   await few.agent({ model, task: "x" });
   expect(model.conversations[1]?.[0]?.opening.deferred).toBeUndefined();
 });
@@ -113,7 +113,7 @@ test("a model with programs and deferred tools finds both, each with how it is c
     { text: "done" },
   ]);
   const invoices = makeTool({ name: "billing.invoices", description: "Invoices of a customer." });
-  await using runtime = await createRuntime({ tools: [...TOOLS, invoices], sandbox: createMemorySandbox() });
+  await using runtime = await runtimeWith([...TOOLS, invoices]);
   const { transcript } = await runtime.agent({ model, task: "x" });
   const [result] = transcript.turns[0]?.results ?? [];
   const found = JSON.parse(result?.text ?? "[]") as { name: string; stub: string }[];

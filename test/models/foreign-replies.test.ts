@@ -1,8 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { createRuntime } from "../../src/index.ts";
-import { createMemorySandbox } from "../../src/runtime/testing.ts";
 import { runs } from "../support/all-tests.ts";
 import { makeTool } from "../support/tools.ts";
 import { anthropicWire } from "./anthropic/wire.ts";
@@ -12,6 +10,7 @@ import { responsesWire } from "./openai/responses/wire.ts";
 import { eventText } from "./loopback.ts";
 import { type Fields, MODES, modelOfBodies, sse, type Wire, type WireTurn, written } from "./wire.ts";
 import { EACH_WAY, WIRES } from "./wires.ts";
+import { runtimeWith } from "../support/runtime.ts";
 
 /*
  * What compatible servers and proxies send, and no vendor documents: each is read as it is meant, or told in the server's
@@ -32,7 +31,7 @@ async function converse(wire: Wire, stream: boolean, bodies: readonly Body[]) {
   );
   const model = modelOfBodies(wire, stream, bodies, (body) => asked.push(body));
   const logger = { error: () => {}, warn: (_: unknown, message: string) => void warnings.push(message) };
-  await using runtime = await createRuntime({ tools, sandbox: createMemorySandbox(), logger });
+  await using runtime = await runtimeWith(tools, { logger });
   const { ending, answer, transcript, usage } = await runtime.agent({
     model,
     task: "Do it.",

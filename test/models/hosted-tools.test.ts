@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { createRuntime, openaiChat, PortcullisError, webSearch } from "../../src/index.ts";
+import { openaiChat, PortcullisError, webSearch } from "../../src/index.ts";
 import type { AgentEvent } from "../../src/conversations/event.ts";
 import { citationsOf, hostedEnd, hostedStart } from "../../src/models/turn/hosted-calls.ts";
-import { createMemorySandbox, scriptedModel } from "../../src/runtime/testing.ts";
+import { scriptedModel } from "../../src/runtime/testing.ts";
 import { viewExecution } from "../../src/serve/views/view-execution.ts";
 import { anthropicWire } from "./anthropic/wire.ts";
 import { geminiWire } from "./gemini/wire.ts";
@@ -12,6 +12,7 @@ import { ask, counted } from "./provider.suite.ts";
 import { leftAndAnswered } from "./restored.ts";
 import { type Fields, serve, type Served, type Wire, type WireStep } from "./wire.ts";
 import { failing } from "../support/failing.ts";
+import { runtimeWith } from "../support/runtime.ts";
 
 const PAGE = { url: "https://docs.example.com/a", title: "A" };
 const bodyOf = ({ asked }: Served, request: number): Fields => asked[request]?.body ?? {};
@@ -156,7 +157,7 @@ test("Chat Completions has no search of its own, and Gemini's takes no bounds: r
     [geminiWire, webSearch({ maxUses: 1 }), "its search takes no maxUses"],
   ] as const) {
     const model = wire.model({ apiKey: wire.key, baseUrl: "http://127.0.0.1:9", fetch: () => Promise.reject() });
-    await using runtime = await createRuntime({ tools: [], sandbox: createMemorySandbox() });
+    await using runtime = await runtimeWith([]);
     await expect(runtime.agent({ model, task: "x", settings: { hostedTools: [tool] } })).rejects.toMatchObject(
       failing("option_invalid", new RegExp(`^hostedTools: .*${why}\\.$`)),
     );
@@ -174,7 +175,7 @@ test.each<[string, unknown, string]>([
   ["more fields", [{ type: "web_search", userLocation: {} }], "an array of tools made by webSearch"],
   ["no list", webSearch(), "an array of tools made by webSearch"],
 ])("hosted tools with %s are refused, and say what to do", async (_, hostedTools, why) => {
-  await using runtime = await createRuntime({ tools: [], sandbox: createMemorySandbox() });
+  await using runtime = await runtimeWith([]);
   const begun = runtime.agent({
     model: scriptedModel([{ text: "1" }]),
     task: "x",
@@ -352,7 +353,7 @@ test("an answer with a call of the provider's own that has no result is none, an
     { text: "A." },
     { text: "B." },
   ]);
-  await using runtime = await createRuntime({ tools: [], sandbox: createMemorySandbox() });
+  await using runtime = await runtimeWith([]);
   await using talk = await runtime.conversation({ model: served.model(), programs: "none" });
   expect((await talk.send("One.")).answer).toBe("A.");
   expect((await talk.send("Two.")).answer).toBe("B.");
@@ -387,7 +388,7 @@ test("an id of a provider's call is bounded in both of its entries alike", () =>
 });
 
 test("a fallback that has no search is refused when it would take over, and the host is told why", async () => {
-  await using runtime = await createRuntime({ tools: [], sandbox: createMemorySandbox() });
+  await using runtime = await runtimeWith([]);
   const events: AgentEvent[] = [];
   const report = runtime.agent({
     model: scriptedModel([{ failure: { code: "server_failed", message: "down" } }]),

@@ -1,14 +1,13 @@
 import * as fc from "fast-check";
 import { describe, expect, test, vi } from "vitest";
-import { type AgentReport, createRuntime, type Tool } from "../../src/index.ts";
+import { type AgentReport, type Tool } from "../../src/index.ts";
 import type { Transcript } from "../../src/runtime/reports.ts";
-import { createMemorySandbox, scriptedModel } from "../../src/runtime/testing.ts";
+import { scriptedModel } from "../../src/runtime/testing.ts";
 import { makeTool } from "../gate/open-session.ts";
 import type { ServerEvent } from "./loopback.ts";
 import { MODES, modelOfBodies, sse, type Wire, type WireTurn, written } from "./wire.ts";
 import { runs, someOf, testOfAll } from "../support/all-tests.ts";
-
-const sandbox = createMemorySandbox();
+import { runtimeWith } from "../support/runtime.ts";
 
 /** Gives the model behind replies that are never looked at before they are sent a task. After them the model answers. */
 async function askHostile(
@@ -20,7 +19,7 @@ async function askHostile(
 ): Promise<Pick<AgentReport, "ending">> {
   const answer = written(wire, { text: "Done." }, stream, 99);
   const model = modelOfBodies(wire, stream, [...replies, answer]);
-  await using runtime = await createRuntime({ tools, sandbox });
+  await using runtime = await runtimeWith(tools);
   if (!before) return await runtime.agent({ model, task: "Do it.", loop: { maxTurns: 3 } });
   await using talk = await runtime.conversation({ model, from: before });
   return await talk.send("Go on.");
@@ -217,7 +216,7 @@ export function survivesHostileReplies(name: string, wire: Wire): void {
         const inputText = `{"a":[${"[],".repeat(70_000)}0]}`;
         const calls = [{ tool: "read", inputText }];
         const other = scriptedModel([{ calls }, { text: "Done." }]);
-        await using runtime = await createRuntime({ tools, sandbox });
+        await using runtime = await runtimeWith(tools);
         const before =
           who === "this model has written" ? undefined : await runtime.agent({ model: other, task: "Do it." });
         const turn = before ? { text: "Done." } : { calls };

@@ -1,8 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { createRuntime, defineTextTool } from "../../src/index.ts";
-import { createMemorySandbox } from "../../src/runtime/testing.ts";
+import { defineTextTool } from "../../src/index.ts";
 import { anthropicWire } from "./anthropic/wire.ts";
 import { geminiWire } from "./gemini/wire.ts";
 import { chatWire } from "./openai/chat/wire.ts";
@@ -10,6 +9,7 @@ import { responsesWire } from "./openai/responses/wire.ts";
 import { type Fields, modelOfBodies, type Wire } from "./wire.ts";
 import { makeTool } from "../support/tools.ts";
 import { WIRES } from "./wires.ts";
+import { runtimeWith } from "../support/runtime.ts";
 
 /*
  * A call that cannot be read is never made with less than the model wrote, and never left out: nothing of its reply runs, or the
@@ -54,7 +54,7 @@ function watched() {
 async function askWith(wire: Wire, body: string, stream: boolean) {
   const { tools, made } = watched();
   const model = modelOfBodies(wire, stream, [body]);
-  await using runtime = await createRuntime({ tools, sandbox: createMemorySandbox() });
+  await using runtime = await runtimeWith(tools);
   const { ending, transcript } = await runtime.agent({
     model,
     task: "Do it.",

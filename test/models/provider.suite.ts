@@ -2,9 +2,8 @@ import { readFileSync } from "node:fs";
 import * as fc from "fast-check";
 import { describe, expect, test, vi } from "vitest";
 import { z } from "zod";
-import { type AgentOptions, type AgentReport, createRuntime, PortcullisError, type Tool } from "../../src/index.ts";
+import { type AgentOptions, type AgentReport, PortcullisError, type Tool } from "../../src/index.ts";
 import { createMemoryJournal } from "../../src/journal/index.ts";
-import { createMemorySandbox } from "../../src/runtime/testing.ts";
 import { makeTool } from "../gate/open-session.ts";
 import { anthropicWire } from "./anthropic/wire.ts";
 import { geminiWire } from "./gemini/wire.ts";
@@ -13,8 +12,8 @@ import { expectSameRequests } from "./restored.ts";
 import { MODES, type Served, serve, type Wire, type WireModelOptions, type WireStep, type WireTurn } from "./wire.ts";
 import { ALL_TESTS, runs, someOf, testOfAll } from "../support/all-tests.ts";
 import { collectGarbage } from "../support/collect-garbage.ts";
+import { runtimeWith } from "../support/runtime.ts";
 
-const sandbox = createMemorySandbox();
 const { version } = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8")) as {
   readonly version: string;
 };
@@ -32,12 +31,7 @@ export async function ask(served: Served, asking: Asking = {}): Promise<AgentRep
     ([, value]) => value !== undefined,
   );
   const journal = createMemoryJournal();
-  await using runtime = await createRuntime({
-    tools,
-    sandbox,
-    journal,
-    ...(options.approve ? { approve: options.approve } : {}),
-  });
+  await using runtime = await runtimeWith(tools, { journal, ...(options.approve ? { approve: options.approve } : {}) });
   const known = Object.fromEntries(given);
   const report = await runtime.agent({ model: served.model(known), task: "Do it.", ...options });
   if (options.task === undefined && options.loop?.maxTokens === undefined && served.refusals.length === 0)

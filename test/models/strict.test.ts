@@ -1,9 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { createRuntime } from "../../src/index.ts";
 import type { AgentEvent } from "../../src/conversations/event.ts";
 import type { Opening } from "../../src/models/model.ts";
-import { createMemorySandbox, scriptedModel } from "../../src/runtime/testing.ts";
+import { scriptedModel } from "../../src/runtime/testing.ts";
 import { anthropicWire } from "./anthropic/wire.ts";
 import { declared } from "./converse.ts";
 import { leftAndAnswered } from "./restored.ts";
@@ -12,6 +11,7 @@ import { geminiWire } from "./gemini/wire.ts";
 import { makeTool } from "../support/tools.ts";
 import { WIRES } from "./wires.ts";
 import { failing } from "../support/failing.ts";
+import { runtimeWith } from "../support/runtime.ts";
 
 const LOOSE = { ...declared("loose"), inputSchema: { type: "object", additionalProperties: { type: "string" } } };
 const LATER = { ...LOOSE, name: "later" };
@@ -74,7 +74,7 @@ describe.each(WIRES)("with %s", (_, wire) => {
 test("an event names them for a fallback that takes over", async () => {
   await using served = await serve(anthropicWire, [{ text: "4" }]);
   const events: unknown[] = [];
-  await using runtime = await createRuntime({ tools: [strictTool, looseTool], sandbox: createMemorySandbox() });
+  await using runtime = await runtimeWith([strictTool, looseTool]);
   await runtime.agent({
     model: scriptedModel([{ failure: { code: "server_failed", message: "down" } }]),
     fallbacks: [served.model({ strict: true })],

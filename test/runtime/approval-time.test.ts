@@ -1,11 +1,10 @@
 import { beforeEach, describe, expect, test } from "vitest";
-import { createRuntime } from "../../src/index.ts";
-import { createMemorySandbox, scriptedModel } from "../../src/runtime/testing.ts";
+import { scriptedModel } from "../../src/runtime/testing.ts";
 import { makeTool } from "../gate/open-session.ts";
 import { type ManualClock, manualClock } from "../support/clock.ts";
 import { agentOf } from "../support/tools.ts";
+import { runtimeWith } from "../support/runtime.ts";
 
-const sandbox = createMemorySandbox();
 const WALL_MS = 500;
 /** What approvers and a tool take, on a clock that they move. */
 const THINKING_MS = 900;
@@ -63,14 +62,14 @@ describe("waiting for approvals alone", () => {
     ["two at once", "return await Promise.all([tools.pay({}), tools.pay({})])", ["paid", "paid"]],
     ["a call that no one awaits at once", "const paid = tools.pay({}); return await paid", "paid"],
   ])("spends no wallMs: %s", async (_, program, value) => {
-    await using runtime = await createRuntime({ tools: [pay], sandbox, approve, limits });
+    await using runtime = await runtimeWith([pay], { approve, limits });
     const { outcome, usage } = await runtime.execute(program);
     expect(outcome).toEqual({ type: "completed", value });
     expect(usage.approvalMs).toBeGreaterThan(WALL_MS);
   });
 
   test("spends neither wallMs nor the timeouts of agents, where agents and their programs wait", async () => {
-    await using runtime = await createRuntime({ tools: [clerk(2 * WALL_MS)], sandbox, approve, limits });
+    await using runtime = await runtimeWith([clerk(2 * WALL_MS)], { approve, limits });
     const { outcome } = await runtime.execute('return await tools.clerk({ task: "Pay." })', {
       limits: { wallMs: 2 * WALL_MS },
     });
@@ -84,12 +83,7 @@ test.each<[string, string]>([
   ["timers", "const paid = tools.pay({}); for (;;) await new Promise((resolve) => setTimeout(resolve, 10))"],
   ["a timer", "setTimeout(() => {}, 1e6); return await tools.pay({})"],
 ])("an approval that is asked for does not put the clock off for %s", async (_, program) => {
-  await using runtime = await createRuntime({
-    tools: [pay, slow],
-    sandbox,
-    limits,
-    approve: () => new Promise(() => {}),
-  });
+  await using runtime = await runtimeWith([pay, slow], { limits, approve: () => new Promise(() => {}) });
   const { outcome } = await passUntil(runtime.execute(program));
   expect(outcome).toMatchObject({ type: "stopped", limit: "wallMs" });
 });
@@ -97,9 +91,7 @@ test.each<[string, string]>([
 test("an agent that asks its model while another of its calls is held still has a timeout", async () => {
   const hanging = { ...scriptedModel([]), converse: () => new Promise<never>(() => {}) };
   const stuck = agentOf("stuck", hanging, { allowedCallers: ["programmatic"], timeoutMs: 100 });
-  await using runtime = await createRuntime({
-    tools: [pay, stuck],
-    sandbox,
+  await using runtime = await runtimeWith([pay, stuck], {
     approve: () => new Promise(() => {}),
     limits: { wallMs: 5000 },
     logger: { error: () => {} },

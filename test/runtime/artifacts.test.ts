@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import { z } from "zod";
-import { createRuntime, createSqliteJournal, type Report, type Runtime, type RuntimeOptions } from "../../src/index.ts";
+import { createSqliteJournal, type Report, type Runtime, type RuntimeOptions } from "../../src/index.ts";
 import { createMemoryJournal, type Journal } from "../../src/journal/index.ts";
 import type { ArtifactRecord, JournalRecord } from "../../src/journal/record.ts";
 import { createMemorySandbox, scriptedModel } from "../../src/runtime/testing.ts";
@@ -9,6 +9,7 @@ import { createForkedPythonSandbox, PYTHON } from "../support/python-process-san
 import { echo, makeTool } from "../support/tools.ts";
 import { journalWith } from "../support/journal-with.ts";
 import { newFolder } from "../support/new-folder.ts";
+import { runtimeWith } from "../support/runtime.ts";
 
 const folder = newFolder();
 let files = 0;
@@ -22,7 +23,7 @@ afterAll(async () => {
   await python[Symbol.asyncDispose]();
 });
 
-const start = (options: Partial<RuntimeOptions> = {}) => createRuntime({ tools: [echo], sandbox, ...options });
+const start = (options: Partial<RuntimeOptions> = {}) => runtimeWith([echo], options);
 const rowsOf = (count: number) => Array.from({ length: count }, (_, id) => ({ id, name: `customer ${id}` }));
 let fetched = 0;
 const all = makeTool({

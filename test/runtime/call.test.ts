@@ -1,15 +1,15 @@
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { type CallOptions, createRuntime, type ExecutionEvent } from "../../src/index.ts";
+import { type CallOptions, type ExecutionEvent } from "../../src/index.ts";
 import { createMemoryJournal } from "../../src/journal/index.ts";
 import { parseRecords } from "../../src/journal/reading/parse-records.ts";
-import { createMemorySandbox, scriptedModel } from "../../src/runtime/testing.ts";
+import { scriptedModel } from "../../src/runtime/testing.ts";
 import { makeTool } from "../gate/open-session.ts";
 import { listed } from "../journal/journal-suite.ts";
 import { agentOf, broken, signal } from "../support/tools.ts";
 import { failing } from "../support/failing.ts";
+import { runtimeWith } from "../support/runtime.ts";
 
-const sandbox = createMemorySandbox();
 const logger = { error: () => {} };
 const direct = { caller: "direct", input: {} } as const;
 
@@ -24,9 +24,7 @@ const double = makeTool({
 test("a call comes back with its value, and is an execution of its own in the journal", async () => {
   const events: ExecutionEvent[] = [];
   const journal = createMemoryJournal();
-  await using runtime = await createRuntime({
-    tools: [double],
-    sandbox,
+  await using runtime = await runtimeWith([double], {
     journal,
     tenant: "acme",
     onEvent: (event) => events.push(event),
@@ -77,7 +75,7 @@ test.each<[string, Partial<CallOptions>, string, string]>([
     makeTool({ name: "paid", allowedCallers: ["direct"], approval: "always" }),
     makeTool({ name: "failing", allowedCallers: ["direct"], execute: broken.execute }),
   ];
-  await using runtime = await createRuntime({ tools, sandbox, logger });
+  await using runtime = await runtimeWith(tools, { logger });
   const called = await runtime.call({ tool: "math.double", ...direct, ...changes });
   expect(called).toEqual({ ok: false, code, message: expect.stringContaining(message) as string });
   expect(JSON.stringify(called)).not.toContain("hunter2");
@@ -98,7 +96,7 @@ test("a call is cancelled by its signal, before its handler starts and while it 
       return new Promise(() => {});
     },
   });
-  await using runtime = await createRuntime({ tools: [hang], sandbox });
+  await using runtime = await runtimeWith([hang]);
   const controller = new AbortController();
   const calling = runtime.call({ tool: "t", ...direct, signal: controller.signal });
   await started.happened;
@@ -126,7 +124,7 @@ test("closing the runtime cancels a call that is under way, and takes no further
       return new Promise(() => {});
     },
   });
-  const runtime = await createRuntime({ tools: [hang], sandbox });
+  const runtime = await runtimeWith([hang]);
   const calling = runtime.call({ tool: "t", ...direct });
   await started.happened;
   await runtime[Symbol.asyncDispose]();
@@ -149,7 +147,7 @@ test("a tool's concurrency holds over calls and programs of a runtime, and an ag
   });
   const model = scriptedModel([{ calls: [{ tool: "narrow" }] }, { text: "It is done." }]);
   const clerk = agentOf("clerk", model, { tools: [narrow], allowedCallers: ["direct"] });
-  await using runtime = await createRuntime({ tools: [narrow, clerk], sandbox });
+  await using runtime = await runtimeWith([narrow, clerk]);
   const [asked] = await Promise.all([
     runtime.call({ tool: "clerk", input: { task: "Work." }, caller: "direct" }),
     runtime.execute("await Promise.all([tools.narrow({}), tools.narrow({})])"),
@@ -171,7 +169,7 @@ test.each<[unknown, string]>([
   [{ tool: "t", input: { n: 1n }, caller: "direct" }, "call({ input }): expected a value that is JSON"],
   [{ tool: "t", inputs: {}, caller: "direct" }, 'call: there is no option "inputs", did you mean input?'],
 ])("a call with wrong options is refused and not journalled (case %#)", async (options, message) => {
-  await using runtime = await createRuntime({ tools: [], sandbox });
+  await using runtime = await runtimeWith([]);
   await expect(runtime.call(options as CallOptions)).rejects.toMatchObject(failing("option_invalid", message));
   expect(await listed(runtime.journal)).toEqual([]);
 });

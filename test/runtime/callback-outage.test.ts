@@ -1,12 +1,12 @@
 import { join } from "node:path";
 import { expect, test, vi } from "vitest";
 import { z } from "zod";
-import { createRuntime, createSqliteJournal, defineTool, type RuntimeOptions } from "../../src/index.ts";
+import { createSqliteJournal, defineTool, type RuntimeOptions } from "../../src/index.ts";
 import { createMemoryJournal } from "../../src/journal/index.ts";
-import { createMemorySandbox, scriptedModel } from "../../src/runtime/testing.ts";
+import { scriptedModel } from "../../src/runtime/testing.ts";
 import { memoryFolder } from "../support/memory-folder.ts";
+import { runtimeWith } from "../support/runtime.ts";
 
-const sandbox = createMemorySandbox();
 const FAILURES: readonly (readonly [string, () => never])[] = [
   ["throws", () => outage()],
   ["rejects", (async () => outage()) as () => never],
@@ -29,7 +29,7 @@ function open(options: Partial<RuntimeOptions>) {
   const paid = vi.fn(() => "paid");
   const error = vi.fn();
   const tools = [defineTool({ ...ABOUT, name: "pay", effect: "write", approval: "always", execute: paid })];
-  const runtime = createRuntime({ tools, sandbox, logger: { error }, ...options });
+  const runtime = runtimeWith(tools, { logger: { error }, ...options });
   return { paid, error, runtime };
 }
 
@@ -87,12 +87,7 @@ test("a logger, a listener and a switch that reject change nothing, and are hand
     defineTool({ ...ABOUT, name: "broken", effect: "read", execute: () => outage() }),
     defineTool({ ...ABOUT, name: "off", effect: "read", enabled: rejects, execute: () => 1 }),
   ];
-  await using runtime = await createRuntime({
-    tools,
-    sandbox,
-    onEvent: rejects,
-    logger: { error: rejects, warn: rejects },
-  });
+  await using runtime = await runtimeWith(tools, { onEvent: rejects, logger: { error: rejects, warn: rejects } });
   const { outcome } = await runtime.execute("return tools.broken({}).catch((error) => error.code);");
   expect(outcome).toMatchObject({ type: "completed", value: "handler_failed" });
 });

@@ -1,18 +1,11 @@
 import { expect, describe, test } from "vitest";
 import { z } from "zod";
-import {
-  content,
-  createRuntime,
-  createSqliteJournal,
-  type ExecutionEvent,
-  jsonSchema,
-  type Tool,
-} from "../../src/index.ts";
+import { content, createSqliteJournal, type ExecutionEvent, jsonSchema, type Tool } from "../../src/index.ts";
 import { createMemoryJournal } from "../../src/journal/index.ts";
-import { createMemorySandbox, scriptedModel } from "../../src/runtime/testing.ts";
+import { scriptedModel } from "../../src/runtime/testing.ts";
 import { makeTool } from "../support/tools.ts";
+import { runtimeWith } from "../support/runtime.ts";
 
-const sandbox = createMemorySandbox();
 const PIXEL = Buffer.from(
   "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==",
   "base64",
@@ -23,7 +16,7 @@ const KEPT = { ...part, data: PIXEL.toString("base64") };
 const chart = (given: () => unknown): Tool =>
   makeTool({ name: "chart", allowedCallers: ["programmatic", "direct"], execute: given });
 const start = (given: () => unknown, options: object = {}) =>
-  createRuntime({ tools: [chart(given)], sandbox, logger: { error() {} }, ...options });
+  runtimeWith([chart(given)], { logger: { error() {} }, ...options });
 const direct = () => scriptedModel([{ calls: [{ tool: "chart", input: {} }] }, { text: "done" }]);
 
 describe("content of a handler", () => {
@@ -71,10 +64,10 @@ describe("content of a handler", () => {
     const calls = [{ partsLeftOut: 2 }, { partsLeftOut: 2 }, { partsLeftOut: 1 }, { tool: "ask" }];
     const program = "await tools.chart({}); await tools.chart({}); await tools.hidden({}); return await tools.ask({});";
     {
-      await using runtime = await createRuntime({ tools, sandbox, journal });
+      await using runtime = await runtimeWith(tools, { journal });
       expect((await runtime.execute(program, { id: "drawn" })).outcome.type).toBe("waiting");
     }
-    await using runtime = await createRuntime({ tools, sandbox, journal });
+    await using runtime = await runtimeWith(tools, { journal });
     const report = await runtime.execution("drawn").resume({ results: { "4": { value: 2 } } });
     expect(report).toMatchObject({ outcome: { value: 2 }, notes, calls });
     expect(report.output.text).toContain(left);
@@ -117,7 +110,7 @@ describe("content of a handler", () => {
       allowedCallers: ["direct"],
       execute: () => content({ value: { points: 3 }, parts: [part] }),
     });
-    await using runtime = await createRuntime({ tools: [tool], sandbox, journal: createMemoryJournal() });
+    await using runtime = await runtimeWith([tool], { journal: createMemoryJournal() });
     expect(await runtime.call({ tool: "chart", input: {}, caller: "direct" })).toEqual({
       ok: true,
       value: { points: 3 },
@@ -191,7 +184,7 @@ describe("content of a handler that has failed", () => {
         return content({ value: { points: 1 }, isError: true, source: "charts/a.svg" });
       },
     });
-    await using runtime = await createRuntime({ tools: [tool], sandbox });
+    await using runtime = await runtimeWith([tool]);
     const answer = await runtime.call({ tool: "chart", input: {}, caller: "direct" });
     const message = '{"points":1}';
     expect(answer).toEqual({ ok: false, code: "handler_failed", message, value: { points: 1 }, from: "charts/a.svg" });
@@ -289,7 +282,7 @@ describe("content that was changed after it was made, or made elsewhere, is chec
       () => ({ [Symbol.for("portcullis.content")]: true, value: 1, parts: [{ type: "x" }] }),
     ],
   ])("%s", async (_, made) => {
-    await using runtime = await createRuntime({ tools: [chart(made)], sandbox, logger: { error: () => {} } });
+    await using runtime = await runtimeWith([chart(made)], { logger: { error: () => {} } });
     const called = await runtime.call({ tool: "chart", input: {}, caller: "direct" });
     expect(called).toMatchObject({ ok: false, code: "output_invalid" });
   });

@@ -13,6 +13,7 @@ import { createMemorySandbox, scriptedModel } from "../../src/runtime/testing.ts
 import { makeTool } from "../gate/open-session.ts";
 import { failing } from "../support/failing.ts";
 import { agentOf } from "../support/tools.ts";
+import { runtimeWith } from "../support/runtime.ts";
 
 const sandbox = createMemorySandbox();
 
@@ -71,7 +72,7 @@ test("a context reaches the tools of a conversation, of its programs and of the 
     { programs: ["return tools.note({})"] },
     { text: "done" },
   ]);
-  await using runtime = await createRuntime({ tools: [note, clerk], sandbox });
+  await using runtime = await runtimeWith([note, clerk]);
   const context = { user: "ann" };
   await runtime.agent({ model, task: "Do it.", context });
   expect(seen).toEqual([context, context, context]);
@@ -79,7 +80,7 @@ test("a context reaches the tools of a conversation, of its programs and of the 
 
 test("an execution has an approver of its own, in place of the runtime's", async () => {
   const pay = makeTool({ name: "pay", effect: "write", approval: "always" });
-  await using runtime = await createRuntime({ tools: [pay], sandbox, approve: () => false });
+  await using runtime = await runtimeWith([pay], { approve: () => false });
   const program = "return await tools.pay({})";
   expect((await runtime.execute(program, { approve: () => true })).outcome).toMatchObject({ type: "completed" });
   expect((await runtime.execute(program)).outcome).toMatchObject({ fault: { code: "approval_denied" } });
@@ -88,7 +89,7 @@ test("an execution has an approver of its own, in place of the runtime's", async
 test("an execution has a listener of its own, besides the runtime's, and hears of no other execution", async () => {
   const all: ExecutionEvent[] = [];
   const own: ExecutionEvent[] = [];
-  await using runtime = await createRuntime({ tools: [], sandbox, onEvent: (event) => all.push(event) });
+  await using runtime = await runtimeWith([], { onEvent: (event) => all.push(event) });
   const onEvent = (event: ExecutionEvent) => {
     own.push(event);
     throw new Error("a fault of the listener");
@@ -118,7 +119,7 @@ test.each<[readonly string[], readonly string[]]>([
   [["*"], ["crm.find", "crm.list", "crmx", "mail.box.send", "mail.read"]],
   [[], []],
 ])("with the tools %j an execution has %j", async (tools, names) => {
-  await using runtime = await createRuntime({ tools: SHOP, sandbox });
+  await using runtime = await runtimeWith(SHOP);
   const program = `const names = (at, path) => Object.keys(at).flatMap((key) => {
     const below = names(at[key], path + key + ".");
     return below.length > 0 ? below : [path + key];
@@ -134,7 +135,7 @@ test.each<[readonly string[], readonly string[]]>([
 });
 
 test("a tool that an execution is not given does not exist for it, in errors and hints neither", async () => {
-  await using runtime = await createRuntime({ tools: SHOP, sandbox });
+  await using runtime = await runtimeWith(SHOP);
   const { outcome, output } = await runtime.execute("return await tools.crm.list({})", { tools: ["crm.find"] });
   expect(outcome.type).toBe("failed");
   expect(output.text).not.toContain("Did you mean tools.crm.list");
@@ -149,14 +150,14 @@ test.each<[unknown, string]>([
   [[SHOP[0]], "execute({ tools }): expected an array of names of tools"],
   [[5], "execute({ tools }): expected an array of names of tools"],
 ])("tools that the runtime does not have are refused by name: %j", async (tools, message) => {
-  await using runtime = await createRuntime({ tools: SHOP, sandbox });
+  await using runtime = await runtimeWith(SHOP);
   await expect(runtime.execute("return 1", { tools } as ExecuteOptions)).rejects.toMatchObject(
     failing("option_invalid", message),
   );
 });
 
 test("a conversation takes names and tools together", async () => {
-  await using runtime = await createRuntime({ tools: SHOP, sandbox });
+  await using runtime = await runtimeWith(SHOP);
   const own = makeTool({ name: "own", allowedCallers: ["direct"] });
   const { transcript } = await runtime.agent({
     model: scriptedModel([{ text: "done" }]),

@@ -1,15 +1,15 @@
 import { inspect } from "node:util";
 import { expect, test, vi } from "vitest";
-import { createRuntime, type RedactRequest, type Tool } from "../../src/index.ts";
+import { type RedactRequest, type Tool } from "../../src/index.ts";
 import { createMemoryJournal } from "../../src/journal/index.ts";
-import { createMemorySandbox, scriptedModel } from "../../src/runtime/testing.ts";
+import { scriptedModel } from "../../src/runtime/testing.ts";
 import { makeTool } from "../gate/open-session.ts";
 import { failing } from "../support/failing.ts";
 import { agentOf } from "../support/tools.ts";
+import { runtimeWith } from "../support/runtime.ts";
 
 type Enabled = NonNullable<Tool["enabled"]>;
 
-const sandbox = createMemorySandbox();
 const both = ["direct", "programmatic"] as const;
 const always = makeTool({ name: "always", allowedCallers: both });
 const beta = (enabled: Enabled) => makeTool({ name: "beta.search", allowedCallers: both, enabled });
@@ -21,7 +21,7 @@ const TRY = `
 
 test("a tool that is not enabled does not exist: not for programs, calls, searches, stubs and loops", async () => {
   const tools = [always, beta(() => false)];
-  await using runtime = await createRuntime({ tools, sandbox });
+  await using runtime = await runtimeWith(tools);
   const { outcome, execution } = await runtime.execute(TRY);
   expect(outcome).toEqual({ type: "completed", value: [["always"], "none"] });
   const [header] = await runtime.execution(execution).records();
@@ -36,7 +36,7 @@ test("a tool that is not enabled does not exist: not for programs, calls, search
 
 test("it is asked by tenant, model and context, once when an execution begins, and a conversation's programs have its answer", async () => {
   const enabled = vi.fn<Enabled>(({ model, tenant }) => model?.startsWith("anthropic:") === true || tenant === "lab");
-  await using runtime = await createRuntime({ tools: [always, beta(enabled)], sandbox, tenant: "acme" });
+  await using runtime = await runtimeWith([always, beta(enabled)], { tenant: "acme" });
   const context = { user: "ann" };
   const value = async (tenant?: string) =>
     (await runtime.execute(TRY, { context, ...(tenant === undefined ? {} : { tenant }) })).outcome;
@@ -65,7 +65,7 @@ test("an agent that is a tool has the tools that are enabled for its own model",
   const enabled = vi.fn<Enabled>(() => false);
   const inner = scriptedModel([{ text: "Done." }], { name: "inner:model" });
   const ask = agentOf("ask", inner, { tools: [always, beta(enabled)], allowedCallers: ["programmatic"] });
-  await using runtime = await createRuntime({ tools: [ask], sandbox });
+  await using runtime = await runtimeWith([ask]);
   expect((await runtime.execute('return tools.ask({ task: "Do it." });')).outcome).toMatchObject({ value: "Done." });
   expect(enabled).toHaveBeenCalledExactlyOnceWith({ tenant: "default", model: "inner:model", context: undefined });
 });
@@ -76,7 +76,7 @@ test.each([
   ["gives a word", (() => "yes") as never, 'expected true or false, got "yes"'],
 ])("where it %s the tool does not exist, and the operator is told once", async (_, enabled: Enabled, why) => {
   const logger = { error: vi.fn() };
-  await using runtime = await createRuntime({ tools: [always, beta(enabled)], sandbox, logger });
+  await using runtime = await runtimeWith([always, beta(enabled)], { logger });
   for (let times = 0; times < 3; times += 1)
     expect((await runtime.execute(TRY)).outcome).toMatchObject({ value: [["always"], "none"] });
   expect(logger.error).toHaveBeenCalledOnce();
@@ -103,7 +103,7 @@ test("what `enabled` throws is redacted before the operator is told", async () =
     const start = text.indexOf("key-4711");
     return start < 0 ? [] : [{ start, end: start + 8, what: "key" }];
   };
-  await using runtime = await createRuntime({ tools: [always, beta(enabled)], sandbox, logger, redact });
+  await using runtime = await runtimeWith([always, beta(enabled)], { logger, redact });
   await runtime.execute(TRY);
   const entry = inspect(await told.promise, { depth: 9, showHidden: true });
   expect(entry).toContain("no flags for [redacted 8 characters: key]");
@@ -118,8 +118,7 @@ test("an execution that is taken up asks anew: a tool that it began with and has
   let isOn = true;
   const journal = createMemoryJournal();
   const held = makeTool({ name: "held", approval: "always" });
-  const make = () =>
-    createRuntime({ tools: [always, held, beta(() => isOn)], sandbox, journal, approve: () => "later" });
+  const make = () => runtimeWith([always, held, beta(() => isOn)], { journal, approve: () => "later" });
   const program = `await tools.held({}); ${TRY}`;
   const decisions = { "1": { allow: true } };
   {

@@ -5,6 +5,7 @@ import { createMemorySandbox, scriptedModel } from "../../src/runtime/testing.ts
 import { holdCalls, idle, makeTool } from "../gate/open-session.ts";
 import { failing } from "../support/failing.ts";
 import { agentOf } from "../support/tools.ts";
+import { runtimeWith } from "../support/runtime.ts";
 
 const sandbox = createMemorySandbox();
 const CALL = "return tools.held({});";
@@ -231,8 +232,8 @@ test("an execution of a second runtime between two of the first leaves them one 
     execute: async () => (await later.runtime?.execute("return 7;"))?.outcome.type,
   });
   const executions = { concurrency: 1, queued: 0 };
-  await using runtime = await createRuntime({ sandbox, tools: [across], executions });
-  await using second = await createRuntime({ sandbox, tools: [back], executions });
+  await using runtime = await runtimeWith([across], { executions });
+  await using second = await runtimeWith([back], { executions });
   Object.assign(later, { runtime, second });
   expect((await runtime.execute("return tools.across({});")).outcome).toEqual({
     type: "completed",
@@ -258,7 +259,7 @@ test("without the option nothing waits, and options that cannot be are refused",
       'createRuntime({ executions }): there is no option "most". The options are concurrency, perTenant, queued.',
     ],
   ] as const)
-    await expect(createRuntime({ sandbox, tools: [], executions: executions as never })).rejects.toMatchObject({
+    await expect(runtimeWith([], { executions: executions as never })).rejects.toMatchObject({
       message,
     });
   expect(open).not.toHaveBeenCalled();
@@ -301,9 +302,7 @@ test("a replay gets no more than its runtime allows, whatever the journal names"
 
 test("the code of an error that a program throws is redacted like its message", async () => {
   const events: unknown[] = [];
-  await using runtime = await createRuntime({
-    tools: [],
-    sandbox,
+  await using runtime = await runtimeWith([], {
     redact: ({ text }) =>
       Array.from(text.matchAll(/SECRET/g), ({ index }) => ({ start: index, end: index + 6, what: "secret" })),
     onEvent: (event) => events.push(event),

@@ -7,6 +7,7 @@ import { createMemorySandbox, scriptedModel } from "../../src/runtime/testing.ts
 import { makeTool } from "../gate/open-session.ts";
 import { agentOf, broken, echo, tool } from "../support/tools.ts";
 import { throws } from "../support/failing.ts";
+import { runtimeWith } from "../support/runtime.ts";
 
 const sandbox = createMemorySandbox();
 const SECRET = "the password is hunter2, see /etc/shadow";
@@ -41,7 +42,7 @@ const untrue = makeTool({
 
 test("a handler that failed has one entry with its tool, execution, call and error, and the program has the sentence alone", async () => {
   const logger = keepLog();
-  await using runtime = await createRuntime({ tools: [broken, echo], sandbox, logger });
+  await using runtime = await runtimeWith([broken, echo], { logger });
   const { execution, output } = await runtime.execute("await tools.echo({}); return await tools.broken();");
   expect(logger.entries).toEqual([
     {
@@ -64,7 +65,7 @@ test("a handler that failed has one entry with its tool, execution, call and err
 test("a model is told no more than a program of a handler that failed", async () => {
   const logger = keepLog();
   const failing = makeTool({ name: "failing", allowedCallers: ["direct"], execute: broken.execute });
-  await using runtime = await createRuntime({ tools: [failing], sandbox, logger });
+  await using runtime = await runtimeWith([failing], { logger });
   const model = scriptedModel([{ calls: [{ tool: "failing" }] }, { text: "It failed." }]);
   const { transcript, calls } = await runtime.agent({ model, task: "Do it." });
   expect(JSON.stringify([transcript, calls])).not.toMatch(/hunter2|shadow/);
@@ -73,7 +74,7 @@ test("a model is told no more than a program of a handler that failed", async ()
 
 test("the operator is told which field of a result does not match, and the program is not", async () => {
   const logger = keepLog();
-  await using runtime = await createRuntime({ tools: [untrue], sandbox, logger });
+  await using runtime = await runtimeWith([untrue], { logger });
   const { output } = await runtime.execute("return await tools.untrue({})");
   expect(logger.entries).toMatchObject([
     {
@@ -91,7 +92,7 @@ test("what the program was told is a warning, and an error where the logger has 
   const logger = keepLog();
   const program = `for (const name of ["told", "caused", "late"]) await tools[name]({}).catch(() => {});`;
   const tools = [told, caused, late];
-  await using runtime = await createRuntime({ tools, sandbox, logger });
+  await using runtime = await runtimeWith(tools, { logger });
   await runtime.execute(program);
   expect(logger.entries.map(({ level, tool: name, code }) => [level, name, code])).toEqual([
     ["warn", "told", "handler_failed"],
@@ -99,14 +100,14 @@ test("what the program was told is a warning, and an error where the logger has 
     ["warn", "late", "handler_timed_out"],
   ]);
   const { entries, error } = keepLog();
-  await using other = await createRuntime({ tools, sandbox, logger: { error } });
+  await using other = await runtimeWith(tools, { logger: { error } });
   await other.execute(program);
   expect(entries.map(({ level }) => level)).toEqual(["error", "error", "error"]);
 });
 
 test("without a listener and a logger, failures whose cause was kept from the program go to console.error", async () => {
   printed.mockImplementation(() => {});
-  await using runtime = await createRuntime({ tools: [broken, told, late], sandbox });
+  await using runtime = await runtimeWith([broken, told, late]);
   const { execution } = await runtime.execute(
     "await tools.told().catch(() => {}); await tools.late().catch(() => {});" + CAUGHT,
   );
@@ -123,7 +124,7 @@ test("an error as long as a response has an entry that is short", async () => {
   const hard = tool("hard", () => {
     throw new Error("x".repeat(1_000_000));
   });
-  await using runtime = await createRuntime({ tools: [hard], sandbox, logger: { error } });
+  await using runtime = await runtimeWith([hard], { logger: { error } });
   await runtime.execute("return tools.hard();");
   expect(entries.map(({ message }) => message.length < 5000)).toEqual([true]);
 });
@@ -140,7 +141,7 @@ test.each<[string, (body: object) => unknown]>([
   const hard = tool("hard", () => {
     throw made(Object.fromEntries(fields) as object);
   });
-  await using runtime = await createRuntime({ tools: [hard], sandbox });
+  await using runtime = await runtimeWith([hard]);
   await runtime.execute("await tools.hard().catch(() => {}); return 1;");
   const text = String(printed.mock.calls[0]);
   expect(text).toContain("more than 5000 fields");
@@ -150,10 +151,10 @@ test.each<[string, (body: object) => unknown]>([
 test("a listener, of the runtime, of an execution or of a derived runtime, silences no failure; a logger does", async () => {
   printed.mockImplementation(() => {});
   const onEvent = () => {};
-  await using heard = await createRuntime({ tools: [broken], sandbox, onEvent });
+  await using heard = await runtimeWith([broken], { onEvent });
   await heard.execute(CAUGHT);
   expect(printed).toHaveBeenCalledTimes(1);
-  await using runtime = await createRuntime({ tools: [broken], sandbox });
+  await using runtime = await runtimeWith([broken]);
   await runtime.execute(CAUGHT, { onEvent });
   expect(printed).toHaveBeenCalledTimes(2);
   await using derived = runtime.derive({ onEvent });
@@ -172,7 +173,7 @@ test("ids, names and messages of others control no terminal, with the console an
   const failing = tool("failing", () => {
     throw new Error(foreign);
   });
-  await using runtime = await createRuntime({ tools: [failing], sandbox });
+  await using runtime = await runtimeWith([failing]);
   await runtime.execute("await tools.failing().catch(() => {});", { id: `id${foreign}` });
   const logger = keepLog();
   await using logged = runtime.derive({ logger });
@@ -196,7 +197,7 @@ test("what one sentence says is printed once, without a stack that leads through
     makeTool({ name: "share", execute: () => ({ part: Number.NaN }) }),
     makeTool({ name: "pay", effect: "write", approval: "always" }),
   ];
-  await using runtime = await createRuntime({ tools, sandbox });
+  await using runtime = await runtimeWith(tools);
   printed.mockReset();
   await runtime.execute("await tools.share({}).catch(() => {}); await tools.pay({}).catch(() => {});");
   const lines = printed.mock.calls.map(([text]) => (text as string).replace(/ \(execution .*/, ""));
@@ -210,7 +211,7 @@ test("what one sentence says is printed once, without a stack that leads through
 
 test("a program that makes calls fail by the thousand leaves 20 entries and the number of the others", async () => {
   const logger = keepLog();
-  await using runtime = await createRuntime({ tools: [broken], sandbox, logger });
+  await using runtime = await runtimeWith([broken], { logger });
   const program = "await Promise.allSettled(Array.from({ length: 1000 }, () => tools.broken()));";
   const { execution } = await runtime.execute(program);
   expect(logger.entries).toHaveLength(21);
@@ -236,7 +237,7 @@ test("failures of agents, of their programs and of single calls are entries too,
     { text: "done" },
   ]);
   const clerk = agentOf("clerk", model, { tools: [failing], allowedCallers: ["programmatic"] });
-  await using runtime = await createRuntime({ tools: [clerk, failing], sandbox, logger });
+  await using runtime = await runtimeWith([clerk, failing], { logger });
   await runtime.execute(`return await tools.clerk({ task: "Fail." })`);
   expect(logger.entries.map(({ tool: name }) => name)).toEqual(["failing", "failing"]);
   expect(new Set(logger.entries.map(({ execution }) => execution)).size).toBe(2);
@@ -247,7 +248,7 @@ test("failures of agents, of their programs and of single calls are entries too,
 test("pino writes the error with its stack", async () => {
   const lines: string[] = [];
   const logger = pino({}, { write: (line: string) => void lines.push(line) });
-  await using runtime = await createRuntime({ tools: [broken], sandbox, logger });
+  await using runtime = await runtimeWith([broken], { logger });
   const { execution } = await runtime.execute(CAUGHT);
   expect(lines.map((line) => JSON.parse(line) as unknown)).toMatchObject([
     {
@@ -314,9 +315,7 @@ test.each([
 test("a `redact` that throws is told to the logger with its place, and none of its words are told", async () => {
   const logger = keepLog();
   const events: unknown[] = [];
-  await using runtime = await createRuntime({
-    tools: [echo],
-    sandbox,
+  await using runtime = await runtimeWith([echo], {
     logger,
     onEvent: (event) => void events.push(event),
     redact: () => {

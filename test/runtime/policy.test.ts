@@ -6,6 +6,7 @@ import { createMemorySandbox, scriptedModel } from "../../src/runtime/testing.ts
 import { makeTool } from "../gate/open-session.ts";
 import { failing } from "../support/failing.ts";
 import { agentOf } from "../support/tools.ts";
+import { runtimeWith } from "../support/runtime.ts";
 
 const BOTH = ["direct", "programmatic"] as const;
 const write = (name: string, handler: () => unknown = () => "done") =>
@@ -23,7 +24,7 @@ test("one policy is asked about a call of a program, a model, a model's program,
   const inner = scriptedModel([{ calls: [{ tool: "pay", input: {} }] }, { text: "done" }]);
   const clerk = agentOf("clerk", inner, { allowedCallers: ["direct"], tools: [pay] });
   const allowsClerk: Policy = (request) => (request.tool === "clerk" ? "allow" : policy(request));
-  await using runtime = await createRuntime({ tools: [pay, clerk], sandbox, policy: allowsClerk, tenant: "acme" });
+  await using runtime = await runtimeWith([pay, clerk], { policy: allowsClerk, tenant: "acme" });
   const context = { user: "ann" };
   expect((await runtime.execute(CATCHES, { context })).outcome).toMatchObject({
     value: expect.stringMatching(/^policy_denied: .*pay/) as string,
@@ -52,9 +53,7 @@ test("one policy is asked about a call of a program, a model, a model's program,
 
 test("a preset holds writes for the approver, who reads which policy asked; a derived runtime keeps the policy", async () => {
   const asked: unknown[] = [];
-  await using runtime = await createRuntime({
-    tools: [write("pay"), makeTool({ name: "look" })],
-    sandbox,
+  await using runtime = await runtimeWith([write("pay"), makeTool({ name: "look" })], {
     policy: "ask-writes",
     approve: ({ tool, policy }) => {
       asked.push([tool, policy]);
@@ -122,8 +121,8 @@ test("an execution that began with a policy of its own asks about every call in 
   const tools = [write("pay"), write("send")];
   const policy: Policy = ({ tool }) => (tool === "send" ? { deny: "never" } : "ask");
   const approve = () => "later" as const;
-  await using own = await createRuntime({ tools, sandbox, journal, approve });
-  await using other = await createRuntime({ tools, sandbox, journal, approve });
+  await using own = await runtimeWith(tools, { journal, approve });
+  await using other = await runtimeWith(tools, { journal, approve });
   const program = "return [await tools.pay({}), await tools.send({}).catch(({ code }) => code)];";
   const allowed = { decisions: { 1: { allow: true } } } as const;
   const { execution } = await own.execute(program, { policy });
@@ -137,7 +136,7 @@ test("an execution that began with a policy of its own asks about every call in 
 
 test("a policy that does not exist is refused before anything runs", async () => {
   for (const policy of ["ask-wirtes", "", true, {}, ["ask-all"]])
-    await expect(createRuntime({ tools: [], sandbox, policy: policy as never })).rejects.toMatchObject(
+    await expect(runtimeWith([], { policy: policy as never })).rejects.toMatchObject(
       failing(
         "option_invalid",
         'createRuntime({ policy }): expected a function, or "ask-writes", "ask-changes", "ask-all"',

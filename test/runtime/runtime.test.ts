@@ -12,6 +12,7 @@ import { createMemorySandbox } from "../../src/runtime/testing.ts";
 import { makeTool } from "../gate/open-session.ts";
 import { listed } from "../journal/journal-suite.ts";
 import { broken, echo, signal, tool } from "../support/tools.ts";
+import { runtimeWith } from "../support/runtime.ts";
 
 const sandbox = createMemorySandbox();
 
@@ -101,7 +102,7 @@ test.each<[unknown, unknown, string]>([
     "execute({ tenant }): expected a name of 1 to 256 characters of well-formed Unicode, without U+0000, got a string of 257 characters.",
   ],
 ])("an execution with wrong options is refused and not journalled (case %#)", async (program, options, message) => {
-  await using runtime = await createRuntime({ tools: [], sandbox });
+  await using runtime = await runtimeWith([]);
   expect(await refusal(runtime.execute(program as string, options as ExecuteOptions))).toEqual({
     code: "option_invalid",
     message,
@@ -110,7 +111,7 @@ test.each<[unknown, unknown, string]>([
 });
 
 test("an execution has the runtime's limits and tenant where it does not say others", async () => {
-  await using runtime = await createRuntime({ tools: [], sandbox, tenant: "a", limits: { calls: 5, wallMs: 5000 } });
+  await using runtime = await runtimeWith([], { tenant: "a", limits: { calls: 5, wallMs: 5000 } });
   const runs = [
     await runtime.execute("return 1"),
     await runtime.execute("return 1", { tenant: "b", limits: { calls: 6 } }),
@@ -125,7 +126,7 @@ test("an execution has the runtime's limits and tenant where it does not say oth
 
 test("a program that cannot run is reported like any other, and nothing is started or journalled", async () => {
   const events: ExecutionEvent[] = [];
-  await using runtime = await createRuntime({ tools: [], sandbox, onEvent: (event) => events.push(event) });
+  await using runtime = await runtimeWith([], { onEvent: (event) => events.push(event) });
   const { outcome, output, usage } = await runtime.execute("return {");
   expect(outcome).toMatchObject({ type: "failed", fault: { code: "syntax", line: 1, column: 9 } });
   expect(output).toEqual({
@@ -140,7 +141,7 @@ test("a program that cannot run is reported like any other, and nothing is start
 test("an execution rejects with the cause where the journal cannot be written", async () => {
   const gone = new Error("the store is gone");
   const journal = { ...createMemoryJournal(), append: () => Promise.reject(gone) };
-  await using runtime = await createRuntime({ tools: [], sandbox, journal });
+  await using runtime = await runtimeWith([], { journal });
   await expect(runtime.execute("return 1")).rejects.toBe(gone);
 });
 
@@ -176,7 +177,7 @@ test("who watches is told each step as it happens, calls with what only the oper
 test("the declarations are of the tools that programs may call, and of no other", async () => {
   const hidden = makeTool({ name: "crm.remove", allowedCallers: ["direct"] });
   const both = makeTool({ name: "crm.find", allowedCallers: ["direct", "programmatic"] });
-  await using runtime = await createRuntime({ tools: [hidden, both], sandbox });
+  await using runtime = await runtimeWith([hidden, both]);
   expect(runtime.declarations()).toContain("find");
   expect(runtime.declarations()).not.toContain("remove");
   expect(runtime.tools.all).toEqual([hidden, both]);
@@ -191,9 +192,7 @@ test("closing cancels what runs, also in runtimes derived from it, waits for it,
     return new Promise(() => {});
   });
   const ended: string[] = [];
-  const runtime = await createRuntime({
-    tools: [hang],
-    sandbox,
+  const runtime = await runtimeWith([hang], {
     onEvent: (event) => event.type === "execution_ended" && ended.push(event.outcome.type),
   });
   const done = await runtime.execute("return 1");
@@ -243,7 +242,7 @@ test.each<[unknown, string]>([
   [{ tools: [], limit: {} }, 'derive: there is no option "limit", did you mean limits?'],
   [{ tools: [], onEvent: 1 }, "derive({ onEvent }): expected a function, got 1."],
 ])("a runtime is not derived with %j", async (options, message) => {
-  await using runtime = await createRuntime({ tools: [], sandbox });
+  await using runtime = await runtimeWith([]);
   const derive = () => runtime.derive(options as DeriveOptions);
   expect(derive).toThrow(message);
 });

@@ -1,11 +1,11 @@
-import { createRuntime } from "portcullis";
-import { createMemorySandbox, scriptedModel } from "portcullis/testing";
+import { scriptedModel } from "portcullis/testing";
 import { expect, test } from "vitest";
+import { runtimeWith } from "../support/runtime.ts";
 
 const model = scriptedModel([{ text: "so" }]);
 
 test("`say` refuses wrong options, ids and messages before anything begins", async () => {
-  await using runtime = await createRuntime({ tools: [], sandbox: createMemorySandbox() });
+  await using runtime = await runtimeWith([]);
   const refused = (promise: Promise<unknown>) => expect(promise).rejects.toMatchObject({ code: "option_invalid" });
   expect(() => runtime.execution("")).toThrow("execution(id): expected an id");
   await refused(runtime.execution("chat").send("  ", { model }));
@@ -17,11 +17,7 @@ test("`say` refuses wrong options, ids and messages before anything begins", asy
 });
 
 test("`say` takes a place of the runtime, and is refused with `busy` before anything begins", async () => {
-  await using runtime = await createRuntime({
-    tools: [],
-    sandbox: createMemorySandbox(),
-    executions: { concurrency: 1, queued: 0 },
-  });
+  await using runtime = await runtimeWith([], { executions: { concurrency: 1, queued: 0 } });
   const asked = Promise.withResolvers<void>();
   const answered = Promise.withResolvers<void>();
   const slow = scriptedModel([
@@ -41,7 +37,7 @@ test("`say` takes a place of the runtime, and is refused with `busy` before anyt
 });
 
 test("conversations whose histories have no room beside each other are refused with `busy`, and go on once one has ended", async () => {
-  await using runtime = await createRuntime({ tools: [], sandbox: createMemorySandbox(), heldBytes: 8 * 2 ** 20 });
+  await using runtime = await runtimeWith([], { heldBytes: 8 * 2 ** 20 });
   const long = "x".repeat(2 ** 20);
   const answered = Promise.withResolvers<void>();
   const asked = Promise.withResolvers<void>();

@@ -14,6 +14,7 @@ import { createForkedPythonSandbox, PYTHON } from "../support/python-process-san
 import { agentOf, makeTool, tool } from "../support/tools.ts";
 import { catalogueTools } from "../tools/search/catalogue-tools.ts";
 import { throws } from "../support/failing.ts";
+import { runtimeWith } from "../support/runtime.ts";
 
 const invoices = defineTool({
   name: "billing.listInvoices",
@@ -40,8 +41,7 @@ const JAVASCRIPT_STUB =
 const PYTHON_STUB =
   'await tools.billing.listInvoices(*, customer: str, limit: int = ...) -> list[{"id": str, "euros": float}]';
 
-const start = (more: Partial<RuntimeOptions> = {}) =>
-  createRuntime({ tools: TOOLS, sandbox: createMemorySandbox(), ...more });
+const start = (more: Partial<RuntimeOptions> = {}) => runtimeWith(TOOLS, more);
 
 const LANGUAGES = [
   {
@@ -142,7 +142,7 @@ test("what a caller may not call changes nothing of what a search finds", async 
     [invoices, weather],
     [...secret, invoices, weather],
   ]) {
-    await using runtime = await createRuntime({ tools, sandbox: createMemorySandbox() });
+    await using runtime = await runtimeWith(tools);
     values.push((await runtime.execute(program)).outcome);
   }
   expect(values[1]).toEqual(values[0]);
@@ -204,7 +204,7 @@ test("a host searches for either caller and in either language", async () => {
 test("no tool may have the reserved name", async () => {
   expect(() => tool("search_tools", () => null)).toThrow(/"search_tools".*reserved/);
   const tools = [{ ...weather, name: "search_tools" }];
-  await expect(createRuntime({ tools, sandbox: createMemorySandbox() })).rejects.toThrow(PortcullisError);
+  await expect(runtimeWith(tools)).rejects.toThrow(PortcullisError);
 });
 
 /** A vector of three dimensions: money, weather, anything. */
@@ -277,7 +277,7 @@ test.each(someOf<(typeof DECLARED)[number]>(DECLARED, 3))(
   "%s are declared in at most 1,500 tokens",
   async (_, tools, isSearched) => {
     const model = scriptedModel([{ text: "done" }]);
-    await using runtime = await createRuntime({ tools, sandbox: createMemorySandbox() });
+    await using runtime = await runtimeWith(tools);
     await runtime.agent({ model, task: "x" });
     const { opening } = model.conversations.at(-1)?.[0] ?? {};
     const declared = [{ ...opening?.runProgram, input: PROGRAM_SCHEMA }, ...(opening?.tools ?? [])];
@@ -298,11 +298,7 @@ test("a model is told namespaces and pinned tools, finds a tool, and calls it fr
     },
     { text: "none" },
   ]);
-  await using runtime = await createRuntime({
-    tools: [...fillers, invoices, pinned],
-    sandbox: createMemorySandbox(),
-    stubTokens: 900,
-  });
+  await using runtime = await runtimeWith([...fillers, invoices, pinned], { stubTokens: 900 });
   const report = await runtime.agent({ model, task: "Are there invoices of K-1?" });
   expect(report.ending).toEqual({ type: "answered", answer: "none" });
   const [{ opening }] = model.conversations[0] as unknown as [{ opening: { runProgram?: { description: string } } }];
@@ -343,7 +339,7 @@ test("an agent that is a tool searches among its own tools", async () => {
     ({ results: [result] }) => ({ text: result?.text ?? "" }),
   ]);
   const agent = agentOf("agent", inner, { tools: [weather], allowedCallers: ["programmatic"] });
-  await using runtime = await createRuntime({ tools: [agent, invoices], sandbox: createMemorySandbox() });
+  await using runtime = await runtimeWith([agent, invoices]);
   const { outcome } = await runtime.execute(`return tools.agent({ task: "x" });`);
   expect(outcome).toMatchObject({ type: "completed" });
   expect(JSON.stringify(outcome)).toContain("weather.today");

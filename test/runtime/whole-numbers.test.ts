@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { createRuntime, defineTool, jsonSchema, type Tool } from "../../src/index.ts";
-import { createMemorySandbox } from "../../src/runtime/testing.ts";
+import { defineTool, jsonSchema, type Tool } from "../../src/index.ts";
+import { runtimeWith } from "../support/runtime.ts";
 
 const about = { inputSchema: z.object({}), allowedCallers: ["programmatic"], effect: "read" } as const;
 const NUMBERS = [
@@ -21,8 +21,7 @@ const VALUES = NUMBERS.map(([, value]) => value);
 
 const tool = (name: string, handler: () => unknown, outputSchema?: ReturnType<typeof jsonSchema>) =>
   defineTool({ ...about, name, description: "D.", outputSchema, execute: handler as () => never });
-const start = (...tools: readonly Tool[]) =>
-  createRuntime({ tools, sandbox: createMemorySandbox(), observeResults: true });
+const start = (...tools: readonly Tool[]) => runtimeWith(tools, { observeResults: true });
 
 const row = tool("db.row", () => NUMBERS.map(([digits]) => BigInt(digits)));
 const text = tool("db.text", () => TEXT);

@@ -5,6 +5,7 @@ import { iterate, openGuest } from "../support/guests.ts";
 import { echo, tool } from "../support/tools.ts";
 import { sandboxContract } from "./contract.ts";
 import { throws } from "../support/failing.ts";
+import { runtimeWith } from "../support/runtime.ts";
 
 sandboxContract(createMemorySandbox, { ends: "what yields" });
 
@@ -19,7 +20,7 @@ test("programs run under the fake timers of a host's test", async () => {
     if (!caller.includes("/src/")) nextTick(...given);
   };
   try {
-    await using runtime = await createRuntime({ tools: [], sandbox: createMemorySandbox() });
+    await using runtime = await runtimeWith([]);
     expect((await runtime.execute("return 1 + 1;")).output.text).toBe("2");
   } finally {
     process.nextTick = nextTick;
@@ -105,6 +106,6 @@ test.each([
   ["return { n: new Number(NaN) }", "NaN at .n became null"],
   ["class Sum { #of = 71; get of() { return this.#of; } } return [new Sum()]", "an object of the class Sum at [0]"],
 ])("nothing is lost in silence of what a program returns, prints or fails by: %s", async (program, text) => {
-  await using runtime = await createRuntime({ tools: [tool("t", () => 1)], sandbox: createMemorySandbox() });
+  await using runtime = await runtimeWith([tool("t", () => 1)]);
   expect((await runtime.execute(program)).output.text).toContain(text);
 });

@@ -9,8 +9,9 @@ import {
   redactSecrets,
   type Runtime,
 } from "../../../src/index.ts";
-import { createMemorySandbox, scriptedModel } from "../../../src/runtime/testing.ts";
+import { scriptedModel } from "../../../src/runtime/testing.ts";
 import { failing } from "../../support/failing.ts";
+import { runtimeWith } from "../../support/runtime.ts";
 
 test.each<[words: string, given: object, sentences: readonly string[]]>([
   [
@@ -48,13 +49,13 @@ describe("a model that is a name, as on the command line,", () => {
 
   test.each(methods)("is taken by %s: only its key is missing", async (_, call) => {
     vi.stubEnv("OPENAI_API_KEY", "");
-    await using runtime = await createRuntime({ tools: [], sandbox: createMemorySandbox() });
+    await using runtime = await runtimeWith([]);
     await expect(call(runtime, NAME as never)).rejects.toMatchObject(failing("model_unavailable", "OPENAI_API_KEY"));
     vi.unstubAllEnvs();
   });
 
   test.each(methods)("is refused by %s where no provider has that name", async (_, call) => {
-    await using runtime = await createRuntime({ tools: [], sandbox: createMemorySandbox() });
+    await using runtime = await runtimeWith([]);
     for (const name of ["gpt-5", "opnai:gpt-5", "openai:", ":x", "constructor:x"])
       await expect(call(runtime, name as never)).rejects.toMatchObject({ code: "option_invalid" });
   });
@@ -72,7 +73,7 @@ test("a promise is called so where a value is expected", async () => {
 
 test("a misspelt option of a list or of a deletion is refused, and lists or deletes nothing", async () => {
   using journal = createSqliteJournal({ path: ":memory:" });
-  await using runtime = await createRuntime({ tools: [], journal, sandbox: createMemorySandbox() });
+  await using runtime = await runtimeWith([], { journal });
   await runtime.execute("return 1");
   const misspelt = { code: "option_invalid", message: expect.stringContaining("did you mean open?") };
   await expect(Array.fromAsync(runtime.executions.list({ opened: true } as never))).rejects.toMatchObject(misspelt);

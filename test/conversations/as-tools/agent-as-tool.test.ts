@@ -1,9 +1,10 @@
 import { expect, test } from "vitest";
-import { agentAsTool, createRuntime } from "../../../src/index.ts";
+import { agentAsTool } from "../../../src/index.ts";
 import { createMemoryJournal } from "../../../src/journal/index.ts";
-import { createMemorySandbox, scriptedModel } from "../../../src/runtime/testing.ts";
+import { scriptedModel } from "../../../src/runtime/testing.ts";
 import { makeTool } from "../../gate/open-session.ts";
 import { FIRST, resultsBefore, talk } from "../talk.ts";
+import { runtimeWith } from "../../support/runtime.ts";
 
 const describe = { name: "clerk", description: "Looks things up", allowedCallers: ["direct", "programmatic"] as const };
 const ASK = { calls: [{ tool: "clerk", input: { task: "x" } }] };
@@ -16,7 +17,7 @@ test("a program calls an agent with tools of its own many times at once", async 
     ({ said, results }) => ({ text: `${said[0]}: ${results[0]?.text}` }),
   ]);
   const clerk = agentAsTool({ ...describe, model, tools: [lookUp] });
-  await using runtime = await createRuntime({ tools: [clerk], sandbox: createMemorySandbox() });
+  await using runtime = await runtimeWith([clerk]);
   const program = 'return await Promise.all(["K-9", "K-10"].map((task) => tools.clerk({ task })))';
   const { outcome } = await runtime.execute(program);
   expect(outcome).toEqual({ type: "completed", value: ['K-9: {"sku":"K-9"}', 'K-10: {"sku":"K-10"}'] });
@@ -28,7 +29,7 @@ test("an agent that may have changed something is not given its task again by th
   const model = scriptedModel([{ calls: [{ tool: "pay" }] }, { failure: { code: "overloaded", message: "down" } }]);
   const clerk = agentAsTool({ ...describe, model, tools: [pay] });
   const journal = createMemoryJournal();
-  await using runtime = await createRuntime({ tools: [clerk], sandbox: createMemorySandbox(), journal });
+  await using runtime = await runtimeWith([clerk], { journal });
   const failed = await runtime.execute('return tools.clerk({ task: "pay" })');
   expect(failed.outcome).toMatchObject({ type: "failed", fault: { code: "handler_failed" } });
   const { outcome } = await runtime.execute('return tools.clerk({ task: "pay" })', { corrects: failed.execution });
@@ -152,7 +153,7 @@ test("an agent's calls are decided by its caller's approve, and not by the runti
   const paid = makeTool({ name: "paid", allowedCallers: ["direct"], approval: "always" });
   const model = scriptedModel([{ calls: [{ tool: "paid" }] }, FIRST]);
   const clerk = agentAsTool({ ...describe, model, tools: [paid] });
-  await using runtime = await createRuntime({ tools: [clerk], sandbox: createMemorySandbox(), approve: () => true });
+  await using runtime = await runtimeWith([clerk], { approve: () => true });
   const asking = scriptedModel([ASK, FIRST]);
   const { answer } = await runtime.agent({ model: asking, task: "Pay.", approve: () => false });
   expect(answer).toContain("approval was denied");

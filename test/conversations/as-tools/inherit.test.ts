@@ -1,18 +1,17 @@
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { createRuntime, type Tool } from "../../../src/index.ts";
+import { type Tool } from "../../../src/index.ts";
 import { createMemoryJournal, type Journal } from "../../../src/journal/index.ts";
-import { createMemorySandbox, scriptedModel, type ScriptedStep } from "../../../src/runtime/testing.ts";
+import { scriptedModel, type ScriptedStep } from "../../../src/runtime/testing.ts";
 import { agentOf, makeTool } from "../../support/tools.ts";
 import { cutAfter, recorded } from "../../support/journal-with.ts";
 import { resultsBefore, talk, TEXTS } from "../talk.ts";
 import { testOfAll } from "../../support/all-tests.ts";
+import { runtimeWith } from "../../support/runtime.ts";
 
 const clerkWith = (options: object) => agentOf("clerk", "inherit", options);
 const inheriting = (options: object = {}) => clerkWith(options);
 const usage = { inputTokens: 30, outputTokens: 20 };
-const sandbox = createMemorySandbox();
-
 /** A script for a conversation and for the agents that inherit its model: agents answer what they were asked, in capitals. */
 const both = (...steps: readonly ScriptedStep[]): readonly ScriptedStep[] =>
   steps.map(
@@ -45,13 +44,13 @@ test("it inherits the model that took over, and the agents of agents inherit too
     return tool ? { calls: [{ tool: tool.name, input: { task: tool.name } }] } : { text: `${said[0]} by second` };
   };
   const model = scriptedModel([second, second], { name: "scripted:second" });
-  await using runtime = await createRuntime({ tools: [outer], sandbox });
+  await using runtime = await runtimeWith([outer]);
   const { answer } = await runtime.agent({ model: failing, fallbacks: [model], task: "Do it.", programs: "none" });
   expect(answer).toBe('Do it. by second <- "outer by second <- \\"inner by second\\""');
 });
 
 test("without a conversation there is no model to inherit, which is said", async () => {
-  await using runtime = await createRuntime({ tools: [inheriting()], sandbox });
+  await using runtime = await runtimeWith([inheriting()]);
   const said = "clerk works with the model of the conversation that calls it, and no conversation does.";
   expect(await runtime.call({ tool: "clerk", caller: "direct", input: { task: "x" } })).toMatchObject({
     message: said,
@@ -88,11 +87,11 @@ test("a tool that is enabled for some models asks for the model that is inherite
 test("with a schema the result is the value, changed by the schema once, and the tool tells its type", async () => {
   const answer = z.object({ units: z.number().overwrite((units) => units + 1) });
   const clerk = clerkWith({ model: scriptedModel([{ text: '```json\n{"units":4}\n```' }]), answer });
-  await using runtime = await createRuntime({ tools: [clerk], sandbox });
+  await using runtime = await runtimeWith([clerk]);
   const { outcome } = await runtime.execute('return tools.clerk({ task: "x" });');
   expect(outcome).toEqual({ type: "completed", value: { units: 5 } });
   const plain = clerkWith({ model: scriptedModel([]), answer: z.object({ units: z.number() }) });
-  await using other = await createRuntime({ tools: [plain], sandbox });
+  await using other = await runtimeWith([plain]);
   expect(other.declarations()).toContain(
     "tools.clerk(input: { task: string /* not empty; what to do, with all that is needed to do it */ }): Promise<{ units: number }>",
   );
@@ -102,7 +101,7 @@ test("an answer that does not fit is asked for once more, and then the call fail
   const answer = z.object({ units: z.number() });
   const mended = clerkWith({ model: scriptedModel([{ text: "four" }, { text: '{"units":4}' }]), answer });
   const broken = clerkWith({ name: "other", model: scriptedModel([{ text: "four" }, { text: "five" }]), answer });
-  await using runtime = await createRuntime({ tools: [mended, broken], sandbox });
+  await using runtime = await runtimeWith([mended, broken]);
   const call = (tool: string) => runtime.call({ tool, caller: "direct", input: { task: "x" } });
   expect(await call("clerk")).toMatchObject({ value: { units: 4 } });
   expect(await call("other")).toMatchObject({ message: expect.stringContaining("other has no answer.") as string });
@@ -120,7 +119,7 @@ test("stopWhen ends an agent, and a model of its fallbacks goes on with another 
     fallbacks: [second],
     instructions: { "scripted:first": "First.", "scripted:second": "Second." },
   });
-  await using runtime = await createRuntime({ tools: [stopped, taken], sandbox });
+  await using runtime = await runtimeWith([stopped, taken]);
   const call = (name: string) => runtime.call({ tool: name, caller: "direct", input: { task: "x" } });
   expect(await call("clerk")).toMatchObject({ message: expect.stringContaining("clerk has no answer.") as string });
   expect(await call("other")).toMatchObject({ value: expect.stringContaining("Second.") as string });
@@ -152,7 +151,7 @@ testOfAll(
     const tools: readonly Tool[] = [inheriting({ concurrency: 20 })];
     const { journal, appended } = recorded();
     const first = counted(script);
-    await using runtime = await createRuntime({ tools, sandbox, journal });
+    await using runtime = await runtimeWith(tools, { journal });
     const options = { task: "Do it.", id: "one", loop: { maxTokens: 2000 } } as const;
     const whole = await runtime.agent({ model: first.model, ...options });
     expect(whole.answer).toBe(JSON.stringify(Array.from({ length: 20 }, (_, n) => `TASK ${n}`)));
@@ -163,7 +162,7 @@ testOfAll(
       const copy = await cutAfter(appended, prefix);
       const recorded = await turnsIn(copy);
       const again = counted(script);
-      await using other = await createRuntime({ tools, sandbox, journal: copy, leaseMs: 100 });
+      await using other = await runtimeWith(tools, { journal: copy, leaseMs: 100 });
       const report = await other.agent({ model: again.model, ...options });
       const ended = [report.answer, report.usage, again.asked.turns];
       expect([prefix, ...ended]).toEqual([prefix, whole.answer, whole.usage, 22 - recorded]);
@@ -181,7 +180,7 @@ test("what agents of a program have used counts again in the budget of the conve
   const tools: readonly Tool[] = [inheriting(), wait];
   const journal = createMemoryJournal();
   const model = scriptedModel(both({ programs: [program], usage }, TEXTS));
-  await using runtime = await createRuntime({ tools, sandbox, journal, approve: () => "later" });
+  await using runtime = await runtimeWith(tools, { journal, approve: () => "later" });
   const { execution, ending } = await runtime.agent({ model, task: "Do it.", loop: { maxTokens: 100 } });
   expect(ending.type).toBe("waiting");
   const report = await runtime.execution(execution).resume({ model, decisions: { "call-1/2": { allow: true } } });
@@ -197,7 +196,7 @@ test("the calls of agents of a program are in the report of a conversation that 
   const whole = await talk([{ programs: [program], usage }, { text: "Done." }], { tools, approve: () => true });
   const journal = createMemoryJournal();
   const model = scriptedModel([{ programs: [program], usage }, { text: "Done." }]);
-  await using runtime = await createRuntime({ tools, sandbox, journal, approve: () => "later" });
+  await using runtime = await runtimeWith(tools, { journal, approve: () => "later" });
   const { execution } = await runtime.agent({ model, task: "Do it." });
   const report = await runtime.execution(execution).resume({ model, decisions: { "call-1/2": { allow: true } } });
   const namesOf = (calls: readonly { readonly callId: string }[]) => calls.map(({ callId }) => callId).toSorted();

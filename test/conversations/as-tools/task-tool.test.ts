@@ -2,18 +2,18 @@ import { expect, test } from "vitest";
 import { z } from "zod";
 import { taskTool } from "../../../src/conversations/files/index.ts";
 import { withoutSideEffects } from "../../../src/comparison/task.ts";
-import { createRuntime, PortcullisError } from "../../../src/index.ts";
-import { createMemorySandbox, scriptedModel } from "../../../src/runtime/testing.ts";
+import { PortcullisError } from "../../../src/index.ts";
+import { scriptedModel } from "../../../src/runtime/testing.ts";
 import { agentOf, makeTool } from "../../support/tools.ts";
+import { runtimeWith } from "../../support/runtime.ts";
 
-const sandbox = createMemorySandbox();
 const agent = (name: string, options: object = {}) =>
   agentOf(name, scriptedModel([({ said }) => ({ text: `${name}: ${said[0]}` })]), options);
 
 test("one tool names the agents, and gives each its task with the context", async () => {
   const task = taskTool([agent("clerk"), agent("law.reader")]);
   expect(task.description).toContain("\n- clerk: Does clerk\n- law.reader: Does law.reader");
-  await using runtime = await createRuntime({ tools: [task], sandbox });
+  await using runtime = await runtimeWith([task]);
   const { outcome } = await runtime.execute(`return Promise.all([
     tools.task({ agent: "clerk", task: "count" }),
     tools.task({ agent: "law.reader", task: "read", context: "Article 1" }),
@@ -24,7 +24,7 @@ test("one tool names the agents, and gives each its task with the context", asyn
 
 test("an agent that is not there is refused before anything runs", async () => {
   const model = scriptedModel([{ text: "x" }]);
-  await using runtime = await createRuntime({ tools: [taskTool([agent("clerk", { model })])], sandbox });
+  await using runtime = await runtimeWith([taskTool([agent("clerk", { model })])]);
   for (const input of [
     { agent: "other", task: "x" },
     { agent: "toString", task: "x" },
@@ -44,7 +44,7 @@ test("the effect of a call is its agent's, and so is the failure", async () => {
   expect(task.effectOf?.({ agent: "other" })).toBe("write");
   expect(taskTool([agent("reads")]).effect).toBe("read");
   const failing = agent("fails", { model: scriptedModel([{ failure: { code: "key_refused", message: "secret" } }]) });
-  await using runtime = await createRuntime({ tools: [taskTool([failing])], sandbox });
+  await using runtime = await runtimeWith([taskTool([failing])]);
   expect(await runtime.call({ tool: "task", caller: "direct", input: { agent: "fails", task: "x" } })).toMatchObject({
     message: expect.stringContaining("fails has no answer") as string,
   });
@@ -55,7 +55,7 @@ test("an agent with a schema gives its value, changed by the schema once, beside
   const counts = agent("counts", { model: scriptedModel([{ text: '{"units":4}' }]), answer });
   const task = taskTool([counts, agent("clerk")]);
   expect([task.outputSchema, taskTool([agent("clerk")]).outputSchema === undefined]).toEqual([undefined, false]);
-  await using runtime = await createRuntime({ tools: [task], sandbox });
+  await using runtime = await runtimeWith([task]);
   const { outcome } = await runtime.execute('return tools.task({ agent: "counts", task: "x" });');
   expect(outcome).toEqual({ type: "completed", value: { units: 5 } });
 });

@@ -1,11 +1,12 @@
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { createRuntime, PortcullisError, type Tool } from "../../../src/index.ts";
+import { PortcullisError, type Tool } from "../../../src/index.ts";
 import { createMemoryJournal } from "../../../src/journal/index.ts";
-import { createMemorySandbox, scriptedModel } from "../../../src/runtime/testing.ts";
+import { scriptedModel } from "../../../src/runtime/testing.ts";
 import { journalWith } from "../../support/journal-with.ts";
 import { resultsBefore, talk } from "../talk.ts";
 import { agentOf, makeTool } from "../../support/tools.ts";
+import { runtimeWith } from "../../support/runtime.ts";
 
 const ROW = z.object({ id: z.number(), text: z.string() });
 
@@ -106,7 +107,7 @@ test("an agent that is a tool reads streams as its caller does: direct calls as 
     ({ results }) => ({ text: results.map(({ text }) => text).join(" ") }),
   ]);
   const clerk = agentOf("clerk", model, { allowedCallers: ["programmatic"], tools: [rows] });
-  await using runtime = await createRuntime({ tools: [clerk], sandbox: createMemorySandbox() });
+  await using runtime = await runtimeWith([clerk]);
   const { outcome } = await runtime.execute('return tools.clerk({ task: "Count." })');
   expect(outcome).toMatchObject({
     type: "completed",
@@ -127,17 +128,12 @@ test("a direct call whose host died is made again from its first item", async ()
   });
   const journal = createMemoryJournal();
   const model = () => scriptedModel(called());
-  await using runtime = await createRuntime({ tools: [noting], sandbox: createMemorySandbox(), journal });
+  await using runtime = await runtimeWith([noting], { journal });
   const { execution } = await runtime.agent({ model: model(), task: "Do it." });
   const records = await Array.fromAsync(journal.read(execution));
   const allowed = records.findIndex(({ type }) => type === "call");
   const cut = await journalWith(records.slice(0, allowed + 1));
-  await using other = await createRuntime({
-    tools: [noting],
-    sandbox: createMemorySandbox(),
-    journal: cut,
-    leaseMs: 100,
-  });
+  await using other = await runtimeWith([noting], { journal: cut, leaseMs: 100 });
   const again = await other.execution(execution).resume({ model: model() });
   expect(again.answer).toBe("done");
   expect(again.transcript.turns[0]?.results).toMatchObject([{ text: "[1,2]" }]);

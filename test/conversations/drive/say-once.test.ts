@@ -1,18 +1,19 @@
-import { createRuntime, type Tool } from "portcullis";
+import { type Tool } from "portcullis";
 import { createMemoryJournal, type Journal } from "portcullis/journal";
-import { createMemorySandbox, scriptedModel } from "portcullis/testing";
+import { scriptedModel } from "portcullis/testing";
 import { expect, test } from "vitest";
 import { interruptedError } from "../../../src/conversations/drive/interruption.ts";
 import { payTool, makeTool } from "../../support/tools.ts";
 import { changed } from "../talk.ts";
 import { throws } from "../../support/failing.ts";
+import { runtimeWith } from "../../support/runtime.ts";
 
 const echo = scriptedModel(
   Array.from({ length: 20 }, () => ({ said }) => ({ text: `heard ${said.at(-1)}` })),
 );
 
 async function open(journal: Journal = createMemoryJournal(), tools: readonly Tool[] = []) {
-  return createRuntime({ tools, journal, sandbox: createMemorySandbox(), approve: () => "later" });
+  return runtimeWith(tools, { journal, approve: () => "later" });
 }
 
 const code = (promise: Promise<unknown>) =>

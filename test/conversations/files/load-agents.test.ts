@@ -4,10 +4,11 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { readAgentFile } from "../../../src/conversations/files/agent-file.ts";
 import { loadAgents, type LoadAgentsOptions, taskTool } from "../../../src/conversations/files/index.ts";
-import { createRuntime, PortcullisError } from "../../../src/index.ts";
-import { createMemorySandbox, scriptedModel, type ScriptedStep } from "../../../src/runtime/testing.ts";
+import { PortcullisError } from "../../../src/index.ts";
+import { scriptedModel, type ScriptedStep } from "../../../src/runtime/testing.ts";
 import { makeTool } from "../../gate/open-session.ts";
 import { folderWith } from "./files.ts";
+import { runtimeWith } from "../../support/runtime.ts";
 
 const tools = ["files.read", "files.grep", "pay"].map((name) => makeTool({ name, allowedCallers: ["direct"] }));
 /** Answers with what it was told and may call. */
@@ -36,7 +37,7 @@ test("each file is an agent with its text as instructions, and the tools that it
     ["all", "All"],
     ["none", "None"],
   ]);
-  await using runtime = await createRuntime({ tools: agents, sandbox: createMemorySandbox() });
+  await using runtime = await runtimeWith(agents);
   const told = async (tool: string) => {
     const answer = await runtime.call({ tool, caller: "direct", input: { task: "go" } });
     return answer.ok ? (JSON.parse(answer.value as string) as unknown) : answer.message;
@@ -66,7 +67,7 @@ test("agents inherit their caller's model, or have the model that the file names
     ],
     { name: "scripted:asking" },
   );
-  await using runtime = await createRuntime({ tools: [task], sandbox: createMemorySandbox() });
+  await using runtime = await runtimeWith([task]);
   const { answer } = await runtime.agent({ model: asking, task: "Ask.", programs: "none" });
   expect(answer).toBe('a inherits false; b inherits false; ["c",["files.read","files.grep","pay"],true]');
 });

@@ -1,13 +1,13 @@
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { createRuntime, type ExecutionEvent, jsonSchema, type RuntimeOptions } from "../../../src/index.ts";
-import { createMemorySandbox, scriptedModel } from "../../../src/runtime/testing.ts";
+import { type ExecutionEvent, jsonSchema, type RuntimeOptions } from "../../../src/index.ts";
+import { scriptedModel } from "../../../src/runtime/testing.ts";
 import { checkProgramsOfFile } from "../../support/check-programs.ts";
 import { makeTool } from "../../support/tools.ts";
+import { runtimeWith } from "../../support/runtime.ts";
 
 checkProgramsOfFile();
 
-const sandbox = createMemorySandbox();
 const calls: string[] = [];
 const list = makeTool({
   name: "list",
@@ -34,7 +34,7 @@ const WRONG_FIELD =
 async function run(program: string, checkPrograms?: "refuse" | "warn" | "off", more: Partial<RuntimeOptions> = {}) {
   calls.length = 0;
   const events: ExecutionEvent[] = [];
-  await using runtime = await createRuntime({ sandbox, tools: [list, silent], ...more });
+  await using runtime = await runtimeWith([list, silent], more);
   const onEvent = (event: ExecutionEvent) => void events.push(event);
   const report = await runtime.execute(program, { onEvent, ...(checkPrograms && { checkPrograms }) });
   const checked = events.flatMap((event) => (event.type === "program_checked" ? [event.verdict] : []));
@@ -106,7 +106,7 @@ test("a field that a schema does not name is no fault if a result has it", async
 });
 
 test("an execution that was refused has its fault in the journal, and is replayed", async () => {
-  await using runtime = await createRuntime({ sandbox, tools: [list] });
+  await using runtime = await runtimeWith([list]);
   const { execution, outcome } = await runtime.execute(WRONG_CALLS, { checkPrograms: "refuse" });
   expect((await runtime.execution(execution).status()).report?.outcome).toEqual(outcome);
   expect((await runtime.execution(execution).replay()).type).toBe("identical");
@@ -118,7 +118,7 @@ test.each([
 ] as const)("in a conversation with checkPrograms %s, a program is checked: %s", async (checkPrograms, isChecked) => {
   calls.length = 0;
   const model = scriptedModel([{ programs: [WRONG_CALLS] }, { text: "Done." }]);
-  await using runtime = await createRuntime({ sandbox, tools: [list], ...(checkPrograms && { checkPrograms }) });
+  await using runtime = await runtimeWith([list], checkPrograms && { checkPrograms });
   await runtime.agent({ model, task: "Close a ticket." });
   const told = JSON.stringify(model.conversations[0]);
   expect(told.includes("No tool was called")).toBe(isChecked);
@@ -127,10 +127,10 @@ test.each([
 
 test("a program of another package's loop is checked", async () => {
   calls.length = 0;
-  await using runtime = await createRuntime({ sandbox, tools: [list] });
+  await using runtime = await runtimeWith([list]);
   const { run_program } = await runtime.asTool("anthropic");
   await expect(run_program.run({ code: WRONG_CALLS })).rejects.toThrow("No tool was called");
-  await using unchecked = await createRuntime({ sandbox, tools: [list], checkPrograms: "off" });
+  await using unchecked = await runtimeWith([list], { checkPrograms: "off" });
   await expect((await unchecked.asTool("anthropic")).run_program.run({ code: WRONG_CALLS })).rejects.toThrow(
     /^(?!No tool)/,
   );

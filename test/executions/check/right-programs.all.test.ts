@@ -2,11 +2,11 @@ import { readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { createRuntime, defineTool, type Tool } from "../../../src/index.ts";
-import { createMemorySandbox } from "../../../src/runtime/testing.ts";
+import { defineTool, type Tool } from "../../../src/index.ts";
 import { ORDINARY_PROGRAMS } from "../ordinary-programs.ts";
 import { checkProgramsOfFile } from "../../support/check-programs.ts";
 import { IDIOMS, SHOP } from "./idioms.ts";
+import { runtimeWith } from "../../support/runtime.ts";
 
 checkProgramsOfFile();
 
@@ -54,7 +54,7 @@ async function notRight(programs: readonly Right[]) {
   let checked = 0;
   for (const { name, program, tools } of programs) {
     const stop = new AbortController();
-    await using runtime = await createRuntime({ sandbox: createMemorySandbox(), tools });
+    await using runtime = await runtimeWith(tools);
     await runtime.execute(program, {
       checkPrograms: "refuse",
       signal: stop.signal,

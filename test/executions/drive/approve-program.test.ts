@@ -1,13 +1,13 @@
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { type Approve, createRuntime, type RuntimeOptions } from "../../../src/index.ts";
+import { type Approve, type RuntimeOptions } from "../../../src/index.ts";
 import { createMemoryJournal, type Journal } from "../../../src/journal/index.ts";
-import { createMemorySandbox, scriptedModel } from "../../../src/runtime/testing.ts";
+import { scriptedModel } from "../../../src/runtime/testing.ts";
 import { journalWith } from "../../support/journal-with.ts";
 import { makeTool } from "../../support/tools.ts";
 import { failing } from "../../support/failing.ts";
+import { runtimeWith } from "../../support/runtime.ts";
 
-const sandbox = createMemorySandbox();
 const done: number[] = [];
 const work = makeTool({
   name: "work",
@@ -20,7 +20,7 @@ const HELD = { callId: "program", tool: "run_program", input: { source: PROGRAM,
 
 function open(journal: Journal, options: Partial<RuntimeOptions> = {}) {
   done.length = 0;
-  return createRuntime({ tools: [work], sandbox, journal, approvePrograms: true, ...options });
+  return runtimeWith([work], { journal, approvePrograms: true, ...options });
 }
 
 /** The records of an execution, copied to a journal of their own as if its host had died after `count` of them. */

@@ -9,6 +9,7 @@ import { manualClock } from "../../support/clock.ts";
 import { enginesOf } from "../../support/engines.ts";
 import { echo, tool } from "../../support/tools.ts";
 import { throws } from "../../support/failing.ts";
+import { runtimeWith } from "../../support/runtime.ts";
 
 const SETTLED = settled('"done"');
 const DEATH = throws("the machine took it");
@@ -351,10 +352,7 @@ test.each([
   ["x", { type: "completed", value: 400_000 }],
   ["→", { type: "stopped", limit: "inputBytes", allowed: 1_048_576, seen: 1_200_011 }],
 ])("the input of a call counts in bytes of UTF-8: %s", async (character, outcome) => {
-  await using runtime = await createRuntime({
-    sandbox: createMemorySandbox(),
-    tools: [echo],
-  });
+  await using runtime = await runtimeWith([echo]);
   const text = `"${character}".repeat(400_000)`;
   const report = await runtime.execute(`return (await tools.echo({ text: ${text} })).text.length;`);
   expect(report.outcome).toMatchObject(outcome);

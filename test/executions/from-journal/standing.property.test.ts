@@ -11,11 +11,10 @@ import { takeRecords } from "../../serve/live/take-records.ts";
 import type { ExecutionView } from "../../../src/serve/views/view.ts";
 import { viewExecution } from "../../../src/serve/views/view-execution.ts";
 import { shownText } from "../../../src/cli/commands/journal/show.ts";
-import { createRuntime } from "../../../src/index.ts";
-import { createMemorySandbox } from "../../../src/runtime/testing.ts";
 import { isTakenUp } from "../../journal/is-taken-up.ts";
 import { header, RECORDS } from "../../journal/records.ts";
 import { runs } from "../../support/all-tests.ts";
+import { runtimeWith } from "../../support/runtime.ts";
 
 const AT = 1_700_000_000_000;
 const CALLS = [1, 2, 3];
@@ -128,7 +127,7 @@ async function answers(records: readonly JournalRecord[]) {
   const [first, ...rest] = records as [Parameters<typeof journal.create>[0], ...JournalRecord[]];
   await journal.create(first);
   if (rest.length > 0) await journal.append("e", 1, rest);
-  const runtime = await createRuntime({ tools: [], journal, sandbox: createMemorySandbox() });
+  const runtime = await runtimeWith([], { journal });
   const [listed] = await Array.fromAsync(listExecutions(journal));
   const status = await runtime.execution("e").status();
   const view = await viewExecution(journal, "e");

@@ -1,10 +1,8 @@
 import { hash } from "node:crypto";
 import { expect, test, vi } from "vitest";
-import { type ApprovalRequest, createRuntime, type RuntimeOptions } from "../../../src/index.ts";
-import { createMemorySandbox } from "../../../src/runtime/testing.ts";
+import { type ApprovalRequest, type RuntimeOptions } from "../../../src/index.ts";
 import { makeTool } from "../../support/tools.ts";
-
-const sandbox = createMemorySandbox();
+import { runtimeWith } from "../../support/runtime.ts";
 
 const QUESTION = { sure: true };
 
@@ -15,7 +13,7 @@ const careful = makeTool({
 });
 
 async function asked(options: Omit<RuntimeOptions, "tools" | "sandbox">): Promise<unknown> {
-  await using runtime = await createRuntime({ tools: [careful], sandbox, ...options });
+  await using runtime = await runtimeWith([careful], options);
   const { outcome } = await runtime.execute("return (await tools.careful({}))[0]");
   return outcome.type === "completed" ? outcome.value : outcome;
 }
@@ -68,14 +66,14 @@ test("a question after the call has ended is denied, and goes to no approver", a
       return 1;
     },
   });
-  await using runtime = await createRuntime({ tools: [asksLate], sandbox, approve });
+  await using runtime = await runtimeWith([asksLate], { approve });
   await runtime.execute("return tools.late({})");
   expect(await late()).toBe(false);
   expect(approve).not.toHaveBeenCalled();
 });
 
 test("a handler knows how many bytes its result may have", async () => {
-  await using runtime = await createRuntime({ tools: [careful], sandbox, limits: { resultBytes: 4321 } });
+  await using runtime = await runtimeWith([careful], { limits: { resultBytes: 4321 } });
   const { outcome } = await runtime.execute("return (await tools.careful({}))[1]");
   expect(outcome).toMatchObject({ value: 4321 });
 });

@@ -1,15 +1,13 @@
 import { expect, test, vi } from "vitest";
-import { createRuntime } from "../../../src/index.ts";
 import type { ApprovalRequest } from "../../../src/gate/approve/approval.ts";
 import type { Grant } from "../../../src/gate/approve/grant-terms.ts";
 import { createMemoryJournal } from "../../../src/journal/index.ts";
-import { createMemorySandbox, scriptedModel } from "../../../src/runtime/testing.ts";
+import { scriptedModel } from "../../../src/runtime/testing.ts";
 import { manualClock } from "../../support/clock.ts";
 import { inATurn } from "../../support/in-a-turn.ts";
 import { idle, makeTool, openSession } from "../open-session.ts";
 import { failing } from "../../support/failing.ts";
-
-const sandbox = createMemorySandbox();
+import { runtimeWith } from "../../support/runtime.ts";
 
 const pay = (handler: (input: unknown) => unknown = () => "paid", approval: "always" | "never" = "always") =>
   makeTool({ name: "pay", effect: "write", approval, execute: handler });
@@ -127,12 +125,7 @@ test("a grant holds over drivers: each goes on with what the one before has left
   const journal = createMemoryJournal();
   const paid: number[] = [];
   const open = () =>
-    createRuntime({
-      tools: [pay((input) => paid.push((input as { amount: number }).amount))],
-      sandbox,
-      journal,
-      approve: () => "later",
-    });
+    runtimeWith([pay((input) => paid.push((input as { amount: number }).amount))], { journal, approve: () => "later" });
   {
     await using runtime = await open();
     expect((await runtime.execute(LOOP, { id: "e" })).outcome.type).toBe("waiting");
@@ -164,7 +157,7 @@ test("a grant holds over drivers: each goes on with what the one before has left
 
 test("a decision from outside lets calls through that wait by then, and the journal says by whose grant", async () => {
   const journal = createMemoryJournal();
-  await using runtime = await createRuntime({ tools: [pay()], sandbox, journal, approve: () => "later" });
+  await using runtime = await runtimeWith([pay()], { journal, approve: () => "later" });
   const program = `return Promise.all([1, 2, 3].map((n) => tools.pay({ n }).catch(({ code }) => code)))`;
   const { outcome } = await runtime.execute(program, { id: "e" });
   expect(outcome).toMatchObject({ type: "waiting", approvals: [{ callId: "1" }, { callId: "2" }, { callId: "3" }] });
@@ -191,7 +184,7 @@ const range = (from: number, to: number) => Array.from({ length: to - from + 1 }
 const TOO_MANY = failing("option_invalid", /\.grant: the execution has 10 grants, .*Decide this call without a grant/);
 
 test("an execution has at most ten grants: one more is refused with what to do, nothing is noted, and it goes on without", async () => {
-  await using runtime = await createRuntime({ tools: [pay()], sandbox, approve: () => "later" });
+  await using runtime = await runtimeWith([pay()], { approve: () => "later" });
   const { execution } = await runtime.execute(paying(12));
   await expect(runtime.execution(execution).decide(deciding(range(1, 11), USELESS))).rejects.toMatchObject(TOO_MANY);
   expect((await runtime.execution(execution).records()).filter(({ type }) => type === "decision")).toEqual([]);
@@ -211,7 +204,7 @@ test("so has a conversation of its own calls, and each of its programs", async (
     approval: "always",
     allowedCallers: ["direct", "programmatic"],
   });
-  await using runtime = await createRuntime({ tools: [tool], sandbox, approve: () => "later" });
+  await using runtime = await runtimeWith([tool], { approve: () => "later" });
   const calls = range(1, 11).map((n) => ({ id: `pay-${n}`, tool: "pay", input: { amount: 1 } }));
   const model = scriptedModel([{ calls, programs: [paying(11)] }, { text: "done" }]);
   const { execution, ending } = await runtime.agent({ model, task: "Pay." });
@@ -231,9 +224,7 @@ test("so has a conversation of its own calls, and each of its programs", async (
 test("an approver that gives one grant more, also of calls at once, denies that call, and was told how many are left", async () => {
   const errors: string[] = [];
   const left: number[] = [];
-  await using runtime = await createRuntime({
-    tools: [pay()],
-    sandbox,
+  await using runtime = await runtimeWith([pay()], {
     logger: { error: ({ err }) => void errors.push(String(err)) },
     approve: async ({ grantsLeft }) => {
       left.push(grantsLeft);
@@ -260,14 +251,15 @@ test.each(["outside", "the approver"])(
       return parse(text) as unknown;
     });
     const grant = { calls: 5000, sums: { "/amount": 5000 } };
-    await using runtime = await createRuntime({
-      tools: [pay(), makeTool({ name: "hold", execute: () => held.promise.then(() => null) })],
-      sandbox,
-      approve: ({ callId }) => {
-        asked.add(callId);
-        return giver === "outside" || asked.size < 1000 ? "later" : { allow: true, grant };
+    await using runtime = await runtimeWith(
+      [pay(), makeTool({ name: "hold", execute: () => held.promise.then(() => null) })],
+      {
+        approve: ({ callId }) => {
+          asked.add(callId);
+          return giver === "outside" || asked.size < 1000 ? "later" : { allow: true, grant };
+        },
       },
-    });
+    );
     const program = `const held = tools.hold({});
     const make = () => tools.pay({ amount: 1, text: "x".repeat(500) });
     return [(await Promise.all(Array.from({ length: 1000 }, make))).length, await held];`;
@@ -294,7 +286,7 @@ test("a decision that is remembered and grants too is one grant, however often t
   const model = scriptedModel(
     amounts.flatMap((amount) => [{ calls: [{ tool: "pay", input: { amount } }] }, { text: "done" }]),
   );
-  await using runtime = await createRuntime({ tools, sandbox, approve });
+  await using runtime = await runtimeWith(tools, { approve });
   await using talk = await runtime.conversation({ model });
   for (const amount of amounts) await talk.send(`Pay ${amount}.`);
   expect(ran).toEqual([{ amount: 1 }, { amount: 2 }, { amount: 3 }]);

@@ -1,13 +1,11 @@
 import { expect, test, vi } from "vitest";
 import type { z } from "zod";
-import { createRuntime, type Effect, PortcullisError, type ToolOptions } from "../../../src/index.ts";
+import { type Effect, PortcullisError, type ToolOptions } from "../../../src/index.ts";
 import { createMemoryJournal, type JournalRecord } from "../../../src/journal/index.ts";
-import { createMemorySandbox } from "../../../src/runtime/testing.ts";
 import { recovered } from "../../executions/recovered.ts";
 import { manualClock } from "../../support/clock.ts";
 import { makeTool, openSession } from "../open-session.ts";
-
-const sandbox = createMemorySandbox();
+import { runtimeWith } from "../../support/runtime.ts";
 
 /** A tool whose first `failures` attempts throw. */
 function failing(
@@ -132,7 +130,7 @@ test("a session that closes between two attempts ends the call, and leaves no ti
 test("an execution that is taken up between two attempts goes on with the next one", async () => {
   const made = failing(9, { retry: { attempts: 3, delayMs: 0 } });
   const journal = createMemoryJournal();
-  await using first = await createRuntime({ tools: [made.tool], journal, sandbox });
+  await using first = await runtimeWith([made.tool], { journal });
   const { calls } = await first.execute("return await tools.t({});", { id: "one" });
   expect(calls).toMatchObject([{ attempts: 3, outcome: { type: "failed" } }]);
   const records = await Array.fromAsync(journal.read("one"));
@@ -141,7 +139,7 @@ test("an execution that is taken up between two attempts goes on with the next o
   await copy.create(header as JournalRecord & { readonly type: "header" });
   await copy.append("one", 1, others);
   const again = failing(9, { retry: { attempts: 3, delayMs: 0 } });
-  await using second = await createRuntime({ tools: [again.tool], journal: copy, sandbox });
+  await using second = await runtimeWith([again.tool], { journal: copy });
   const [report] = await recovered(second);
   expect(report?.calls).toMatchObject([{ attempts: 3, outcome: { type: "failed" } }]);
   expect(again.keys).toHaveLength(2);

@@ -2,10 +2,9 @@ import { expect, test } from "vitest";
 import { z } from "zod";
 import { Gate } from "../../../src/gate/gate.ts";
 import { unreadAnswers } from "../../../src/gate/run/unread-answers.ts";
-import { createRuntime } from "../../../src/index.ts";
-import { createMemorySandbox } from "../../../src/runtime/testing.ts";
 import { ToolSet } from "../../../src/tools/tool-set.ts";
 import { holdCalls, idle, makeTool, openSession, type SessionParts } from "../open-session.ts";
+import { runtimeWith } from "../../support/runtime.ts";
 
 const MIB = 1024 * 1024;
 const ANSWERS = 40;
@@ -132,7 +131,7 @@ test("calls with large inputs whose results are large too do not wait for one an
     return full.promise.then(() => rows);
   };
   const tool = makeTool({ inputSchema: z.object({ text: z.string() }), execute: handler });
-  await using runtime = await createRuntime({ tools: [tool], sandbox: createMemorySandbox() });
+  await using runtime = await runtimeWith([tool]);
   const program = `const text = "x".repeat(1_000_000);
     return (await Promise.all(Array.from({ length: 20 }, () => tools.t({ text })))).length;`;
   const { outcome } = await runtime.execute(program, { limits: { totalBytes: 100_000_000 } });

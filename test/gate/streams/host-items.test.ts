@@ -2,20 +2,18 @@ import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import {
   type CallOptions,
-  createRuntime,
   PortcullisError,
   type RuntimeOptions,
   type CallContext,
   type Tool,
 } from "../../../src/index.ts";
 import { createMemoryJournal } from "../../../src/journal/index.ts";
-import { createMemorySandbox } from "../../../src/runtime/testing.ts";
 import { listed } from "../../journal/journal-suite.ts";
 import { manualClock } from "../../support/clock.ts";
 import { signal, makeTool } from "../../support/tools.ts";
 import { failing } from "../../support/failing.ts";
+import { runtimeWith } from "../../support/runtime.ts";
 
-const sandbox = createMemorySandbox();
 const logger = { error: () => {} };
 
 interface Seen {
@@ -64,7 +62,7 @@ function rows({ count = 3, text, timeoutMs = 60_000, before }: Rows = {}): {
 
 async function open({ tool }: { readonly tool: Tool }, options: Partial<RuntimeOptions> = {}) {
   const journal = createMemoryJournal();
-  const runtime = await createRuntime({ tools: [tool], sandbox, journal, logger, ...options });
+  const runtime = await runtimeWith([tool], { journal, logger, ...options });
   const call = (more: Partial<CallOptions> = {}) =>
     runtime.call({ tool: "rows", input: {}, caller: "programmatic", ...more });
   return {

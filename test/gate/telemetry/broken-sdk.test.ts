@@ -1,13 +1,12 @@
 import { context, metrics, trace } from "@opentelemetry/api";
 import { InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from "@opentelemetry/sdk-trace";
 import { afterEach, expect, test } from "vitest";
-import { createRuntime } from "../../../src/index.ts";
-import { createMemorySandbox, scriptedModel } from "../../../src/runtime/testing.ts";
+import { scriptedModel } from "../../../src/runtime/testing.ts";
 import { echo } from "../../support/tools.ts";
 import { unregister } from "./recording.ts";
 import { throws } from "../../support/failing.ts";
+import { runtimeWith } from "../../support/runtime.ts";
 
-const sandbox = createMemorySandbox();
 afterEach(unregister);
 
 const fail = throws("the SDK is broken");
@@ -82,7 +81,7 @@ const WAYS: Readonly<Record<string, () => unknown>> = {
 test.each(Object.keys(WAYS))("%s breaks no execution, no call and no conversation", async (way) => {
   WAYS[way]?.();
   const telemetry = { capture: ["inputs", "results", "programs"] } as const;
-  await using runtime = await createRuntime({ tools: [echo], sandbox, telemetry });
+  await using runtime = await runtimeWith([echo], { telemetry });
   const program = "return [await tools.echo({ a: 1 }), await tools.echo({ b: 2 })];";
   const value = [{ a: 1 }, { b: 2 }];
   expect((await runtime.execute(program)).outcome).toEqual({ type: "completed", value });
@@ -99,7 +98,7 @@ test("an instrument that cannot be made silences no other", async () => {
   const counted = new Set<string>();
   const createCounter = (name: string) => ({ add: () => counted.add(name) });
   metrics.setGlobalMeterProvider({ getMeter: () => broken({ createCounter }) });
-  await using runtime = await createRuntime({ tools: [echo], sandbox });
+  await using runtime = await runtimeWith([echo]);
   await runtime.execute("return tools.echo({ a: 1 });");
   expect([...counted].toSorted()).toEqual([
     "portcullis.calls",
@@ -110,7 +109,7 @@ test("an instrument that cannot be made silences no other", async () => {
 });
 
 test("an SDK that is registered after the runtime was created records from then on, and stops when it is removed", async () => {
-  await using runtime = await createRuntime({ tools: [echo], sandbox });
+  await using runtime = await runtimeWith([echo]);
   await runtime.execute("return 1");
   const kept = new InMemorySpanExporter();
   trace.setGlobalTracerProvider(new TracerProvider({ spanProcessors: [new SimpleSpanProcessor({ exporter: kept })] }));

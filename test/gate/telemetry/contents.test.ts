@@ -1,12 +1,11 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { z } from "zod";
-import { createRuntime, redactSecrets } from "../../../src/index.ts";
+import { redactSecrets } from "../../../src/index.ts";
 import { capturesOf, type TelemetryOptions } from "../../../src/gate/telemetry/options.ts";
-import { createMemorySandbox } from "../../../src/runtime/testing.ts";
 import { record, type Recording } from "./recording.ts";
 import { makeTool } from "../../support/tools.ts";
+import { runtimeWith } from "../../support/runtime.ts";
 
-const sandbox = createMemorySandbox();
 const VARIABLE = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT";
 let recording: Recording;
 beforeEach(() => {
@@ -26,7 +25,7 @@ const echo = makeTool({
 const PROGRAM = 'const { said } = await tools.echo({ text: "hello" }); return said + "!";';
 
 async function attributesWith(telemetry?: TelemetryOptions, program = PROGRAM, options: object = {}) {
-  await using runtime = await createRuntime({ tools: [echo], sandbox, ...(telemetry && { telemetry }), ...options });
+  await using runtime = await runtimeWith([echo], { ...(telemetry && { telemetry }), ...options });
   await runtime.execute(program);
   const { attributes: call } = recording.span("execute_tool echo");
   const { attributes: run } = recording.span("execute_tool run_program");
@@ -90,7 +89,7 @@ test("captured contents are redacted before they are cut, also where a secret li
 });
 
 test("an invalid option is refused, and false records nothing", async () => {
-  const make = (telemetry: unknown) => createRuntime({ tools: [], sandbox, telemetry: telemetry as false });
+  const make = (telemetry: unknown) => runtimeWith([], { telemetry: telemetry as false });
   await expect(make({ capture: ["secrets"] })).rejects.toMatchObject({ code: "option_invalid" });
   await expect(make({ captures: [] })).rejects.toThrow("did you mean capture?");
   await expect(make("all")).rejects.toThrow("createRuntime({ telemetry })");

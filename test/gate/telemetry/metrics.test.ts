@@ -3,12 +3,12 @@ import { MeterProvider } from "@opentelemetry/sdk-metrics";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { z } from "zod";
 import { createRuntime } from "../../../src/index.ts";
-import { createMemorySandbox, scriptedModel } from "../../../src/runtime/testing.ts";
+import { scriptedModel } from "../../../src/runtime/testing.ts";
 import { createIsolateSandbox } from "../../../src/sandboxes/index.ts";
 import { record, type Recording } from "./recording.ts";
 import { makeTool } from "../../support/tools.ts";
+import { runtimeWith } from "../../support/runtime.ts";
 
-const sandbox = createMemorySandbox();
 let recording: Recording;
 beforeEach(() => {
   recording = record();
@@ -55,7 +55,7 @@ const counts = async (name: string) =>
   }));
 
 test("calls, refusals by code and bytes are counted by tool, and handlers are timed", async () => {
-  await using runtime = await createRuntime({ tools: [echo], sandbox });
+  await using runtime = await runtimeWith([echo]);
   const report = await runtime.execute(
     'await tools.echo({ text: "four" }); await tools.echo({ text: "" }); await tools.echo({}).catch(() => {}); return "out";',
   );
@@ -79,14 +79,14 @@ test("calls, refusals by code and bytes are counted by tool, and handlers are ti
 
 test("load is observed once for each meter provider, however many runtimes there are", async () => {
   const { stop, gauges } = counted();
-  await using runtime = await createRuntime({ tools: [echo], sandbox });
+  await using runtime = await runtimeWith([echo]);
   for (let index = 0; index < 20; index += 1) await runtime.derive({}).execute("return 1");
   expect(gauges()).toBe(4);
   await stop();
 });
 
 test("turns of models are timed, and their tokens counted", async () => {
-  await using runtime = await createRuntime({ tools: [], sandbox });
+  await using runtime = await runtimeWith([]);
   const model = scriptedModel([{ text: "done", usage: { inputTokens: 40, outputTokens: 2 } }], { name: "gemini:g-3" });
   await runtime.agent({ model, task: "t" });
   const about = {
@@ -145,7 +145,7 @@ test("items of streams are counted by tool, also of one that was given up", asyn
     stream: true,
     execute: ({ n }) => Array.from({ length: n }, (_, id) => id),
   });
-  await using runtime = await createRuntime({ tools: [rows, echo], sandbox });
+  await using runtime = await runtimeWith([rows, echo]);
   const report = await runtime.execute(
     'for await (const row of tools.rows({ n: 2500 })); for await (const row of tools.rows({ n: 3 })) break; await tools.echo({ text: "four" });',
   );

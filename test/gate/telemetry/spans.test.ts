@@ -2,17 +2,17 @@ import { SpanKind, SpanStatusCode, trace } from "@opentelemetry/api";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { PortcullisError } from "../../../src/base/index.ts";
-import { createRuntime, defineTool } from "../../../src/index.ts";
+import { defineTool } from "../../../src/index.ts";
 import { createMemoryJournal, type Header } from "../../../src/journal/index.ts";
-import { createMemorySandbox, scriptedModel } from "../../../src/runtime/testing.ts";
+import { scriptedModel } from "../../../src/runtime/testing.ts";
 import { anthropicWire } from "../../models/anthropic/wire.ts";
 import { serve } from "../../models/wire.ts";
 import { journalWith } from "../../support/journal-with.ts";
 import { pay } from "./fixtures/pay.ts";
 import { record, type Recording, tree } from "./recording.ts";
 import { agentOf, makeTool } from "../../support/tools.ts";
+import { runtimeWith } from "../../support/runtime.ts";
 
-const sandbox = createMemorySandbox();
 const tracer = () => trace.getTracer("the application");
 let recording: Recording;
 beforeEach(() => {
@@ -41,7 +41,7 @@ const stock = defineTool(STOCK);
 
 describe("spans of a program", () => {
   test("are below the span of the request, with each call below it and the handler's own span below its call", async () => {
-    await using runtime = await createRuntime({ tools: [stock], sandbox, tenant: "acme" });
+    await using runtime = await runtimeWith([stock], { tenant: "acme" });
     const report = await tracer().startActiveSpan("POST /orders", async (span) => {
       const done = await runtime.execute(
         'return await Promise.all(["a", "bb"].map((article) => tools.stock.units({ article })));',
@@ -84,7 +84,7 @@ describe("spans of a program", () => {
       name: "broken",
       execute: () => Promise.reject(new Error("secret host detail")),
     });
-    await using runtime = await createRuntime({ tools: [stock, broken], sandbox, logger: { error: () => {} } });
+    await using runtime = await runtimeWith([stock, broken], { logger: { error: () => {} } });
     const caught = (call: string) => `await ${call}.catch(() => {});`;
     await runtime.execute(caught('tools.broken({ article: "a" })') + caught("tools.stock.units({ article: 7 })"));
     await runtime.execute('throw new Error("the guest says hunter2");');
@@ -101,7 +101,7 @@ describe("spans of a program", () => {
   });
 
   test("a program that does not begin has a span that ends, and is no execution in metrics", async () => {
-    await using runtime = await createRuntime({ tools: [stock], sandbox });
+    await using runtime = await runtimeWith([stock]);
     const begin = (execution: string) =>
       runtime.execute('return await tools.stock.units({ article: "a" });', { id: execution });
     await Promise.all([begin("order"), begin("order")]);
@@ -119,7 +119,7 @@ describe("spans of a program", () => {
       ...journal,
       create: () => Promise.reject(new PortcullisError("journal_full", "The disk is full.")),
     };
-    await using runtime = await createRuntime({ tools: [stock], sandbox, journal: broken });
+    await using runtime = await runtimeWith([stock], { journal: broken });
     await expect(runtime.execute("return 1;")).rejects.toMatchObject({ code: "journal_full" });
     const model = scriptedModel([{ text: "done" }]);
     await expect(runtime.agent({ model, task: "t" })).rejects.toMatchObject({ code: "journal_full" });
@@ -130,7 +130,7 @@ describe("spans of a program", () => {
   });
 
   test("an unknown tool name is in no span's name or attribute, and a call id is cut", async () => {
-    await using runtime = await createRuntime({ tools: [stock], sandbox });
+    await using runtime = await runtimeWith([stock]);
     const hostile = "\u202e<script>".repeat(50);
     const calls = [{ tool: hostile, input: {}, id: "x".repeat(5000) }];
     await runtime.agent({ model: scriptedModel([{ calls }, { text: "done" }]), task: "t" });
@@ -145,7 +145,7 @@ describe("spans of a program", () => {
   });
 
   test("a call of the host is one span below what is active", async () => {
-    await using runtime = await createRuntime({ tools: [stock], sandbox });
+    await using runtime = await runtimeWith([stock]);
     await tracer().startActiveSpan("host", async (span) => {
       await runtime.call({ tool: "stock.units", input: { article: "a" }, caller: "direct" });
       span.end();
@@ -173,7 +173,7 @@ describe("spans of a conversation", () => {
       tools: [stock],
       allowedCallers: ["direct"],
     });
-    await using runtime = await createRuntime({ tools: [stock, helper], sandbox });
+    await using runtime = await runtimeWith([stock, helper]);
     const chat = "chat claude-test";
     const call = ["execute_tool stock.units", ["SELECT units"]];
     await runtime.agent({ model: model(), task: "t" });
@@ -211,7 +211,7 @@ describe("spans of a conversation", () => {
 
   test("a turn of a provider has the ids of its message and its request", async () => {
     await using served = await serve(anthropicWire, [{ text: "4" }]);
-    await using runtime = await createRuntime({ tools: [], sandbox });
+    await using runtime = await runtimeWith([]);
     await runtime.agent({ model: served.model(), task: "t" });
     expect(recording.span("chat claude-test").attributes).toMatchObject({
       "gen_ai.response.id": "msg_1",
@@ -220,7 +220,7 @@ describe("spans of a conversation", () => {
   });
 
   test("each message of one that its developer holds has a span, which leads back to the one before", async () => {
-    await using runtime = await createRuntime({ tools: [], sandbox });
+    await using runtime = await runtimeWith([]);
     await using talk = await runtime.conversation({ model: scriptedModel([{ text: "one" }, { text: "two" }]) });
     await talk.send("a");
     await talk.send("b");
@@ -230,7 +230,7 @@ describe("spans of a conversation", () => {
   });
 
   test("a provider that fails is an error of the turn and of the conversation", async () => {
-    await using runtime = await createRuntime({ tools: [], sandbox });
+    await using runtime = await runtimeWith([]);
     const failure = { code: "overloaded", message: "key sk-123 is overloaded" } as const;
     await runtime.agent({ model: scriptedModel([{ failure }]), task: "t" });
     for (const name of ["chat script", "invoke_agent"])
@@ -244,7 +244,7 @@ describe("spans of a conversation", () => {
 describe("an execution that waits", () => {
   test("ends its span, and what takes it up has a span with a link to it, also after another pause", async () => {
     const journal = createMemoryJournal();
-    await using runtime = await createRuntime({ tools: [pay], sandbox, journal, approve: () => "later" });
+    await using runtime = await runtimeWith([pay], { journal, approve: () => "later" });
     await runtime.execute("await tools.pay({}); return await tools.pay({});", { id: "order" });
     await runtime.execution("order").resume({ decisions: { 1: { allow: true } } });
     await runtime.execution("order").resume({ decisions: { 2: { allow: true } } });
@@ -275,7 +275,7 @@ describe("an execution that waits", () => {
   test("a conversation and its program link back as well", async () => {
     const journal = createMemoryJournal();
     const model = () => scriptedModel([{ programs: ["return await tools.pay({});"] }, { text: "done" }]);
-    await using runtime = await createRuntime({ tools: [pay], sandbox, journal, approve: () => "later" });
+    await using runtime = await runtimeWith([pay], { journal, approve: () => "later" });
     await runtime.agent({ model: model(), task: "t", id: "talk" });
     const [program, agent] = recording.spans().filter(({ name }) => /run_program|invoke_agent/.test(name));
     await runtime.execution("talk").resume({ model: model(), decisions: { "call-1/1": { allow: true } } });
@@ -294,11 +294,11 @@ describe("an execution that waits", () => {
 
   test("an invalid span in a journal from elsewhere becomes no link", async () => {
     const journal = createMemoryJournal();
-    await using runtime = await createRuntime({ tools: [pay], sandbox, journal, approve: () => "later" });
+    await using runtime = await runtimeWith([pay], { journal, approve: () => "later" });
     await runtime.execute("return await tools.pay({});", { id: "order" });
     const [header, ...others] = await Array.fromAsync(journal.read("order"));
     const copy = await journalWith([{ ...header, trace: "00-\u202e\n--; DROP TABLE spans" } as Header, ...others]);
-    await using other = await createRuntime({ tools: [pay], sandbox, journal: copy });
+    await using other = await runtimeWith([pay], { journal: copy });
     expect((await other.execution("order").resume({ decisions: { 1: { allow: true } } })).outcome.type).toBe(
       "completed",
     );
@@ -317,7 +317,7 @@ test("the span of a stream has its items and their bytes, and no text of them, a
     },
   });
   const telemetry = { capture: ["results"] } as const;
-  await using runtime = await createRuntime({ tools: [rows], sandbox, telemetry, logger: { error: () => {} } });
+  await using runtime = await runtimeWith([rows], { telemetry, logger: { error: () => {} } });
   await runtime.execute(
     "for await (const row of tools.rows({ fails: false })); try { for await (const row of tools.rows({ fails: true })); } catch {}",
   );

@@ -1,11 +1,10 @@
 import { trace } from "@opentelemetry/api";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { createRuntime } from "../../../src/index.ts";
 import { createServer } from "../../../src/serve/create-server.ts";
 import { parseTraceParent } from "../../../src/gate/telemetry/otel.ts";
 import { withTraceparent } from "../../../src/gate/telemetry/with-traceparent.ts";
-import { createMemorySandbox } from "../../../src/runtime/testing.ts";
 import { record, type Recording } from "./recording.ts";
+import { runtimeWith } from "../../support/runtime.ts";
 
 const TRACE = "0af7651916cd43dd8448eb211c80319c";
 const SPAN = "b7ad6b7169203331";
@@ -19,7 +18,7 @@ beforeEach(() => {
 afterEach(() => recording.stop());
 
 test("executions of a request are below its span, and an invalid header fails no request", async () => {
-  await using runtime = await createRuntime({ tools: [], sandbox: createMemorySandbox() });
+  await using runtime = await runtimeWith([]);
   const server = await createServer(runtime);
   const post = (traceparent: string) =>
     server.fetch(
@@ -42,7 +41,7 @@ test("executions of a request are below its span, and an invalid header fails no
 });
 
 test("the span of an instrumented server stays the parent", async () => {
-  await using runtime = await createRuntime({ tools: [], sandbox: createMemorySandbox() });
+  await using runtime = await runtimeWith([]);
   await trace.getTracer("http").startActiveSpan("POST", async (span) => {
     await withTraceparent(headers(GOOD), () => runtime.execute("return 1"));
     span.end();

@@ -1,23 +1,22 @@
 import { expect, test } from "vitest";
 import { shownText } from "../../../src/cli/commands/journal/show.ts";
-import { createRuntime, createSqliteJournal, type ExecutionEvent, type RuntimeOptions } from "../../../src/index.ts";
+import { createSqliteJournal, type ExecutionEvent, type RuntimeOptions } from "../../../src/index.ts";
 import { createMemoryJournal } from "../../../src/journal/index.ts";
-import { createMemorySandbox, scriptedModel } from "../../../src/runtime/testing.ts";
+import { scriptedModel } from "../../../src/runtime/testing.ts";
 import { viewExecution } from "../../../src/serve/views/view-execution.ts";
 import { makeTool } from "../../gate/open-session.ts";
 import { header } from "../records.ts";
 import { finding } from "./redact.ts";
 import { failing, throws } from "../../support/failing.ts";
+import { runtimeWith } from "../../support/runtime.ts";
 
-const sandbox = createMemorySandbox();
 const SECRET = "hunter2";
 const both = ["direct", "programmatic"] as const;
 const give = makeTool({ name: "give", allowedCallers: both, execute: () => SECRET });
 const held = makeTool({ name: "held", allowedCallers: both, approval: "always" });
 const PROGRAM = "const given = await tools.give({}); await tools.held({}); return given.length;";
 
-const open = (options: Partial<RuntimeOptions> = {}) =>
-  createRuntime({ tools: [give, held], sandbox, approve: () => true, ...options });
+const open = (options: Partial<RuntimeOptions> = {}) => runtimeWith([give, held], { approve: () => true, ...options });
 
 test("a program computes with what a tool gave, though nothing else sees it", async () => {
   await using runtime = await open({ redact: finding(SECRET) });

@@ -4,18 +4,17 @@ import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { z } from "zod";
-import { type AgentEvent, content, createRuntime, createSqliteJournal, PortcullisError } from "../../../src/index.ts";
+import { type AgentEvent, content, createSqliteJournal, PortcullisError } from "../../../src/index.ts";
 import type { FailureEntry } from "../../../src/runtime/reports.ts";
 import { createMemoryJournal } from "../../../src/journal/index.ts";
-import { createMemorySandbox } from "../../../src/runtime/testing.ts";
 import { makeTool } from "../../gate/open-session.ts";
 import { serve } from "../../models/wire.ts";
 import { WIRES } from "../../models/wires.ts";
 import { finding, formsOf } from "./redact.ts";
 import { runs } from "../../support/all-tests.ts";
 import { memoryFolder } from "../../support/memory-folder.ts";
+import { runtimeWith } from "../../support/runtime.ts";
 
-const sandbox = createMemorySandbox();
 const folder = memoryFolder("portcullis-redaction-");
 afterAll(() => rmSync(folder, { recursive: true }));
 
@@ -134,9 +133,7 @@ test("no digest of an input lets a short secret be found by trying all, in the j
   const plain = makeTool({ name: "plain", inputSchema: z.object({ pin: z.string() }) });
   const { onEvent, logger, seen } = watch();
   const journal = createMemoryJournal();
-  await using runtime = await createRuntime({
-    tools: [held, late, plain],
-    sandbox,
+  await using runtime = await runtimeWith([held, late, plain], {
     journal,
     redact: finding("493027", ["model", "log"]),
     approve: ({ tool }) => (tool === "late" ? "later" : true),
@@ -159,7 +156,7 @@ test("no digest of an input lets a short secret be found by trying all, in the j
 
 test("a value is not kept under a name that must not leave", async () => {
   const journal = createMemoryJournal();
-  await using runtime = await createRuntime({ tools: [], sandbox, journal, redact: finding("Zq12") });
+  await using runtime = await runtimeWith([], { journal, redact: finding("Zq12") });
   const report = await runtime.execute(`await save("kept-Zq12", 1).catch(() => {}); await save("kept", 2); return 1;`);
   expect(report.artifacts.map(({ name }) => name)).toEqual(["kept"]);
   const records = await Array.fromAsync(journal.read(report.execution));
@@ -175,14 +172,7 @@ test("no text that a rule covers leaves a program by any way: report, journal's 
       const path = join(folder, `${(files += 1)}.db`);
       const journal = createSqliteJournal({ path });
       const { onEvent, logger, seen, events } = watch();
-      const runtime = await createRuntime({
-        tools: toolsOf(secret),
-        sandbox,
-        journal,
-        redact: finding(secret),
-        onEvent,
-        logger,
-      });
+      const runtime = await runtimeWith(toolsOf(secret), { journal, redact: finding(secret), onEvent, logger });
       const report = await runtime.execute(programOf(way));
       const called = await runtime.call({ tool: "give", input: { way }, caller: "direct" });
       const artifacts = await Promise.all(report.artifacts.map(async (one) => [one, await one.read()]));
@@ -212,7 +202,7 @@ describe.each(WIRES)("%s", (_, wire) => {
           { text: "Done." },
         ]);
         const { onEvent, logger, seen } = watch();
-        await using runtime = await createRuntime({ tools: toolsOf(secret), sandbox, redact: finding(secret), logger });
+        await using runtime = await runtimeWith(toolsOf(secret), { redact: finding(secret), logger });
         const report = await runtime.agent({ model: served.model(), task: "Do it.", onEvent });
         expect(report.ending).toMatchObject({ type: "answered" });
         const requests = served.asked.map(({ text }) => text).join("\n");
@@ -232,13 +222,7 @@ test("what a schema makes of a redacted result is left out if it is no JSON, and
   const journal = createMemoryJournal();
   const { onEvent, events } = watch();
   const result = z.object({ text: z.string() }).transform(({ text }) => ({ text, count: 3n }));
-  await using runtime = await createRuntime({
-    tools: [],
-    sandbox,
-    journal,
-    redact: finding("hunter2", ["model"]),
-    onEvent,
-  });
+  await using runtime = await runtimeWith([], { journal, redact: finding("hunter2", ["model"]), onEvent });
   const report = await runtime.execute('return { text: "hunter2" }', { id: "with-result", result });
   expect(report.outcome).toEqual({ type: "completed", value: { text: "[redacted 7 characters: test]" } });
   expect(report.value).toBeUndefined();
@@ -247,12 +231,7 @@ test("what a schema makes of a redacted result is left out if it is no JSON, and
 });
 
 test("what is printed is redacted before it is shortened, and what is kept of it is shown without", async () => {
-  await using runtime = await createRuntime({
-    tools: [],
-    sandbox,
-    redact: finding("hunter2", ["model"]),
-    limits: { outputBytes: 512 },
-  });
+  await using runtime = await runtimeWith([], { redact: finding("hunter2", ["model"]), limits: { outputBytes: 512 } });
   const program = `console.log("x".repeat(60) + "hunter2" + "y".repeat(2000) + "hunter2" + "z".repeat(60));`;
   const { logs, output, artifacts } = await runtime.execute(program, { id: "printed" });
   // A cut through the secret would leave a part of it that is not found.

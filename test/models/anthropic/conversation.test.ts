@@ -1,14 +1,14 @@
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { createRuntime, jsonSchema } from "../../../src/index.ts";
+import { jsonSchema } from "../../../src/index.ts";
 import { AnthropicStream } from "../../../src/models/anthropic/reply.ts";
-import { createMemorySandbox } from "../../../src/runtime/testing.ts";
 import { makeTool } from "../../gate/open-session.ts";
 import { anthropicWire, unmarked } from "./wire.ts";
 import { UNSHOWN } from "../converse.ts";
 import { ask, type Asking, behavesAsModel, counted, askOn, depot, depots } from "../provider.suite.ts";
 import { MODES, serve, type Served, type WireStep } from "../wire.ts";
 import { throws } from "../../support/failing.ts";
+import { runtimeWith } from "../../support/runtime.ts";
 
 behavesAsModel("Anthropic Messages", anthropicWire);
 
@@ -192,7 +192,7 @@ describe.each(MODES)("hosted programs, %s", (_, stream) => {
     const begun = Promise.withResolvers<void>();
     const never = () => (begun.resolve(), new Promise<never>(() => {}));
     const slow = makeTool({ name: "depot", inputSchema: z.object({ id: z.number() }), execute: never });
-    const runtime = await createRuntime({ tools: [slow], sandbox: createMemorySandbox() });
+    const runtime = await runtimeWith([slow]);
     const talk = await runtime.conversation({ model: served.model({ stream }), programs: "hosted" });
     const saying = talk.send("Total both.");
     await begun.promise;

@@ -10,6 +10,7 @@ import { settableClock } from "../../support/clock.ts";
 import { payTool } from "../../support/tools.ts";
 import { journalWith } from "../../support/journal-with.ts";
 import { notedReads } from "../../support/noted-reads.ts";
+import { runtimeWith } from "../../support/runtime.ts";
 
 const { tool: pay } = payTool();
 
@@ -27,7 +28,7 @@ async function runtimeOf(journal: Journal) {
 
 /** Leaves a conversation open whose model does not answer before its host is gone. */
 async function leaveUnanswered(journal: Journal, execution: string) {
-  const runtime = await createRuntime({ tools: [pay], journal, sandbox: createMemorySandbox() });
+  const runtime = await runtimeWith([pay], { journal });
   const asked = Promise.withResolvers<void>();
   const model: Model = scriptedModel(
     [
@@ -47,7 +48,7 @@ async function leaveUnanswered(journal: Journal, execution: string) {
 /** Leaves a conversation as a host left it that died after its model had answered. */
 async function leaveResting(journal: Journal, execution: string) {
   const store = createMemoryJournal();
-  await using runtime = await createRuntime({ tools: [], journal: store, sandbox: createMemorySandbox() });
+  await using runtime = await runtimeWith([], { journal: store });
   await using talk = await runtime.conversation({ model: scriptedModel([{ text: "Yes?" }]), id: execution });
   await talk.send("Hello.");
   await journalWith(await Array.fromAsync(store.read(execution)), journal);

@@ -1,9 +1,10 @@
 import { expect, test } from "vitest";
-import { createRuntime, type Runtime } from "../../../src/index.ts";
+import { type Runtime } from "../../../src/index.ts";
 import { createMemoryJournal, type Journal } from "../../../src/journal/index.ts";
 import type { Model } from "../../../src/models/index.ts";
-import { createMemorySandbox, scriptedModel } from "../../../src/runtime/testing.ts";
+import { scriptedModel } from "../../../src/runtime/testing.ts";
 import { makeTool } from "../../support/tools.ts";
+import { runtimeWith } from "../../support/runtime.ts";
 
 interface Kind {
   readonly begin: (runtime: Runtime, model: Model) => Promise<unknown>;
@@ -58,7 +59,7 @@ test.each(Object.entries(KINDS))(
         yield* store.read(execution, options);
       },
     };
-    const open = () => createRuntime({ tools: [slow], journal, sandbox: createMemorySandbox() });
+    const open = () => runtimeWith([slow], { journal });
     const first = await open();
     const left = expect(begin(first, model)).rejects.toMatchObject({ code: "runtime_suspended" });
     await begun[0];

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
-import { createRuntime } from "../../../src/index.ts";
-import { createMemorySandbox, scriptedModel } from "../../../src/runtime/testing.ts";
+import { scriptedModel } from "../../../src/runtime/testing.ts";
 import { makeTool } from "../../support/tools.ts";
+import { runtimeWith } from "../../support/runtime.ts";
 
 test("who waits for a program or a conversation is told what its status tells, once that goes on no more", async () => {
   const held = Promise.withResolvers<void>();
@@ -14,7 +14,7 @@ test("who waits for a program or a conversation is told what its status tells, o
       return 1;
     },
   });
-  await using runtime = await createRuntime({ tools: [hold], sandbox: createMemorySandbox() });
+  await using runtime = await runtimeWith([hold]);
   const model = scriptedModel([{ programs: ["return tools.hold({});"] }, { text: "done" }]);
   const running = [
     runtime.execute("await tools.hold({}); return 2;", { id: "one" }),

@@ -2,11 +2,11 @@ import * as fc from "fast-check";
 import { expect, test, vi } from "vitest";
 import { z } from "zod";
 import { createRuntime } from "../../../../src/index.ts";
-import { createMemorySandbox } from "../../../../src/runtime/testing.ts";
 import { runs } from "../../../support/all-tests.ts";
 import { createPythonProcessSandbox, PYTHON } from "../../../support/python-process-sandbox.ts";
 import { makeTool } from "../../../support/tools.ts";
 import { throws } from "../../../support/failing.ts";
+import { runtimeWith } from "../../../support/runtime.ts";
 
 const tool = (name: string, handler: () => unknown = () => ({ items: [1], a: { b: 1 } })) =>
   makeTool({
@@ -37,7 +37,7 @@ const PROGRAMS = [
 ];
 
 test.each(PROGRAMS)("an error points at the name that is wrong: %j", async (marked) => {
-  await using runtime = await createRuntime({ tools, sandbox: createMemorySandbox(), logger: { error() {} } });
+  await using runtime = await runtimeWith(tools, { logger: { error() {} } });
   const { outcome } = await runtime.execute(marked.replace("→", ""));
   const before = marked.slice(0, marked.indexOf("→")).split("\n");
   expect(outcome).toMatchObject({
@@ -62,7 +62,7 @@ test.each([
   ["a rewritten text", (end: string) => `enum A { b }${end}const c = "\u2028";${end}return nothing;`, 4, "return"],
   ["an import with types", (end: string) => `const a: number = 1;${end}import b from "b"`, 2, "import b"],
 ] as const)("%s has the line and excerpt of V8, whatever ends its lines", async (_, write, line, excerpt) => {
-  await using runtime = await createRuntime({ tools, sandbox: createMemorySandbox(), logger: { error() {} } });
+  await using runtime = await runtimeWith(tools, { logger: { error() {} } });
   for (const end of LINE_ENDS) {
     const { outcome } = await runtime.execute(write(end));
     expect(outcome, JSON.stringify(end)).toMatchObject({ type: "failed", fault: { line } });
@@ -95,7 +95,7 @@ const fault = fc.record({
 });
 
 test("a program that describes its own error as a tool's, with any name, tool and place, fails with that error", async () => {
-  await using runtime = await createRuntime({ tools, sandbox: createMemorySandbox(), logger: { error() {} } });
+  await using runtime = await runtimeWith(tools, { logger: { error() {} } });
   await fc.assert(
     fc.asyncProperty(fault, fc.constantFrom(...LAST_LINES), async (fields, last) => {
       const program = `const fault = new Error("");\nObject.assign(fault, ${JSON.stringify(fields)});\n${last}`;
@@ -109,7 +109,7 @@ test("a program that describes its own error as a tool's, with any name, tool an
 const WORDS = 1500;
 
 test("the path of a tool that a program has made up is not looked for part by part in all of it", async () => {
-  await using runtime = await createRuntime({ tools, sandbox: createMemorySandbox(), logger: { error() {} } });
+  await using runtime = await runtimeWith(tools, { logger: { error() {} } });
   const made = { name: "ToolError", stack: "program.js:5:1", tool: `${"a.".repeat(127)}a` };
   const program = `const fault = new Error("");\nObject.assign(fault, ${JSON.stringify(made)});\nthrow fault // x${"a.".repeat(WORDS)}`;
   const search = vi.spyOn(String.prototype, "indexOf");

@@ -1,16 +1,14 @@
 import { hash } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { createRuntime, createSqliteJournal, jsonSchema, type Report } from "../../../../src/index.ts";
+import { createSqliteJournal, jsonSchema, type Report, type RuntimeOptions } from "../../../../src/index.ts";
 import { createMemoryJournal } from "../../../../src/journal/index.ts";
 import { recordedResult } from "../../../../src/executions/drive/ending/result-schema.ts";
-import { createMemorySandbox } from "../../../../src/runtime/testing.ts";
 import { tool } from "../../../support/tools.ts";
 import { failing, throws } from "../../../support/failing.ts";
+import { runtimeWith } from "../../../support/runtime.ts";
 
-const sandbox = createMemorySandbox();
-const start = (options: Partial<Parameters<typeof createRuntime>[0]> = {}) =>
-  createRuntime({ tools: [], sandbox, ...options });
+const start = (options: Partial<RuntimeOptions> = {}) => runtimeWith([], options);
 const rows = z.object({ rows: z.array(z.object({ price: z.number() })) });
 const faultOf = ({ outcome }: Report) => (outcome.type === "failed" ? outcome.fault : undefined);
 const codeOf = (promise: Promise<unknown>) =>

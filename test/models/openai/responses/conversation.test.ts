@@ -1,14 +1,14 @@
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { describeOfAll } from "../../../support/all-tests.ts";
-import { createRuntime, openai } from "../../../../src/index.ts";
+import { openai } from "../../../../src/index.ts";
 import type { OpenAiOptions } from "../../../../src/models/index.ts";
 import { ResponsesStream } from "../../../../src/models/openai/responses/reply.ts";
-import { createMemorySandbox } from "../../../../src/runtime/testing.ts";
 import { responsesWire } from "./wire.ts";
 import { UNSHOWN } from "../../converse.ts";
 import { type Asking, behavesAsModel, counted, askOn, depot, depots } from "../../provider.suite.ts";
 import { MODES, type Served, type Wire, type WireStep } from "../../wire.ts";
+import { runtimeWith } from "../../../support/runtime.ts";
 
 behavesAsModel("OpenAI Responses", responsesWire);
 describeOfAll("stored by the provider", () =>
@@ -333,6 +333,6 @@ test("without a key model_unavailable is thrown, and the message names what is m
   const withPassword = () => openai({ model: "m", apiKey: "k", baseUrl: "https://user:hunter2@example.com/v1" });
   expect(withPassword).toThrow("openai({ baseUrl }): the URL contains a user name or a password");
   expect(withPassword).not.toThrow("hunter2");
-  await using runtime = await createRuntime({ tools: [], sandbox: createMemorySandbox() });
+  await using runtime = await runtimeWith([]);
   await expect(runtime.agent({ model: {} as never, task: "x" })).rejects.toThrow("agent({ model }): expected a model");
 });
