@@ -1,7 +1,8 @@
 import { readUrl } from "../../base/index.ts";
 import type { JsonSchema } from "./json-schema.ts";
 import type { SchemaNode } from "./compile-schema.ts";
-import { type Checker, type Findings, shownValue } from "./findings.ts";
+import { type Findings, shownValue } from "./findings.ts";
+import type { Steps } from "./steps.ts";
 import { format as known } from "@cfworker/json-schema";
 import { isPattern } from "./patterns/parse-pattern.ts";
 
@@ -10,7 +11,7 @@ const CHARACTERS_A_STEP = 8;
 /** Steps of one `multipleOf` check, which may divide integers of hundreds of digits. */
 const MULTIPLE_STEPS = 60;
 
-export function checkNumber(checker: Checker, node: SchemaNode, value: number | bigint, found: Findings): void {
+export function checkNumber(steps: Steps, node: SchemaNode, value: number | bigint, found: Findings): void {
   const { minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf } = node;
   if (minimum !== undefined && value < minimum) found.add("minimum", () => `expected at least ${minimum}`);
   if (maximum !== undefined && value > maximum) found.add("maximum", () => `expected at most ${maximum}`);
@@ -19,21 +20,21 @@ export function checkNumber(checker: Checker, node: SchemaNode, value: number | 
   if (exclusiveMaximum !== undefined && value >= exclusiveMaximum)
     found.add("exclusiveMaximum", () => `expected less than ${exclusiveMaximum}`);
   if (multipleOf === undefined) return;
-  checker.steps.spend(MULTIPLE_STEPS);
+  steps.spend(MULTIPLE_STEPS);
   if (!isMultipleOf(value, multipleOf)) found.add("multipleOf", () => `expected a multiple of ${multipleOf}`);
 }
 
-export function checkString(checker: Checker, node: SchemaNode, value: string, found: Findings): void {
+export function checkString(steps: Steps, node: SchemaNode, value: string, found: Findings): void {
   const { pattern, minLength, maxLength } = node;
   const { format, pattern: source } = node.schema as JsonSchema;
   if (minLength !== undefined || maxLength !== undefined) {
-    checker.steps.spend(1 + value.length / CHARACTERS_A_STEP);
+    steps.spend(1 + value.length / CHARACTERS_A_STEP);
     found.addCount(node, ["minLength", "maxLength"], lengthOf(value), "characters");
   }
-  if (pattern && !pattern.test(value, checker.steps))
+  if (pattern && !pattern.test(value, steps))
     found.add("pattern", () => `expected text that matches ${shownValue(source)}`);
   if (format !== undefined) {
-    checker.steps.spend(formatSteps(format, value.length));
+    steps.spend(formatSteps(format, value.length));
     if (!fitsFormat(format, value)) found.add("format", () => `expected text in the format ${shownValue(format)}`);
   }
 }

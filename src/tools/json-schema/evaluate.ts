@@ -1,12 +1,11 @@
 import type { JsonSchema } from "./json-schema.ts";
 import { withDigitsAs } from "./map-value.ts";
 import { type CompiledSchema, type SchemaNode, TYPES } from "./compile-schema.ts";
-import { checkArray, checkObject } from "./check-parts.ts";
 import { checkNumber, checkString } from "./check-scalar.ts";
-import { alone, type Checker, type Failure, Findings, FITS, type Outcome, shownValue } from "./findings.ts";
+import { alone, type Failure, Findings, FITS, type Outcome, shownValue } from "./findings.ts";
 import { Identities, isContainer, keyOf } from "./identities.ts";
 import { Steps, StepsSpent } from "./steps.ts";
-import { isLongInteger } from "../../base/index.ts";
+import { type Fields, isLongInteger } from "../../base/index.ts";
 
 /** Maximum steps of one check: about half a second. A megabyte of ordinary data takes a hundredth of that. */
 export const MAX_STEPS = 10_000_000;
@@ -48,7 +47,7 @@ class TooDeep extends Error {}
 /** A text may stand for a number. Whether it does is decided once for a value, by all parts that speak of it. */
 class HasDigits extends Error {}
 
-class Evaluation implements Checker {
+class Evaluation {
   readonly steps: Steps;
   #identities: Identities | undefined;
   readonly #known = new Map<SchemaNode, Map<unknown, Outcome>>();
@@ -62,7 +61,7 @@ class Evaluation implements Checker {
     this.#readsSeen = readsSeen;
   }
 
-  get identities(): Identities {
+  get #equal(): Identities {
     return (this.#identities ??= new Identities(this.steps));
   }
 
@@ -92,16 +91,16 @@ class Evaluation implements Checker {
     this.#checkInPlace(node, value, found);
     switch (type) {
       case "object":
-        checkObject(this, node, value as Readonly<Record<string, unknown>>, found);
+        this.#checkObject(node, value as Fields, found);
         break;
       case "array":
-        checkArray(this, node, value as readonly unknown[], found);
+        this.#checkArray(node, value as readonly unknown[], found);
         break;
       case "number":
-        checkNumber(this, node, value as number | bigint, found);
+        checkNumber(this.steps, node, value as number | bigint, found);
         break;
       case "string":
-        checkString(this, node, value as string, found);
+        checkString(this.steps, node, value as string, found);
         break;
       default:
     }
@@ -116,16 +115,16 @@ class Evaluation implements Checker {
     type: string,
     found: Findings,
   ): void {
-    if (ref) found.take(this.seen(this.check(ref, value)), "$ref", () => "it does not fit");
+    if (ref) this.#take(ref, value, found, "$ref", () => "it does not fit");
     const { type: types, const: constant } = schema;
     if (types !== undefined) this.#checkType(types, type, value, found);
     if (constant === undefined && !enumeration) return;
     const written = this.#written(value);
-    if (constant !== undefined && !this.identities.areEqual(written, constant))
+    if (constant !== undefined && !this.#equal.areEqual(written, constant))
       found.add("const", () => `expected ${shownValue(constant)}`);
     if (!enumeration) return;
     const isNamed = isContainer(written)
-      ? enumeration.containers.some((one) => this.identities.areEqual(written, one))
+      ? enumeration.containers.some((one) => this.#equal.areEqual(written, one))
       : enumeration.scalars.has(written, this.steps);
     if (!isNamed) found.add("enum", () => expectedOneOf(schema.enum as readonly unknown[]));
   }
@@ -164,19 +163,146 @@ class Evaluation implements Checker {
       const word = condition.failure ? "else" : "then";
       this.#see([condition], found);
       const branch = node[word];
-      if (branch)
-        found.take(this.seen(this.check(branch, value)), "if", () => `it does not fit the schema under "${word}"`);
+      if (branch) this.#take(branch, value, found, "if", () => `it does not fit the schema under "${word}"`);
     }
   }
 
   /** Collects the evaluated fields and elements of the outcomes that fit. */
   #see(outcomes: readonly Outcome[], found: Findings): void {
-    for (const outcome of outcomes) if (!outcome.failure) found.see(this.seen(outcome).seen);
+    for (const { failure, seen } of outcomes) {
+      if (failure) continue;
+      this.steps.spend(seen?.size ?? 0);
+      found.see(seen);
+    }
   }
 
-  seen(outcome: Outcome): Outcome {
+  /** Takes over the outcome of another part for the same value. */
+  #take(node: SchemaNode, value: unknown, found: Findings, word: string, message: () => string): void {
+    const outcome = this.check(node, value);
     this.steps.spend(outcome.seen?.size ?? 0);
-    return outcome;
+    found.take(outcome, word, message);
+  }
+
+  #checkObject(node: SchemaNode, value: Fields, found: Findings): void {
+    const keys = Object.keys(value);
+    this.steps.spend(keys.length);
+    this.#checkRequired(value, node.required, found, "required", (key) => `the field ${shownValue(key)} is missing`);
+    this.#checkRest(node, value, keys, found);
+    this.#checkFields(node, value, keys, found);
+  }
+
+  /** What is said of an object as a whole. */
+  #checkRest(node: SchemaNode, value: Fields, keys: readonly string[], found: Findings): void {
+    const { propertyNames, dependentSchemas = [] } = node;
+    found.addCount(node, ["minProperties", "maxProperties"], keys.length, "fields");
+    if (propertyNames)
+      for (const key of keys) {
+        const outcome = this.check(propertyNames, key);
+        found.takeAt(key, outcome, "propertyNames", () => `the name ${shownValue(key)} does not fit`);
+      }
+    this.steps.spend(node.dependentNames.length);
+    for (const [key, names] of node.dependentNames) {
+      if (!Object.hasOwn(value, key)) continue;
+      const message = (missing: string) =>
+        `beside the field ${shownValue(key)} the field ${shownValue(missing)} is missing`;
+      this.#checkRequired(value, names, found, "dependentRequired", message);
+    }
+    for (const [key, dependent] of dependentSchemas) {
+      this.steps.spend(1);
+      const message = () => `it does not fit beside the field ${shownValue(key)}`;
+      if (Object.hasOwn(value, key)) this.#take(dependent, value, found, "dependentSchemas", message);
+    }
+  }
+
+  #checkRequired(
+    value: object,
+    required: readonly string[],
+    found: Findings,
+    word: string,
+    message: (key: string) => string,
+  ): void {
+    this.steps.spend(required.length);
+    for (const key of required) if (!Object.hasOwn(value, key)) found.add(word, () => message(key));
+  }
+
+  #checkFields(node: SchemaNode, value: Fields, keys: readonly string[], found: Findings): void {
+    const { properties, patterns, additionalProperties, unevaluatedProperties } = node;
+    const named = additionalProperties && new Set<string>();
+    const take = (key: string, property: SchemaNode, keyword: string): boolean =>
+      found.takeAt(key, this.check(property, value[key]), keyword, () => `the field ${shownValue(key)} does not fit`);
+    for (const [key, property] of properties ?? []) {
+      this.steps.spend(1);
+      if (!Object.hasOwn(value, key)) continue;
+      named?.add(key);
+      if (take(key, property, "properties")) return;
+    }
+    let stop = false;
+    for (const [pattern, property] of patterns)
+      for (const key of keys) {
+        if (!pattern?.test(key, this.steps)) continue;
+        named?.add(key);
+        stop = take(key, property, "patternProperties") || stop;
+      }
+    // Any other field may be one of a pattern that is not checked.
+    if (stop || patterns.some(([pattern]) => pattern === undefined)) return;
+    if (additionalProperties) {
+      for (const key of keys) if (!named?.has(key)) take(key, additionalProperties, "additionalProperties");
+    } else if (unevaluatedProperties) {
+      for (const key of keys) if (!found.hasSeen(key)) take(key, unevaluatedProperties, "unevaluatedProperties");
+    }
+  }
+
+  #checkArray(node: SchemaNode, value: readonly unknown[], found: Findings): void {
+    const { prefixItems = [], items, contains, unevaluatedItems } = node;
+    found.addCount(node, ["maxItems", "minItems"], value.length, "elements");
+    const stopped = this.#checkItems(node, value, found);
+    if (contains) this.#checkContains(contains, node, value, found);
+    // `items` has evaluated all elements that follow `prefixItems`.
+    if (!stopped && unevaluatedItems && !items)
+      for (let index = prefixItems.length; index < value.length; index += 1) {
+        if (found.hasSeen(index)) continue;
+        const outcome = this.check(unevaluatedItems, value[index]);
+        found.takeAt(index, outcome, "unevaluatedItems", () => "expected no such element");
+      }
+    if ((node.schema as JsonSchema).uniqueItems) this.#checkUnique(value, found);
+  }
+
+  /** Checks the elements. Returns whether one failed. */
+  #checkItems({ prefixItems = [], items }: SchemaNode, value: readonly unknown[], found: Findings): boolean {
+    for (let index = 0; index < (items ? value.length : Math.min(prefixItems.length, value.length)); index += 1) {
+      const [word, node = items] = index < prefixItems.length ? ["prefixItems", prefixItems[index]] : ["items"];
+      const outcome = this.check(node as SchemaNode, value[index]);
+      if (found.takeAt(index, outcome, word, () => "this element does not fit")) return true;
+    }
+    return false;
+  }
+
+  #checkContains(contains: SchemaNode, bounds: SchemaNode, value: readonly unknown[], found: Findings): void {
+    const { minContains = 1, maxContains = Number.POSITIVE_INFINITY } = bounds;
+    let contained = 0;
+    // Too few elements are not looked at.
+    for (const [index, item] of (value.length < minContains ? [] : value).entries()) {
+      if (this.check(contains, item).failure) continue;
+      contained += 1;
+      found.see([index]);
+    }
+    const [word, bound] = contained < minContains ? ["least", minContains] : ["most", maxContains];
+    if (contained < minContains || contained > maxContains)
+      found.add("contains", () => `expected at ${word} ${bound} elements that fit the schema under "contains"`);
+  }
+
+  #checkUnique(value: readonly unknown[], found: Findings): void {
+    const first = new Map<unknown, number>();
+    for (const [index, item] of value.entries()) {
+      const identity = this.#equal.of(item);
+      const before = first.get(identity);
+      if (before !== undefined)
+        return found.add(
+          "uniqueItems",
+          () => `expected no two equal elements, and those at ${before} and ${index} are`,
+        );
+      first.set(identity, index);
+    }
   }
 }
 

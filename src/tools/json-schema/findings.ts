@@ -1,7 +1,5 @@
 import { jsonHead } from "./json-head.ts";
 import type { BoundWord, SchemaNode } from "./compile-schema.ts";
-import type { Identities } from "./identities.ts";
-import type { Steps } from "./steps.ts";
 
 /** One fault. `path` is relative to the value being checked. */
 export interface Problem {
@@ -27,16 +25,6 @@ export interface Failure {
 export interface Outcome {
   readonly failure: Failure | undefined;
   readonly seen: ReadonlySet<string | number> | undefined;
-}
-
-/** One check of a value, as the checks of objects and arrays see it. */
-export interface Checker {
-  readonly steps: Steps;
-  readonly identities: Identities;
-  /** Checks a value, or a part of it, against a node. */
-  check(node: SchemaNode, value: unknown): Outcome;
-  /** Counts a step for each evaluated field and element before they are read. */
-  seen(outcome: Outcome): Outcome;
 }
 
 export const FITS: Outcome = { failure: undefined, seen: undefined };
