@@ -57,7 +57,6 @@ const NONE: ReadonlySet<Action> = new Set();
 const LIST: ReadonlySet<Action> = new Set(["list"]);
 const CREATE: ReadonlySet<Action> = new Set(["create"]);
 const DELETE: ReadonlySet<Action> = new Set(["delete"]);
-const GET_OR_CREATE: ReadonlySet<Action> = new Set(["get", "create"]);
 
 /** Words of a query that may tell what it asks for. */
 const OPENING_WORDS = 3;
@@ -70,19 +69,10 @@ export function actionsAskedFor(query: string): ReadonlySet<Action> {
   const [first = "", second] = opening;
   if (first === "set" && second === "up") return CREATE;
   if ((first === "take" ? /\b(?:away|down|off|out)\b/ : /\b(?:any ?more|no longer)\b/).test(query)) return DELETE;
-  // A token that is to be got may not be there yet, other than the token.
-  if (first === "get" && (second === "a" || second === "an")) return GET_OR_CREATE;
   const known = actionsOfFirstWord.get(first);
   if (known && !known.has("get")) return known;
-  const end = opening.findIndex((word) => AFTER_NOUNS.has(word));
-  const plural = opening.slice(known ? 1 : 0, end === -1 ? opening.length : end).some(isPlural);
-  return plural ? LIST : (known ?? NONE);
+  return opening.slice(known ? 1 : 0).some(isPlural) ? LIST : (known ?? NONE);
 }
-
-/** Words that end the nouns with which a query begins. */
-const AFTER_NOUNS = new Set(
-  "a an and at by for from i in is it of on our that the they this to we which who with you".split(" "),
-);
 
 function isPlural(word: string): boolean {
   return word.length > 3 && /[^isu]s$/.test(word);

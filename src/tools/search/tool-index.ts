@@ -1,6 +1,6 @@
 import type { Tool } from "../tool.ts";
-import { type Action, actionFit, actionsAskedFor } from "./actions.ts";
-import { toolWords } from "./tool-words.ts";
+import { actionFit, actionsAskedFor } from "./actions.ts";
+import { type ToolWords, toolWords } from "./tool-words.ts";
 import { wordsOf } from "./words.ts";
 import { SYNONYM_GROUPS } from "./synonym-groups.ts";
 
@@ -47,40 +47,35 @@ const LEAST_SCORE = 0.25;
 /** Among more: the least part of a query that a tool has. A word that no tool has counts as a rare one. */
 const LEAST_COVERAGE = 0.15;
 
+interface Indexed extends Omit<ToolWords, "weights"> {
+  readonly tool: Tool;
+}
+
 /** Finds its tools by words. Neither the rarity of a word nor the time of a search depends on tools that it lacks. */
 export class ToolIndex {
-  readonly #tools: readonly Tool[];
   readonly #postings = new Map<string, Postings>();
-  readonly #names: (readonly string[])[] = [];
-  readonly #services: (readonly string[])[] = [];
+  readonly #tools: Indexed[] = [];
   /** How rare each word of a name is. */
   readonly #rarities = new Map<string, number>();
-  readonly #actions: (Action | undefined)[] = [];
-  readonly #lengths: number[] = [];
   #meanLength = 1;
 
-  private constructor(tools: readonly Tool[]) {
-    this.#tools = tools;
-  }
+  private constructor() {}
 
   /** Yields between slices, so that the thread can be released. */
   static *of(tools: readonly Tool[]): Generator<undefined, ToolIndex> {
-    const index = new ToolIndex(tools);
+    const index = new ToolIndex();
     for (const [place, tool] of tools.entries()) {
       index.#add(place, tool);
       if (place % TOOLS_PER_SLICE === TOOLS_PER_SLICE - 1) yield;
     }
-    for (const word of new Set(index.#names.flat())) index.#rarities.set(word, index.#rarity(word));
-    index.#meanLength = Math.max(1, index.#lengths.reduce((sum, length) => sum + length, 0) / tools.length);
+    for (const word of index.#tools.flatMap(({ name }) => name)) index.#rarities.set(word, index.#rarity(word));
+    index.#meanLength = Math.max(1, index.#tools.reduce((sum, { length }) => sum + length, 0) / tools.length);
     return index;
   }
 
   #add(place: number, tool: Tool): void {
-    const { weights, name, service, action, length } = toolWords(tool);
-    this.#names.push(name);
-    this.#services.push(service);
-    this.#actions.push(action);
-    this.#lengths.push(length);
+    const { weights, ...words } = toolWords(tool);
+    this.#tools.push({ ...words, tool });
     for (const [word, weight] of weights) {
       const postings = this.#postings.get(word);
       if (postings) postings.push(place, weight);
@@ -92,8 +87,8 @@ export class ToolIndex {
   *search(query: string, limit: number): Generator<undefined, readonly Tool[]> {
     const asking = wordsOf(query).slice(0, MAX_WORDS);
     const wanted = yield* this.#wanted(asking);
-    const named = this.#services.map((service) => service.length > 0 && service.every((word) => asking.includes(word)));
-    const otherService = named.includes(true) ? OTHER_SERVICE : 1;
+    const isNamed = ({ service }: Indexed) => service.length > 0 && service.every((word) => asking.includes(word));
+    const otherService = this.#tools.some(isNamed) ? OTHER_SERVICE : 1;
     const asked = actionsAskedFor(query);
     const total = wanted.reduce((sum, { rarity }) => sum + rarity, 0);
     const absent = wanted.filter(({ words }) => words.size === 0).length;
@@ -104,21 +99,20 @@ export class ToolIndex {
     for (const one of wanted) {
       const { rarity } = one;
       for (const [place, score] of this.#scoresOf(one).entries()) {
-        if (score === 0) continue;
-        scores[place] = (scores[place] ?? 0) + rarity * score;
-        met[place] = (met[place] ?? 0) + rarity * Math.min(1, score);
+        scores[place]! += rarity * score;
+        met[place]! += rarity * Math.min(1, score);
       }
       yield;
     }
     const shares = sharesOf(wanted);
     const found: { readonly tool: Tool; readonly score: number }[] = [];
-    for (const [place, score] of scores.entries()) {
-      const tool = this.#tools[place];
-      if (score === 0 || !tool || (met[place] ?? 0) < least) continue;
-      const coverage = (met[place] ?? 0) / total;
-      const name = 1 + NAME_FACTOR * this.#namedPart(place, shares);
-      const fit = actionFit(asked, this.#actions[place], tool.effect) * (named[place] ? 1 : otherService);
-      found.push({ tool, score: score * coverage ** COVERAGE_POWER * name * fit });
+    for (const [place, indexed] of this.#tools.entries()) {
+      const [score, part] = [scores[place]!, met[place]!];
+      if (score === 0 || part < least) continue;
+      const { tool, action } = indexed;
+      const name = 1 + NAME_FACTOR * this.#namedPart(indexed, shares);
+      const fit = actionFit(asked, action, tool.effect) * (isNamed(indexed) ? 1 : otherService);
+      found.push({ tool, score: score * (part / total) ** COVERAGE_POWER * name * fit });
     }
     const best = hasMany ? found.reduce((most, { score }) => Math.max(most, score), 0) : 0;
     return found
@@ -132,25 +126,24 @@ export class ToolIndex {
   #scoresOf({ words }: Wanted): Float64Array {
     const best = new Float64Array(this.#tools.length);
     for (const [word, share] of words) {
-      const postings = this.#postings.get(word) ?? [];
+      const postings = this.#postings.get(word)!;
       for (let at = 0; at < postings.length; at += 2) {
-        const place = postings[at] ?? 0;
-        const weight = postings[at + 1] ?? 0;
-        const length = (this.#lengths[place] ?? 0) / this.#meanLength;
+        const [place, weight] = [postings[at]!, postings[at + 1]!];
+        const length = this.#tools[place]!.length / this.#meanLength;
         const saturation = SATURATION * (1 - LENGTH_SHARE + LENGTH_SHARE * length);
         const score = (share * weight * (SATURATION + 1)) / (weight + saturation);
-        best[place] = Math.max(score, best[place] ?? 0);
+        best[place] = Math.max(score, best[place]!);
       }
     }
     return best;
   }
 
   /** Which part of a tool's name the query has named, from 0 to 1. */
-  #namedPart(place: number, shares: ReadonlyMap<string, number>): number {
+  #namedPart({ name }: Indexed, shares: ReadonlyMap<string, number>): number {
     let named = 0;
     let whole = 0;
-    for (const word of this.#names[place] ?? []) {
-      const rarity = this.#rarities.get(word) ?? 0;
+    for (const word of name) {
+      const rarity = this.#rarities.get(word)!;
       whole += rarity;
       named += rarity * (shares.get(word) ?? 0);
     }

@@ -36,9 +36,9 @@ export class ToolVectors {
     const asking = this.#asking.then(() => this.#ask(tools));
     this.#asking = asking.catch(() => {});
     await asking;
-    const [wanted = new Float32Array()] = await this.#vectorsOf([query.slice(0, TEXT_LENGTH)]);
+    const [wanted] = await this.#vectorsOf([query.slice(0, TEXT_LENGTH)]);
     return tools
-      .map((tool) => ({ tool, nearness: product(wanted, this.#vectors.get(tool) ?? new Float32Array()) }))
+      .map((tool) => ({ tool, nearness: product(wanted!, this.#vectors.get(tool)!) }))
       .toSorted((a, b) => b.nearness - a.nearness)
       .slice(0, limit)
       .map(({ tool }) => tool);
@@ -49,7 +49,7 @@ export class ToolVectors {
     for (let start = 0; start < missing.length; start += BATCH) {
       const batch = missing.slice(start, start + BATCH);
       const vectors = await this.#vectorsOf(batch.map(textOf));
-      for (const [place, tool] of batch.entries()) this.#vectors.set(tool, vectors[place] ?? new Float32Array());
+      for (const [place, tool] of batch.entries()) this.#vectors.set(tool, vectors[place]!);
     }
   }
 
@@ -90,6 +90,6 @@ function unitVector(vector: readonly number[]): Float32Array {
 
 function product(a: ArrayLike<number>, b: ArrayLike<number>): number {
   let sum = 0;
-  for (let place = 0; place < Math.min(a.length, b.length); place += 1) sum += (a[place] ?? 0) * (b[place] ?? 0);
+  for (let place = 0; place < a.length; place += 1) sum += a[place]! * b[place]!;
   return sum;
 }

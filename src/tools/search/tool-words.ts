@@ -51,7 +51,7 @@ export function toolWords(tool: Tool): ToolWords {
   const about = description.slice(0, DESCRIPTION_LENGTH);
   const end = /[.!?](?:\s|$)/.exec(about)?.index ?? about.length;
   const fields = fieldsOf(jsonSchemaOf(name, "input", tool.inputSchema));
-  const service = path.length > 1 ? wordsOf(path[0] ?? "") : [];
+  const service = path.length > 1 ? wordsOf(path[0]!) : [];
   add([...service, ...wordsOf(source)], WEIGHTS.service);
   add(ownName, WEIGHTS.name);
   add(tags.flatMap(wordsOf), WEIGHTS.tag);
