@@ -1,4 +1,4 @@
-import type { ErrorBody, GuestFrame, HostFrame } from "../../../bridge/frames.ts";
+import type { ErrorBody, HostFrame } from "../../../bridge/frames.ts";
 import {
   type ExecutionId,
   Lane,
@@ -51,92 +51,91 @@ export async function readPast(
   records: AsyncIterable<JournalRecord> | Iterable<JournalRecord>,
   lane = records instanceof Records ? records.lane : new Lane(""),
 ): Promise<Past> {
-  const fold = new PastFold();
+  const fold = pastFold();
   for await (const record of records) await lane.work(fold.take(record));
   return lane.work(fold.past());
 }
 
 /** Takes the records of an execution one after the other, and tells after any of them all that they tell. It keeps no turns. */
-export class PastFold {
-  readonly state = new ExecutionState();
-  readonly #calls = new CallHistory();
-  readonly #streams = new PastStreams();
-  readonly #remembered: RememberedDecision[] = [];
-  readonly #artifacts: PastArtifact[] = [];
-  #logs: LogCollector | undefined;
-  #outcome: OutcomeRecord | undefined;
-  readonly #listener: TurnListener = {
-    event: (event) => this.#takeEvent(event),
-    command: (command) => this.#takeCommand(command),
+export function pastFold() {
+  const state = new ExecutionState();
+  const calls = new CallHistory();
+  const streams = new PastStreams();
+  const remembered: RememberedDecision[] = [];
+  const artifacts: PastArtifact[] = [];
+  let logs = logCollector({ logBytes: 0, printedBytes: 0 });
+  let outcome: OutcomeRecord | undefined;
+  const listener: TurnListener = {
+    event(event) {
+      if (event.kind === "answer") {
+        calls.tell(String(event.id), answerOf(event));
+        streams.end(event.id);
+      }
+      if (event.kind === "items" && state.calls.has(event.id)) {
+        calls.stream(String(event.id), event.count, event.bytes);
+        streams.take(event);
+      }
+    },
+
+    command(command) {
+      const { now } = state;
+      if (command.kind === "output") logs.take(command);
+      if (command.kind === "cancel") {
+        calls.leave(String(command.id), now);
+        streams.end(command.id);
+      }
+      if (command.kind !== "call") return;
+      const { id, tool, body } = command;
+      calls.make({ id: String(id), tool, caller: "programmatic", inputBytes: Buffer.byteLength(body), at: now });
+    },
   };
 
-  take(record: JournalRecord): SlicedWork<void> {
-    return readingSliced(this.state.header?.execution, this.state.records, this.#take(record));
-  }
-
-  *past(): SlicedWork<Past> {
-    const { state } = this;
-    yield* readingSliced(state.header?.execution, state.records - 1, this.#complete());
-    const { made: calls, inputBytes, resultBytes, streamedBytes } = this.#calls;
-    return {
-      state,
-      logs: this.#logs ?? logCollector({ logBytes: 0, printedBytes: 0 }),
-      // The program's own approval is none of its calls.
-      lines: this.#calls.lines.filter(({ callId }) => callId !== PROGRAM_CALL),
-      resultBytes,
-      streamedBytes,
-      inputBytes,
-      calls,
-      openCalls: state.calls.size,
-      remembered: this.#remembered,
-      outcome: this.#outcome,
-      artifacts: this.#artifacts,
-      standIns: this.#calls.standIns,
-    };
-  }
-
-  *#take(record: JournalRecord): SlicedWork<void> {
-    const { state } = this;
-    if (record.type === "turn") return yield* applySliced(state, record, this.#listener);
-    if (record.type === "artifact") this.#artifacts.push(pastArtifact(record, state.records));
+  function* apply(record: JournalRecord): SlicedWork<void> {
+    if (record.type === "turn") return yield* applySliced(state, record, listener);
+    if (record.type === "artifact") artifacts.push(pastArtifact(record, state.records));
     applyRecord(state, record);
-    this.#calls.note(record);
+    calls.note(record);
     if (record.type === "header") {
       const { logBytes = 0, printedBytes = 0 } = record.limits;
-      this.#logs = logCollector({ logBytes, printedBytes });
+      logs = logCollector({ logBytes, printedBytes });
     } else if (record.type === "decision")
-      this.#remembered.push(...rememberedIn([record], (id) => callOfId(state, id), state.header?.tools ?? []));
-    else if (record.type === "outcome") this.#outcome = record;
+      remembered.push(...rememberedIn([record], (id) => callOfId(state, id), state.header?.tools ?? []));
+    else if (record.type === "outcome") outcome = record;
   }
 
-  #takeEvent(event: HostFrame): void {
-    if (event.kind === "answer") {
-      this.#calls.tell(String(event.id), answerOf(event));
-      this.#streams.end(event.id);
-    }
-    if (event.kind === "items" && this.state.calls.has(event.id)) {
-      this.#calls.stream(String(event.id), event.count, event.bytes);
-      this.#streams.take(event);
-    }
-  }
-
-  #takeCommand(command: GuestFrame): void {
-    const { now } = this.state;
-    if (command.kind === "output") this.#logs?.take(command);
-    if (command.kind === "cancel") {
-      this.#calls.leave(String(command.id), now);
-      this.#streams.end(command.id);
-    }
-    if (command.kind !== "call") return;
-    const { id, tool, body } = command;
-    this.#calls.make({ id: String(id), tool, caller: "programmatic", inputBytes: Buffer.byteLength(body), at: now });
-  }
-
-  *#complete(): SlicedWork<void> {
+  function* complete(): SlicedWork<void> {
     yield;
-    this.#streams.complete(this.state.calls);
+    streams.complete(state.calls);
   }
+
+  return {
+    state,
+
+    take: (record: JournalRecord) => readingSliced(state.header?.execution, state.records, apply(record)),
+
+    *past(): SlicedWork<Past> {
+      yield* readingSliced(state.header?.execution, state.records - 1, complete());
+      const { made, inputBytes, resultBytes, streamedBytes, standIns } = calls;
+      return {
+        state,
+        logs,
+        // The program's own approval is none of its calls.
+        lines: calls.lines.filter(({ callId }) => callId !== PROGRAM_CALL),
+        resultBytes,
+        streamedBytes,
+        inputBytes,
+        calls: made,
+        openCalls: state.calls.size,
+        remembered,
+        outcome,
+        artifacts,
+        standIns,
+      };
+    },
+  };
 }
+
+export type PastFold = ReturnType<typeof pastFold>;
 
 function answerOf({ ok, body, now }: HostFrame & { readonly kind: "answer" }) {
   return { ok, bytes: ok ? Buffer.byteLength(body) : 0, at: now, code: () => errorIn(body, "code") };

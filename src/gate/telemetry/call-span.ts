@@ -1,16 +1,6 @@
 import type { Attributes, Context } from "@opentelemetry/api";
 import { monotonic } from "../../base/index.ts";
-import type { Contents } from "./contents.ts";
-import type { FigureSink } from "./metric-table.ts";
-import type { Otel } from "./otel.ts";
-import { word, SafeSpan } from "./span.ts";
-
-/** @internal The types of OpenTelemetry, which is optional, are in no declaration of the package. */
-export interface SpanParts {
-  readonly otel: Otel;
-  readonly figures: FigureSink;
-  readonly contents: Contents;
-}
+import { safeSpan, type SpanParts, word } from "./span.ts";
 
 export interface CallWork {
   readonly callId: string;
@@ -36,84 +26,66 @@ export interface CallEnd {
 }
 
 /** The calls of an execution, or of a host. Their spans are below the same context. */
-export class CallSpans {
-  /** @internal */
-  protected readonly parts: SpanParts;
-  readonly #parent: Context;
-  /** Ends of spans that wait for a redaction. */
-  readonly #late = new Set<Promise<void>>();
-
-  /** @internal */
-  constructor(parts: SpanParts, parent: Context) {
-    this.parts = parts;
-    this.#parent = parent;
-  }
-
-  begin(work: CallWork): CallSpan {
-    const { callId, tool, caller, inputText } = work;
-    const { otel, contents } = this.parts;
-    const attributes = { ...toolAttributes(tool, callId), "portcullis.caller": caller };
-    const name = tool === undefined ? "execute_tool" : `execute_tool ${word(tool)}`;
-    const span = new SafeSpan(otel, this.#parent, name, { attributes });
-    if (inputText !== undefined && contents.has("inputs") && span.isRecorded)
-      span.setContent("gen_ai.tool.call.arguments", contents.json(inputText, { tool, callId }));
-    return new CallSpan(this.parts, span, work, this.#late);
-  }
-
+export interface CallSpans {
+  readonly begin: (work: CallWork) => CallSpan;
   /** Resolves once all spans that have ended so far are passed on. */
-  async settled(): Promise<void> {
-    await Promise.allSettled(this.#late);
-  }
+  readonly settled: () => Promise<void>;
 }
 
-export class CallSpan {
-  readonly #parts: SpanParts;
-  readonly #span: SafeSpan;
-  readonly #work: Omit<CallWork, "inputText">;
-  readonly #late: Set<Promise<void>>;
-  #started: number | undefined;
+export interface CallSpan {
+  readonly run: <Value>(handler: () => Value) => Value;
+  readonly end: (end: CallEnd) => void;
+}
 
-  /** @internal */
-  constructor(
-    parts: SpanParts,
-    span: SafeSpan,
-    { callId, tool, caller, isClients }: CallWork,
-    late: Set<Promise<void>>,
-  ) {
-    this.#parts = parts;
-    this.#span = span;
-    this.#work = { callId, tool, caller, isClients };
-    this.#late = late;
-  }
+/** @internal */
+export function callSpans(parts: SpanParts, parent: Context): CallSpans {
+  /** Ends of spans that wait for a redaction. */
+  const late = new Set<Promise<void>>();
+  return {
+    begin: (work) => callSpan(parts, parent, work, late),
+    settled: async () => void (await Promise.allSettled(late)),
+  };
+}
 
-  run<Value>(handler: () => Value): Value {
-    this.#started = monotonic();
-    this.#span.set({ "portcullis.call.wait_ms": Math.round(this.#span.seconds * 1000) });
-    return this.#span.run(handler);
-  }
+function callSpan(
+  parts: SpanParts,
+  parent: Context,
+  { callId, tool, caller, inputText, isClients }: CallWork,
+  ends: Set<Promise<void>>,
+): CallSpan {
+  const attributes = { ...toolAttributes(tool, callId), "portcullis.caller": caller };
+  const name = tool === undefined ? "execute_tool" : `execute_tool ${word(tool)}`;
+  const span = safeSpan(parts, parent, name, { attributes });
+  span.capture("inputs", "gen_ai.tool.call.arguments", inputText, { tool, callId }, "json");
+  let started: number | undefined;
+  return {
+    run(handler) {
+      started = monotonic();
+      span.set({ "portcullis.call.wait_ms": Math.round(span.seconds * 1000) });
+      return span.run(handler);
+    },
 
-  end({ outcome, code, bytes, items, text }: CallEnd): void {
-    const { figures, contents } = this.#parts;
-    const { callId, isClients, ...work } = this.#work;
-    this.#span.set({ "portcullis.outcome": outcome, "portcullis.result.size": bytes });
-    if (items !== undefined) this.#span.set({ "portcullis.result.items": items });
-    if (text !== undefined && contents.has("results") && this.#span.isRecorded)
-      this.#span.setContent("gen_ai.tool.call.result", contents.json(text, { tool: work.tool, callId }));
-    const late = this.#span.end(outcome === "aborted" ? "aborted" : code);
-    if (late) {
-      this.#late.add(late);
-      void late.finally(() => this.#late.delete(late));
-    }
-    if (outcome === "waiting") return;
-    const tool = isClients ? undefined : work.tool;
-    const failure = failureAttributes(code);
-    if (this.#started !== undefined)
-      figures.note("toolDuration", (monotonic() - this.#started) / 1000, { ...toolAttributes(tool), ...failure });
-    const about = tool === undefined ? {} : { "gen_ai.tool.name": word(tool) };
-    figures.note("calls", 1, { ...about, ...failure, "portcullis.outcome": outcome });
-    if (bytes > 0) figures.note("fetched", bytes, about);
-    if (items) figures.note("streamed", items, about);
-  }
+    end({ outcome, code, bytes, items, text }) {
+      const { figures } = parts;
+      span.set({ "portcullis.outcome": outcome, "portcullis.result.size": bytes });
+      if (items !== undefined) span.set({ "portcullis.result.items": items });
+      span.capture("results", "gen_ai.tool.call.result", text, { tool, callId }, "json");
+      const late = span.end(outcome === "aborted" ? "aborted" : code);
+      if (late) {
+        ends.add(late);
+        void late.finally(() => ends.delete(late));
+      }
+      if (outcome === "waiting") return;
+      const known = isClients ? undefined : tool;
+      const failure = failureAttributes(code);
+      if (started !== undefined)
+        figures.note("toolDuration", (monotonic() - started) / 1000, { ...toolAttributes(known), ...failure });
+      const about = known === undefined ? {} : { "gen_ai.tool.name": word(known) };
+      figures.note("calls", 1, { ...about, ...failure, "portcullis.outcome": outcome });
+      if (bytes > 0) figures.note("fetched", bytes, about);
+      if (items) figures.note("streamed", items, about);
+    },
+  };
 }
 
 /** @internal */

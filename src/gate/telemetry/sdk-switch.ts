@@ -65,7 +65,7 @@ export class TelemetrySwitch {
   async #load(captures: ReadonlySet<Capture>): Promise<Telemetry | undefined> {
     const { redactor, onMissing } = this.#parts;
     try {
-      const [otel, { Telemetry: Reports }, { metersOf }, { Contents }] = await Promise.all([
+      const [otel, { telemetryOf }, { metersOf }, { Contents }] = await Promise.all([
         loadOtel(),
         import("./telemetry.ts"),
         import("./meters.ts"),
@@ -74,7 +74,7 @@ export class TelemetrySwitch {
       const meters = metersOf(otel);
       this.#meters = meters;
       meters.follow();
-      return new Reports({ otel, figures: toAll(meters), contents: new Contents(captures, redactor) });
+      return telemetryOf({ otel, figures: toAll(meters), contents: new Contents(captures, redactor) });
     } catch (error) {
       onMissing(error);
       return sinks.size === 0 ? undefined : figuresOnly();
@@ -83,13 +83,13 @@ export class TelemetrySwitch {
 }
 
 async function figuresOnly(): Promise<Telemetry> {
-  const [{ Telemetry: Reports }, { WITHOUT_SDK }, { Contents }] = await Promise.all([
+  const [{ telemetryOf }, { WITHOUT_SDK }, { Contents }] = await Promise.all([
     import("./telemetry.ts"),
     import("./otel.ts"),
     import("./contents.ts"),
   ]);
   const contents = new Contents(new Set(), undefined);
-  return new Reports({ otel: WITHOUT_SDK, figures: toAll(), contents });
+  return telemetryOf({ otel: WITHOUT_SDK, figures: toAll(), contents });
 }
 
 function toAll(...first: readonly FigureSink[]): FigureSink {

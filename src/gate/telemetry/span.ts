@@ -1,6 +1,17 @@
-import type { Attributes, Context, Link, Span, SpanKind } from "@opentelemetry/api";
+import type { Attributes, Context, Link, SpanKind } from "@opentelemetry/api";
+import type { About } from "../../journal/redaction/redactor.ts";
 import { monotonic, now } from "../../base/index.ts";
+import type { Contents } from "./contents.ts";
+import type { FigureSink } from "./metric-table.ts";
+import type { Capture } from "./options.ts";
 import { type Otel, parseTraceParent, placeOf, safely, SCOPE, within } from "./otel.ts";
+
+/** @internal The types of OpenTelemetry, which is optional, are in no declaration of the package. */
+export interface SpanParts {
+  readonly otel: Otel;
+  readonly figures: FigureSink;
+  readonly contents: Contents;
+}
 
 export interface SpanStart {
   readonly kind?: SpanKind | undefined;
@@ -9,67 +20,64 @@ export interface SpanStart {
   readonly before?: readonly (string | undefined)[] | undefined;
 }
 
-/** A span. Nothing that the SDK throws leaves this class. */
-export class SafeSpan {
-  readonly #otel: Otel;
-  readonly #context: Context;
-  readonly #span: Span | undefined;
-  readonly #contents: Promise<void>[] = [];
-  readonly #since = monotonic();
-  #attributes: Attributes = {};
+/** A span. Nothing that the SDK throws leaves it. */
+export type SafeSpan = ReturnType<typeof safeSpan>;
 
-  constructor(otel: Otel, parent: Context, name: string, { kind, attributes, before = [] }: SpanStart) {
-    const links = linksTo(before);
-    const options = { attributes, links, kind };
-    this.#otel = otel;
-    this.#span = safely(otel, () => otel.trace.getTracer(SCOPE).startSpan(name, options, parent));
-    this.#context = safely(otel, () => (this.#span ? otel.trace.setSpan(parent, this.#span) : parent), parent);
-  }
+/** @internal */
+export function safeSpan(
+  { otel, contents }: SpanParts,
+  parent: Context,
+  name: string,
+  { kind, attributes, before = [] }: SpanStart,
+) {
+  const since = monotonic();
+  const options = { attributes, links: linksTo(before), kind };
+  const span = safely(otel, () => otel.trace.getTracer(SCOPE).startSpan(name, options, parent));
+  const context = safely(otel, () => (span ? otel.trace.setSpan(parent, span) : parent), parent);
+  const late: Promise<void>[] = [];
+  let noted: Attributes = {};
 
-  get context(): Context {
-    return this.#context;
-  }
+  const set = (more: Attributes): void => {
+    noted = { ...noted, ...more };
+  };
 
-  get isRecorded(): boolean {
-    return safely(this.#otel, () => this.#span?.isRecording() ?? false, false);
-  }
+  const close = (code: string | undefined, at?: number): void => {
+    safely(otel, () => span?.setAttributes(noted));
+    if (code !== undefined) safely(otel, () => span?.setStatus({ code: otel.SpanStatusCode.ERROR }));
+    safely(otel, () => span?.end(at));
+  };
 
-  get traceparent(): string | undefined {
-    return placeOf(this.#otel, () => this.#span?.spanContext());
-  }
+  return {
+    context,
+    set,
 
-  get seconds(): number {
-    return (monotonic() - this.#since) / 1000;
-  }
+    get traceparent(): string | undefined {
+      return placeOf(otel, () => span?.spanContext());
+    },
 
-  run<Value>(work: () => Value): Value {
-    return within(this.#otel, this.#context, work);
-  }
+    get seconds(): number {
+      return (monotonic() - since) / 1000;
+    },
 
-  set(attributes: Attributes): void {
-    this.#attributes = { ...this.#attributes, ...attributes };
-  }
+    run: <Value>(work: () => Value): Value => within(otel, context, work),
 
-  /** Sets an attribute to a content, which may still be redacted. */
-  setContent(name: string, content: string | Promise<string>): void {
-    if (typeof content === "string") this.set({ [name]: content });
-    else this.#contents.push(content.then((text) => this.set({ [name]: text })));
-  }
+    /** Sets an attribute to a content, if contents of its kind are captured. It may have to be redacted first. */
+    capture(kind: Capture, name: string, text: string | undefined, about: Omit<About, "to">, form: "json" | "text") {
+      const isKept = text !== undefined && contents.has(kind);
+      if (!isKept || !safely(otel, () => span?.isRecording() ?? false, false)) return;
+      const content = contents[form](text, about);
+      if (typeof content === "string") set({ [name]: content });
+      else late.push(content.then((shown) => set({ [name]: shown })));
+    },
 
-  /** Ends the span, with `code` as its `error.type`. Returns a promise if a content is still being redacted. */
-  end(code?: string): void | Promise<void> {
-    if (code !== undefined) this.set({ "error.type": code });
-    if (this.#contents.length === 0) return this.#end(code);
-    const at = now();
-    return Promise.allSettled(this.#contents).then(() => this.#end(code, at));
-  }
-
-  #end(code: string | undefined, at?: number): void {
-    const span = this.#span;
-    safely(this.#otel, () => span?.setAttributes(this.#attributes));
-    if (code !== undefined) safely(this.#otel, () => span?.setStatus({ code: this.#otel.SpanStatusCode.ERROR }));
-    safely(this.#otel, () => span?.end(at));
-  }
+    /** Ends the span, with `code` as its `error.type`. Returns a promise if a content is still being redacted. */
+    end(code?: string): void | Promise<void> {
+      if (code !== undefined) set({ "error.type": code });
+      if (late.length === 0) return close(code);
+      const at = now();
+      return Promise.allSettled(late).then(() => close(code, at));
+    },
+  };
 }
 
 function linksTo(before: readonly (string | undefined)[]): Link[] {

@@ -1,7 +1,7 @@
-import type { Attributes, Context } from "@opentelemetry/api";
-import { CallSpans, failureAttributes, type SpanParts, toolAttributes } from "./call-span.ts";
+import type { Attributes } from "@opentelemetry/api";
+import { type CallSpans, callSpans, failureAttributes, toolAttributes } from "./call-span.ts";
 import { placeOf, safely } from "./otel.ts";
-import { modelAttributes, SafeSpan, word } from "./span.ts";
+import { modelAttributes, safeSpan, type SafeSpan, type SpanParts, word } from "./span.ts";
 import { addTokens, type TokenUsage } from "../../tools/token-usage.ts";
 
 export type { CallSpan, CallSpans } from "./call-span.ts";
@@ -31,63 +31,56 @@ export interface ConversationWork extends Work {
 
 /**
  * Reports the runtime's work to OpenTelemetry, by its conventions for generative AI. A scope has a `Telemetry` only while an SDK
- * records: otherwise a report costs a comparison. No method throws, whatever its providers, spans and instruments do.
+ * records: otherwise a report costs a comparison. No function throws, whatever its providers, spans and instruments do.
  */
-export class Telemetry {
-  readonly #parts: SpanParts;
-
-  /** @internal */
-  constructor(parts: SpanParts) {
-    this.#parts = parts;
-  }
-
+export interface Telemetry {
   /** Begins the span of a program's execution, below the span that is active. */
-  beginProgram({ execution, tenant, language, sandbox, source, callId, before }: ProgramWork): WorkSpan {
-    const { otel, contents } = this.#parts;
-    const attributes = {
-      ...toolAttributes(RUN_PROGRAM, callId),
-      ...ownAttributes(execution, tenant),
-      "portcullis.language": word(language),
-      "portcullis.sandbox": word(sandbox),
-    };
-    const span = new SafeSpan(otel, this.#active, `execute_tool ${RUN_PROGRAM}`, { attributes, before });
-    if (contents.has("programs") && span.isRecorded)
-      span.setContent("portcullis.program", contents.text(source, { tool: RUN_PROGRAM }));
-    return new WorkSpan(this.#parts, span, RUN_PROGRAM);
-  }
-
+  readonly beginProgram: (work: ProgramWork) => WorkSpan;
   /** Begins the span of a conversation that is driven, below the span that is active. */
-  beginConversation({ execution, tenant, model, before }: ConversationWork): ConversationSpan {
-    const { otel } = this.#parts;
-    const conversation = { "gen_ai.conversation.id": word(execution) };
-    const attributes = {
-      "gen_ai.operation.name": "invoke_agent",
-      ...modelAttributes(model),
-      ...conversation,
-      ...ownAttributes(execution, tenant),
-    };
-    const span = new SafeSpan(otel, this.#active, "invoke_agent", { attributes, before });
-    return new ConversationSpan(this.#parts, span, conversation);
-  }
-
-  hostCalls(): CallSpans {
-    return new CallSpans(this.#parts, this.#active);
-  }
-
+  readonly beginConversation: (work: ConversationWork) => ConversationSpan;
+  readonly hostCalls: () => CallSpans;
   /** The active span as `traceparent`; undefined if no span is active. */
-  get here(): string | undefined {
-    const { otel } = this.#parts;
-    return placeOf(otel, () => otel.trace.getSpanContext(this.#active));
-  }
+  readonly here: string | undefined;
+  readonly noteOutput: (bytes: number) => void;
+}
 
-  noteOutput(bytes: number): void {
-    this.#parts.figures.note("returned", bytes);
-  }
+/** @internal */
+export function telemetryOf(parts: SpanParts): Telemetry {
+  const { otel, figures } = parts;
+  const active = () => safely(otel, () => otel.context.active(), otel.ROOT_CONTEXT);
+  return {
+    beginProgram({ execution, tenant, language, sandbox, source, callId, before }) {
+      const attributes = {
+        ...toolAttributes(RUN_PROGRAM, callId),
+        ...ownAttributes(execution, tenant),
+        "portcullis.language": word(language),
+        "portcullis.sandbox": word(sandbox),
+      };
+      const span = safeSpan(parts, active(), `execute_tool ${RUN_PROGRAM}`, { attributes, before });
+      span.capture("programs", "portcullis.program", source, { tool: RUN_PROGRAM }, "text");
+      return workSpan(parts, span, RUN_PROGRAM);
+    },
 
-  get #active(): Context {
-    const { otel } = this.#parts;
-    return safely(otel, () => otel.context.active(), otel.ROOT_CONTEXT);
-  }
+    beginConversation({ execution, tenant, model, before }) {
+      const conversation = { "gen_ai.conversation.id": word(execution) };
+      const attributes = {
+        "gen_ai.operation.name": "invoke_agent",
+        ...modelAttributes(model),
+        ...conversation,
+        ...ownAttributes(execution, tenant),
+      };
+      const span = safeSpan(parts, active(), "invoke_agent", { attributes, before });
+      return conversationSpan(parts, span, conversation);
+    },
+
+    hostCalls: () => callSpans(parts, active()),
+
+    get here() {
+      return placeOf(otel, () => otel.trace.getSpanContext(active()));
+    },
+
+    noteOutput: (bytes) => figures.note("returned", bytes),
+  };
 }
 
 function ownAttributes(execution: string, tenant: string) {
@@ -116,103 +109,100 @@ export interface ChatEnd {
 }
 
 /** The span of an execution or a conversation, for as long as one driver drives it, with the spans below it. */
-export class WorkSpan extends CallSpans {
+export interface WorkSpan extends CallSpans {
   /** For the journal; undefined if it cannot be linked to. */
   readonly traceparent: string | undefined;
-  /** @internal */
-  protected readonly span: SafeSpan;
-  /** Kind of the work in metrics: `run_program` or `invoke_agent`. */
-  readonly #kind: string;
-
-  /** @internal */
-  constructor(parts: SpanParts, span: SafeSpan, kind: string) {
-    super(parts, span.context);
-    this.span = span;
-    this.#kind = kind;
-    this.traceparent = span.traceparent;
-  }
-
-  run<Value>(work: () => Value): Value {
-    return this.span.run(work);
-  }
-
+  readonly run: <Value>(work: () => Value) => Value;
   /** Resolves once the captured texts are redacted and the span has ended. */
-  async end({ outcome, code, usage = {}, value, fault }: WorkEnd): Promise<void> {
-    const { contents } = this.parts;
-    const used = Object.entries(usage).map(([name, amount]) => [`portcullis.${name}`, amount] as const);
-    this.span.set({ "portcullis.outcome": outcome, ...Object.fromEntries(used) });
-    if (contents.has("results") && this.span.isRecorded) {
-      if (value !== undefined) this.span.setContent("gen_ai.tool.call.result", contents.json(value, {}));
-      if (fault !== undefined) this.span.setContent("portcullis.fault", contents.text(fault));
-    }
-    const { seconds } = this.span;
-    await this.settled();
-    await this.span.end(code);
-    const attributes = { "portcullis.kind": this.#kind, "portcullis.outcome": outcome, ...failureAttributes(code) };
-    this.parts.figures.note("executions", 1, attributes);
-    this.parts.figures.note("executionDuration", seconds, attributes);
-  }
-
+  readonly end: (end: WorkEnd) => Promise<void>;
   /** Ends the span of work that was not begun, as an error if there is a code. The work is not counted among the executions. */
-  async notBegun(code: string | undefined): Promise<void> {
-    this.span.set({ "portcullis.outcome": "not_begun" });
-    await this.span.end(code);
-  }
+  readonly notBegun: (code: string | undefined) => Promise<void>;
 }
 
-export class ConversationSpan extends WorkSpan {
-  readonly #conversation: Attributes;
-  #used: TokenUsage = { inputTokens: 0, outputTokens: 0, cachedInputTokens: 0 };
+/** `kind` is that of the work in metrics: `run_program` or `invoke_agent`. */
+function workSpan(parts: SpanParts, span: SafeSpan, kind: string): WorkSpan {
+  const { figures } = parts;
+  const calls = callSpans(parts, span.context);
+  return {
+    ...calls,
+    traceparent: span.traceparent,
+    run: span.run,
 
-  /** @internal `conversation` has the attributes that identify the conversation; the spans of its turns have them too. */
-  constructor(parts: SpanParts, span: SafeSpan, conversation: Attributes) {
-    super(parts, span, "invoke_agent");
-    this.#conversation = conversation;
-  }
+    async end({ outcome, code, usage = {}, value, fault }) {
+      const used = Object.entries(usage).map(([name, amount]) => [`portcullis.${name}`, amount] as const);
+      span.set({ "portcullis.outcome": outcome, ...Object.fromEntries(used) });
+      span.capture("results", "gen_ai.tool.call.result", value, {}, "json");
+      span.capture("results", "portcullis.fault", fault, {}, "text");
+      const { seconds } = span;
+      await calls.settled();
+      await span.end(code);
+      const attributes = { "portcullis.kind": kind, "portcullis.outcome": outcome, ...failureAttributes(code) };
+      figures.note("executions", 1, attributes);
+      figures.note("executionDuration", seconds, attributes);
+    },
 
-  override end(end: WorkEnd): Promise<void> {
-    this.span.set(tokenAttributes(this.#used));
-    return super.end(end);
-  }
+    async notBegun(code) {
+      span.set({ "portcullis.outcome": "not_begun" });
+      await span.end(code);
+    },
+  };
+}
 
+export interface ConversationSpan extends WorkSpan {
   /** Asks a model for a turn, within a span of its own. `endOf` says how it ended. */
-  async chat<Reply>(model: string, ask: () => Promise<Reply>, endOf: (reply: Reply) => ChatEnd): Promise<Reply> {
-    const { otel } = this.parts;
-    const named = modelAttributes(model);
-    const attributes = { "gen_ai.operation.name": "chat", ...named };
-    const kind = safely(otel, () => otel.SpanKind.CLIENT);
-    const span = new SafeSpan(otel, this.span.context, `chat ${named["gen_ai.request.model"]}`, {
-      attributes: { ...attributes, ...this.#conversation },
-      kind,
-    });
-    try {
-      const reply = await span.run(ask);
-      this.#endChat(span, attributes, endOf(reply));
-      return reply;
-    } catch (error) {
-      this.#endChat(span, attributes, { code: "request_refused" });
-      throw error;
-    }
-  }
+  readonly chat: <Reply>(model: string, ask: () => Promise<Reply>, endOf: (reply: Reply) => ChatEnd) => Promise<Reply>;
+}
 
-  #endChat(span: SafeSpan, attributes: Attributes, { finish, code, usage, origin }: ChatEnd): void {
-    const { figures } = this.parts;
+/** `conversation` has the attributes that identify the conversation; the spans of its turns have them too. */
+function conversationSpan(parts: SpanParts, span: SafeSpan, conversation: Attributes): ConversationSpan {
+  const { otel, figures } = parts;
+  const work = workSpan(parts, span, "invoke_agent");
+  let used: TokenUsage = { inputTokens: 0, outputTokens: 0, cachedInputTokens: 0 };
+
+  const endChat = (chat: SafeSpan, attributes: Attributes, { finish, code, usage, origin }: ChatEnd): void => {
     const { message, request } = origin ?? {};
-    if (message !== undefined) span.set({ "gen_ai.response.id": word(message) });
-    if (request !== undefined) span.set({ "portcullis.request_id": word(request) });
-    if (finish !== undefined) span.set({ "gen_ai.response.finish_reasons": [finish] });
+    if (message !== undefined) chat.set({ "gen_ai.response.id": word(message) });
+    if (request !== undefined) chat.set({ "portcullis.request_id": word(request) });
+    if (finish !== undefined) chat.set({ "gen_ai.response.finish_reasons": [finish] });
     if (usage) {
-      span.set(tokenAttributes(usage));
-      this.#used = addTokens(this.#used, usage);
+      chat.set(tokenAttributes(usage));
+      used = addTokens(used, usage);
     }
-    const { seconds } = span;
-    void span.end(code);
+    const { seconds } = chat;
+    void chat.end(code);
     figures.note("operationDuration", seconds, { ...attributes, ...failureAttributes(code) });
     if (!usage) return;
     const { inputTokens, outputTokens } = usage;
     figures.note("tokenUsage", inputTokens, { ...attributes, "gen_ai.token.type": "input" });
     figures.note("tokenUsage", outputTokens, { ...attributes, "gen_ai.token.type": "output" });
-  }
+  };
+
+  return {
+    ...work,
+
+    end(end) {
+      span.set(tokenAttributes(used));
+      return work.end(end);
+    },
+
+    async chat(model, ask, endOf) {
+      const named = modelAttributes(model);
+      const attributes = { "gen_ai.operation.name": "chat", ...named };
+      const kind = safely(otel, () => otel.SpanKind.CLIENT);
+      const chat = safeSpan(parts, span.context, `chat ${named["gen_ai.request.model"]}`, {
+        attributes: { ...attributes, ...conversation },
+        kind,
+      });
+      try {
+        const reply = await chat.run(ask);
+        endChat(chat, attributes, endOf(reply));
+        return reply;
+      } catch (error) {
+        endChat(chat, attributes, { code: "request_refused" });
+        throw error;
+      }
+    },
+  };
 }
 
 function tokenAttributes({ inputTokens, outputTokens, cachedInputTokens }: TokenUsage): Attributes {

@@ -14,7 +14,7 @@ import { readHeader, readList, readRecords } from "../../journal/reading/read-re
 import { isDriven } from "../../executions/driven.ts";
 import type { Execution } from "../../executions/execution.ts";
 import { refuseOtherProtocol } from "../../executions/from-journal/changed-since.ts";
-import { PastFold } from "../../executions/from-journal/past-execution.ts";
+import { pastFold } from "../../executions/from-journal/past-execution.ts";
 import { endAsCancelled, mayKillItsDriver } from "../../executions/drive/ending/end-without-running.ts";
 import {
   isOpen,
@@ -165,7 +165,7 @@ async function takeUpProgram(
 ): Promise<TakeUpResult> {
   const { execution } = one;
   const reading = readRecords(journal, execution, one);
-  const fold = new PastFold();
+  const fold = pastFold();
   for await (const record of reading) {
     // A program in a conversation is taken up with it.
     if (record.type === "header" && record.parent && (await isOpen(journal, record.parent.execution)))

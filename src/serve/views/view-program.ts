@@ -5,7 +5,7 @@ import { reportOf } from "../../executions/output/index.ts";
 import {
   endingHead,
   type Past,
-  PastFold,
+  pastFold,
   readEnding,
   recordedExecution,
   standingOf,
@@ -38,7 +38,7 @@ export async function viewProgram(
   bounds: TextBounds,
 ): Promise<ProgramView> {
   const { execution, tenant, language, sandbox, source, corrects } = header;
-  const fold = new PastFold();
+  const fold = pastFold();
   const reader = new ProgramReader(new TextAllowance(bounds));
   const records = readRecords(journal, execution, { tenant, itemBytes: COUNTED_BYTES });
   const { lane } = records;

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { CallSpans } from "../../../src/gate/telemetry/call-span.ts";
+import { callSpans } from "../../../src/gate/telemetry/call-span.ts";
 import type { Contents } from "../../../src/gate/telemetry/contents.ts";
 import { WITHOUT_SDK } from "../../../src/gate/telemetry/otel.ts";
 import { collectGarbage } from "../../support/collect-garbage.ts";
@@ -7,7 +7,7 @@ import { collectGarbage } from "../../support/collect-garbage.ts";
 test("calls whose results are redacted leave nothing behind once their spans have ended", async () => {
   const span = { isRecording: () => true, setAttributes: () => {}, end: () => {} };
   const trace = { getTracer: () => ({ startSpan: () => span }), setSpan: (parent: unknown) => parent };
-  const spans = new CallSpans(
+  const spans = callSpans(
     {
       otel: { ...WITHOUT_SDK, trace } as never,
       figures: { note: () => {} },
