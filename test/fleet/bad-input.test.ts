@@ -1,9 +1,10 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { createFleet, createPostgresJournal, type PostgresJournalOptions } from "../../src/fleet/index.ts";
 import { createRuntime, defineTool } from "../../src/index.ts";
 import { createMemorySandbox } from "../../src/runtime/testing.ts";
-import { noPostgres, PostgresServer, type UrlParts } from "../postgres-support/postgres-server.ts";
+import { noPostgres, type UrlParts } from "../postgres-support/postgres-server.ts";
+import { usePostgres } from "../postgres-support/use-postgres.ts";
 import { heldTransaction } from "../postgres-support/held-transaction.ts";
 import { failing } from "../support/failing.ts";
 import { testOfAll } from "../support/all-tests.ts";
@@ -23,13 +24,8 @@ const DOUBLE = "return await tools.double({ n: 21 });";
 const DONE = { type: "completed", value: 42 };
 
 describe.skipIf(noPostgres)("bad input of a fleet", () => {
-  let server: PostgresServer;
+  const server = usePostgres();
   let count = 0;
-  const stack = new AsyncDisposableStack();
-  beforeAll(async () => {
-    server = stack.use(await PostgresServer.start());
-  }, 120_000);
-  afterAll(() => stack.disposeAsync(), 60_000);
 
   async function makeDatabase(): Promise<string> {
     const database = `bad_${(count += 1)}`;

@@ -4,7 +4,7 @@ import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, describe, expect, test } from "vitest";
 import { createFleet, type Fleet } from "../../src/fleet/index.ts";
 import { createRuntime, PortcullisError, type Runtime } from "../../src/index.ts";
 import type { Journal, JournalRecord } from "../../src/journal/index.ts";
@@ -13,7 +13,8 @@ import { ANSWER, CONVERSATION, decisionsOf, driverOptions, model, resultsOf } fr
 import { SHAPES } from "../durability/shapes.ts";
 import { memoryFolder } from "../support/memory-folder.ts";
 import { createPostgresJournal } from "../../src/fleet/postgres/postgres-journal.ts";
-import { noPostgres, PostgresServer } from "../postgres-support/postgres-server.ts";
+import { noPostgres } from "../postgres-support/postgres-server.ts";
+import { usePostgres } from "../postgres-support/use-postgres.ts";
 
 /** What is submitted, and what happens meanwhile. */
 interface Storm {
@@ -64,14 +65,10 @@ function startWorker(url: string, effects: string, clockMs: number): ChildProces
 let printed = "";
 
 describe.skipIf(noPostgres)("a fleet on PostgreSQL whose workers die", () => {
-  let server: PostgresServer;
-  beforeAll(async () => {
-    server = await PostgresServer.start();
-  }, 120_000);
-  afterAll(async () => {
+  const server = usePostgres();
+  afterAll(() => {
     for (const child of children) child.kill("SIGKILL");
-    await server[Symbol.asyncDispose]();
-  }, 60_000);
+  });
 
   test(
     `${STORM.submissions} programs and conversations, ${STORM.kills} kills: nothing is lost, and no write made twice without a decision`,

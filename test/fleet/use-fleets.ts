@@ -1,5 +1,4 @@
 import { createFleet, type Fleet, createPostgresJournal, type PostgresJournal } from "../../src/fleet/index.ts";
-import type { PostgresServer } from "../postgres-support/postgres-server.ts";
 import { usePostgres } from "../postgres-support/use-postgres.ts";
 
 /** What processes of a fleet share: a database. */
@@ -17,11 +16,8 @@ export interface SharedFleet extends AsyncDisposable {
 
 /** Starts PostgreSQL for the tests of a suite. Returns a function that makes a database for a fleet. */
 export function useFleets(): () => Promise<SharedFleet> {
-  let server: PostgresServer;
+  const server = usePostgres();
   let count = 0;
-  usePostgres((started) => {
-    server = started;
-  });
   return async () => {
     const database = `fleet_${(count += 1)}`;
     await server.sql(`CREATE DATABASE ${database}`);

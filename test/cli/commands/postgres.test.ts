@@ -4,16 +4,13 @@ import { createFleet, createPostgresJournal } from "portcullis/fleet";
 import { createMemorySandbox } from "portcullis/testing";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { noPostgres, type PostgresServer } from "../../postgres-support/postgres-server.ts";
+import { noPostgres } from "../../postgres-support/postgres-server.ts";
 import { usePostgres } from "../../postgres-support/use-postgres.ts";
 import { tool, makeTool } from "../../support/tools.ts";
 import { begin, fixtures, portcullis, start } from "../command.ts";
 
 describe.skipIf(noPostgres)("commands on a journal in PostgreSQL", () => {
-  let server: PostgresServer;
-  usePostgres((started) => {
-    server = started;
-  });
+  const server = usePostgres();
 
   /** The URL of a new database. */
   async function newDatabase(name: string): Promise<string> {

@@ -1,10 +1,10 @@
 import { spawnSync } from "node:child_process";
 import { inspect } from "node:util";
-import { afterEach, describe, expect, test } from "vitest";
-import { createPostgresJournal, type PostgresJournal, type PostgresJournalOptions } from "../../../src/fleet/index.ts";
+import { describe, expect, test } from "vitest";
+import type { PostgresJournal, PostgresJournalOptions } from "../../../src/fleet/index.ts";
 import { type Appended } from "../../../src/journal/index.ts";
-import { noPostgres, type PostgresServer } from "../../postgres-support/postgres-server.ts";
-import { usePostgres } from "../../postgres-support/use-postgres.ts";
+import { noPostgres } from "../../postgres-support/postgres-server.ts";
+import { journalsOf, usePostgres } from "../../postgres-support/use-postgres.ts";
 import { listed } from "../../journal/journal-suite.ts";
 import { header, outcome, turn } from "../../journal/records.ts";
 import { heldTransaction } from "../../postgres-support/held-transaction.ts";
@@ -12,22 +12,8 @@ import { failing } from "../../support/failing.ts";
 import { ALL_TESTS, testOfAll } from "../../support/all-tests.ts";
 
 describe.skipIf(noPostgres)("a database that fails", () => {
-  let server: PostgresServer;
-  const open: AsyncDisposable[] = [];
-  let count = 0;
-  usePostgres((started) => {
-    server = started;
-  });
-  afterEach(async () => {
-    for (const journal of open.splice(0)) await journal[Symbol.asyncDispose]();
-  });
-
-  function openJournal(options: Partial<PostgresJournalOptions> = {}): PostgresJournal {
-    const schema = `failing_${(count += 1)}`;
-    const journal = createPostgresJournal({ url: server.url(), schema, unavailableMs: 60_000, ...options });
-    open.push(journal);
-    return journal;
-  }
+  const server = usePostgres();
+  const openJournal = journalsOf(server);
 
   describe("is told by a typed error that says what to do and has no password", () => {
     const secret = "s3cret-word";

@@ -1,13 +1,14 @@
 import { once } from "node:events";
 import { connect, createServer, type Socket } from "node:net";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, describe, expect, test } from "vitest";
 import { createPostgresJournal, type PostgresJournal } from "../../../src/fleet/index.ts";
-import { noPostgres, PostgresServer } from "../../postgres-support/postgres-server.ts";
+import { noPostgres } from "../../postgres-support/postgres-server.ts";
+import { usePostgres } from "../../postgres-support/use-postgres.ts";
 import { failing } from "../../support/failing.ts";
 import { header, outcome, turn } from "../../journal/records.ts";
 
 /** Passes bytes on to a server, and on demand cuts a connection when the server answers: what was asked is done then. */
-class Proxy implements AsyncDisposable {
+class Proxy implements Disposable {
   readonly #server = createServer((client) => this.#accept(client));
   readonly #port: number;
   /** Whether the answers to what is sent from now on are lost, with their connection. */
@@ -50,26 +51,22 @@ class Proxy implements AsyncDisposable {
     });
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
+  [Symbol.dispose](): void {
     this.#server.close();
-    await Promise.resolve();
   }
 }
 
 describe.skipIf(noPostgres)("an append whose answer is lost with its connection", () => {
-  let server: PostgresServer;
   let proxy: Proxy;
   let journal: PostgresJournal;
-  beforeAll(async () => {
-    server = await PostgresServer.start();
+  usePostgres(async (server) => {
     proxy = new Proxy(server.port);
     const url = server.url().replace(String(server.port), String(await proxy.listen()));
     journal = createPostgresJournal({ url, unavailableMs: 30_000 });
-  }, 120_000);
+  });
   afterAll(async () => {
     await journal[Symbol.asyncDispose]();
-    await proxy[Symbol.asyncDispose]();
-    await server[Symbol.asyncDispose]();
+    proxy[Symbol.dispose]();
   });
 
   test("and was done is found to be done, and resolves: a creation, a turn, a large one", async () => {

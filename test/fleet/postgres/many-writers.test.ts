@@ -2,18 +2,14 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { createPostgresJournal, type PostgresJournal } from "../../../src/fleet/index.ts";
 import { type Appended } from "../../../src/journal/index.ts";
-import { noPostgres, type PostgresServer } from "../../postgres-support/postgres-server.ts";
+import { noPostgres } from "../../postgres-support/postgres-server.ts";
 import { usePostgres } from "../../postgres-support/use-postgres.ts";
 import { runs } from "../../support/all-tests.ts";
 import { listed } from "../../journal/journal-suite.ts";
 import { header, outcome, turn } from "../../journal/records.ts";
 
 describe.skipIf(noPostgres)("many writers of one database", () => {
-  let server: PostgresServer;
-  usePostgres((started) => {
-    server = started;
-  });
-
+  const server = usePostgres();
   const open = (schema: string) => createPostgresJournal({ url: server.url(), schema });
 
   test("of 100 appends at the same head exactly one wins, whatever they share a commit with", async () => {

@@ -1,8 +1,8 @@
-import { afterEach, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { now } from "../../../src/base/index.ts";
-import { createPostgresJournal, type PostgresJournal, type PostgresJournalOptions } from "../../../src/fleet/index.ts";
-import { noPostgres, type PostgresServer } from "../../postgres-support/postgres-server.ts";
-import { usePostgres } from "../../postgres-support/use-postgres.ts";
+import type { PostgresJournal } from "../../../src/fleet/index.ts";
+import { noPostgres } from "../../postgres-support/postgres-server.ts";
+import { journalsOf, usePostgres } from "../../postgres-support/use-postgres.ts";
 import { settableClock } from "../../support/clock.ts";
 import { durableJournalSuite } from "../../journal/durable-journal-suite.ts";
 import { journalSuite, listed } from "../../journal/journal-suite.ts";
@@ -10,24 +10,9 @@ import { header, outcome, turn } from "../../journal/records.ts";
 import { ALL_TESTS, testOfAll } from "../../support/all-tests.ts";
 
 describe.skipIf(noPostgres)("a journal in PostgreSQL", () => {
-  let server: PostgresServer;
-  const open: AsyncDisposable[] = [];
+  const server = usePostgres();
+  const openJournal = journalsOf(server);
   let count = 0;
-
-  usePostgres((started) => {
-    server = started;
-  });
-  afterEach(async () => {
-    for (const journal of open.splice(0)) await journal[Symbol.asyncDispose]();
-  });
-
-  /** A journal in a schema of its own, or another one in the same. */
-  function openJournal(options: Partial<PostgresJournalOptions> = {}): PostgresJournal {
-    const { schema = `journal_${(count += 1)}`, ...others } = options;
-    const journal = createPostgresJournal({ url: server.url(), schema, unavailableMs: 60_000, ...others });
-    open.push(journal);
-    return journal;
-  }
 
   describe("with group commit", () => journalSuite(() => openJournal()));
   durableJournalSuite(

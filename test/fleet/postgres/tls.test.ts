@@ -1,18 +1,16 @@
 import { execFileSync } from "node:child_process";
 import { chmodSync, chownSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { createPostgresJournal } from "../../../src/fleet/index.ts";
-import { noPostgres, PostgresServer } from "../../postgres-support/postgres-server.ts";
+import { noPostgres } from "../../postgres-support/postgres-server.ts";
+import { usePostgres } from "../../postgres-support/use-postgres.ts";
 import { failing } from "../../support/failing.ts";
 import { header } from "../../journal/records.ts";
 
 describe.skipIf(noPostgres)("a database that speaks TLS", () => {
-  let server: PostgresServer;
   let certificate: string;
-
-  beforeAll(async () => {
-    server = await PostgresServer.start();
+  const server = usePostgres(async () => {
     certificate = join(server.folder, "server.crt");
     const key = join(server.folder, "server.key");
     const names = ["-subj", "/CN=database", "-addext", "subjectAltName=IP:127.0.0.1"];
@@ -29,8 +27,7 @@ describe.skipIf(noPostgres)("a database that speaks TLS", () => {
       await server.sql(`ALTER SYSTEM SET ${setting}`);
     await server.stop();
     await server.start();
-  }, 120_000);
-  afterAll(() => server[Symbol.asyncDispose]());
+  });
 
   test("is spoken to in TLS, for appends and for notices, if the URL names the root of its certificate", async () => {
     const url = server.url({ query: `sslmode=verify-full&sslrootcert=${certificate}` });

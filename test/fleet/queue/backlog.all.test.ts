@@ -1,11 +1,12 @@
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, describe, expect, test } from "vitest";
 import { PgBossQueue } from "../../../src/fleet/queue/pg-boss-queue.ts";
 import { type FleetDatabase, FleetStore } from "../../../src/fleet/fleet-store.ts";
 import { createPostgresJournal, type PostgresJournal } from "../../../src/fleet/postgres/postgres-journal.ts";
 import { ALL_TESTS } from "../../support/all-tests.ts";
 import { header } from "../../journal/records.ts";
 import { heldTransaction } from "../../postgres-support/held-transaction.ts";
-import { noPostgres, PostgresServer } from "../../postgres-support/postgres-server.ts";
+import { noPostgres } from "../../postgres-support/postgres-server.ts";
+import { usePostgres } from "../../postgres-support/use-postgres.ts";
 
 /** Executions of one tenant that wait for a worker. */
 const QUEUED = ALL_TESTS ? 100_000 : 5000;
@@ -29,16 +30,14 @@ interface PlanNode {
 }
 
 describe.skipIf(noPostgres)(`a tenant with ${QUEUED} executions that wait for a worker`, () => {
-  let server: PostgresServer;
   let journal: PostgresJournal;
   let database: FleetDatabase;
   let queue: PgBossQueue;
   /** What was asked of the database since it was emptied last. */
   const asked: Asked[] = [];
 
-  beforeAll(async () => {
-    server = await PostgresServer.start({ autovacuum: "off" });
-    journal = createPostgresJournal({ url: server.url(), statementMs: 120_000 });
+  const prepare = async (started: { readonly url: () => string }) => {
+    journal = createPostgresJournal({ url: started.url(), statementMs: 120_000 });
     database = {
       schema: journal.schema,
       query: (text, values = []) => {
@@ -54,11 +53,11 @@ describe.skipIf(noPostgres)(`a tenant with ${QUEUED} executions that wait for a 
     await copy("portcullis.executions", { id: "'a' || n" }, ["number"]);
     const job = { id: "gen_random_uuid()", priority: "-1 - n", singleton_key: "'a' || n" };
     await copy("portcullis_queue.job", { ...job, data: `jsonb_build_object('tenant', 'a', 'execution', 'a' || n)` });
-  }, 300_000);
+  };
+  const server = usePostgres(prepare, { autovacuum: "off" });
   afterAll(async () => {
     await queue[Symbol.asyncDispose]();
     await journal[Symbol.asyncDispose]();
-    await server[Symbol.asyncDispose]();
   }, 60_000);
 
   /** Copies the only row of a table, with other values of some columns and without others. */

@@ -1,31 +1,17 @@
-import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
-import { createPostgresJournal } from "../../../../src/fleet/postgres/postgres-journal.ts";
+import { describe, expect, test } from "vitest";
 import type { PostgresJournalOptions } from "../../../../src/fleet/postgres/postgres-options.ts";
 import { createRuntime } from "../../../../src/index.ts";
 import { createServer } from "../../../../src/serve/index.ts";
 import { createMemorySandbox } from "../../../../src/runtime/testing.ts";
 import { portcullis } from "../../../cli/command.ts";
-import { noPostgres, PostgresServer } from "../../../postgres-support/postgres-server.ts";
+import { noPostgres } from "../../../postgres-support/postgres-server.ts";
+import { journalsOf, usePostgres } from "../../../postgres-support/use-postgres.ts";
 import { header } from "../../../journal/records.ts";
 
 /** Holds `src/fleet/postgres/connection/diagnose.ts`, `src/serve/api/handlers/health.ts` and `src/cli/commands/doctor.ts`. */
 describe.skipIf(noPostgres)("what is found out about a database", () => {
-  let server: PostgresServer;
-  const open: AsyncDisposable[] = [];
-  beforeAll(async () => {
-    server = await PostgresServer.start();
-  }, 120_000);
-  afterEach(async () => {
-    vi.restoreAllMocks();
-    for (const one of open.splice(0).toReversed()) await one[Symbol.asyncDispose]();
-  });
-  afterAll(() => server[Symbol.asyncDispose](), 60_000);
-
-  function journalOf(options: Partial<PostgresJournalOptions> = {}) {
-    const journal = createPostgresJournal({ url: server.url(), unavailableMs: 60_000, ...options });
-    open.push(journal);
-    return journal;
-  }
+  const server = usePostgres();
+  const journalOf = journalsOf(server);
   const diagnose = async (options: Partial<PostgresJournalOptions> = {}) => journalOf(options).diagnose?.() ?? [];
 
   test("a database without a journal, and with one, is good", async () => {
@@ -109,8 +95,8 @@ describe.skipIf(noPostgres)("what is found out about a database", () => {
 
   // The last one: it ends the database.
   test("a server of the HTTP API is ready with what was found, and without a database not, at once and without its address", async () => {
-    const journal = createPostgresJournal({ url: server.url(), unavailableMs: 600_000 });
-    const runtime = await createRuntime({ tools: [], journal, sandbox: createMemorySandbox() });
+    const journal = journalOf({ unavailableMs: 600_000 });
+    await using runtime = await createRuntime({ tools: [], journal, sandbox: createMemorySandbox() });
     const http = await createServer(runtime, { token: "t".repeat(32) });
     const ask = () =>
       http.fetch(new Request("http://localhost/readyz", { headers: { authorization: `Bearer ${"t".repeat(32)}` } }));
@@ -129,8 +115,6 @@ describe.skipIf(noPostgres)("what is found out about a database", () => {
     expect(refused.status).toBe(503);
     expect(JSON.parse(text)).toMatchObject({ error: { code: "journal_unavailable" } });
     expect(text).not.toContain("127.0.0.1");
-    await journal[Symbol.asyncDispose]();
     await http.close();
-    await runtime[Symbol.asyncDispose]();
   }, 60_000);
 });
