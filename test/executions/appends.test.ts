@@ -1,8 +1,9 @@
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { defineTool, type Effect, type ToolOptions } from "../../src/index.ts";
+import { type Effect } from "../../src/index.ts";
 import { createMemoryJournal, type Journal, type JournalRecord } from "../../src/journal/index.ts";
 import { runtimeWith } from "../support/runtime.ts";
+import { notedTool } from "../support/tools.ts";
 
 /** The next turn of the event loop. */
 const nextTurn = () =>
@@ -28,21 +29,9 @@ function noted(before: (append: Append) => Promise<void> = async () => {}) {
   return { journal: { ...inner, append } satisfies Journal, appends };
 }
 
-function makeTool(name: string, effect: Effect, options: Partial<ToolOptions<z.ZodObject<{ n: z.ZodNumber }>>> = {}) {
-  const runs: number[] = [];
-  const tool = defineTool({
-    name,
-    description: "d",
-    inputSchema: z.object({ n: z.number() }),
-    allowedCallers: ["programmatic"],
-    effect,
-    execute: ({ n }) => {
-      runs.push(n);
-      return n;
-    },
-    ...options,
-  });
-  return { tool, runs };
+function makeTool(name: string, effect: Effect, options: { readonly approval?: "always" } = {}) {
+  const { tool, inputs } = notedTool({ name, inputSchema: z.object({ n: z.number() }), effect, ...options });
+  return { tool, runs: inputs };
 }
 
 test.each(["read", "idempotent", "write"] as const)(
@@ -117,7 +106,7 @@ test("before a turn is in the journal no handler runs, no approver is asked and 
   });
   expect(before[0]).toEqual({ runs: [], seen: ["execution_started"] });
   expect(ran).toBe("completed");
-  expect(runs).toEqual([1, 2]);
+  expect(runs).toEqual([{ n: 1 }, { n: 2 }]);
   // What a turn prints is shown before its calls start.
   expect(seen.slice(0, 2)).toEqual(["execution_started", "output"]);
   expect(seen).toContain("approve asked");

@@ -4,22 +4,13 @@ import { shownText } from "../../src/cli/commands/journal/show.ts";
 import { type Approve, type Tool } from "../../src/index.ts";
 import { createMemoryJournal, type Journal } from "../../src/journal/index.ts";
 import { journalWith } from "../support/journal-with.ts";
-import { makeTool } from "../support/tools.ts";
+import { notedTool } from "../support/tools.ts";
 import { runtimeWith } from "../support/runtime.ts";
 
 /** A tool that needs approval, with a note of what it has done. */
 function makePay(input: z.ZodObject = z.object({ n: z.number() })) {
-  const done: unknown[] = [];
-  const pay = makeTool({
-    name: "pay",
-    inputSchema: input,
-    effect: "write",
-    approval: "always",
-    execute: (given) => {
-      done.push(given);
-      return "paid";
-    },
-  });
+  const about = { name: "pay", effect: "write", approval: "always", execute: () => "paid" } as const;
+  const { tool: pay, inputs: done } = notedTool({ ...about, inputSchema: input });
   return { pay, done };
 }
 

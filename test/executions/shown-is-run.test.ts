@@ -1,35 +1,25 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { type Approve, defineTool, jsonSchema, type Runtime, type RuntimeOptions, type Tool } from "../../src/index.ts";
+import { type Approve, jsonSchema, type Runtime, type RuntimeOptions, type Tool } from "../../src/index.ts";
 import { createMemoryJournal, type Journal } from "../../src/journal/index.ts";
 import type { PolicyRequest } from "../../src/gate/index.ts";
 import { runs } from "../support/all-tests.ts";
 import { journalWith } from "../support/journal-with.ts";
 import { runtimeWith } from "../support/runtime.ts";
+import { makeTool, notedTool } from "../support/tools.ts";
 
 const LATER: Approve = () => "later";
 const never = () => false;
 type ApprovalRequest = Parameters<Approve>[0];
-type Input = Parameters<typeof defineTool>[0]["inputSchema"];
+type Input = Tool["inputSchema"];
 
 const start = (tool: Tool, more: Partial<RuntimeOptions>) => runtimeWith([tool], more);
 
 /** A tool that needs approval, and what its handler was given. */
 function takes(input: Input, { approval = "always" }: { readonly approval?: "always" | typeof never } = {}) {
-  const given: unknown[] = [];
-  const tool = defineTool({
-    name: "pay",
-    description: "Pays",
-    inputSchema: input,
-    allowedCallers: ["programmatic"],
-    effect: "write",
-    approval,
-    execute: (value: unknown) => {
-      given.push(value);
-      return "paid";
-    },
-  });
+  const pay = { name: "pay", effect: "write", execute: () => "paid" } as const;
+  const { tool, inputs: given } = notedTool({ ...pay, inputSchema: input, approval });
   return { tool, given };
 }
 
@@ -271,14 +261,7 @@ test("the sums of a grant count what the handler gets, with a driver and without
 });
 
 test("a client is given the input that a handler would get", async () => {
-  const stock = defineTool({
-    name: "pay",
-    description: "Pays",
-    inputSchema: trimmed,
-    allowedCallers: ["programmatic"],
-    effect: "read",
-    execute: "client",
-  });
+  const stock = makeTool({ name: "pay", inputSchema: trimmed, execute: "client" });
   await using runtime = await start(stock, { journal: createMemoryJournal() });
   const { outcome } = await runtime.execute(pays({ to: " eve" }));
   expect(outcome).toMatchObject({ calls: [{ input: { to: "eve" }, rawInput: { to: " eve" } }] });

@@ -2,20 +2,12 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { scriptedModel } from "../../src/runtime/testing.ts";
-import { makeTool } from "../support/tools.ts";
+import { makeTool, notedTool } from "../support/tools.ts";
 import { runtimeWith } from "../support/runtime.ts";
 
 /** What a tool was given of these texts, called by a model, and what the model was told of each. */
 async function called(texts: readonly string[]) {
-  const given: unknown[] = [];
-  const tool = makeTool({
-    name: "keep",
-    allowedCallers: ["direct"],
-    execute: (input) => {
-      given.push(input);
-      return "kept";
-    },
-  });
+  const { tool, inputs: given } = notedTool({ name: "keep", allowedCallers: ["direct"] });
   const calls = texts.map((inputText) => ({ tool: "keep", inputText }));
   const told: string[] = [];
   const model = scriptedModel([

@@ -5,15 +5,12 @@ import { openai } from "../../src/index.ts";
 import { createMemoryJournal } from "../../src/journal/index.ts";
 import type { Model } from "../../src/models/index.ts";
 import { scriptedModel } from "../../src/runtime/testing.ts";
-import { anthropicWire } from "./anthropic/wire.ts";
 import { driveAndRestore, OPENING } from "./converse.ts";
-import { geminiWire } from "./gemini/wire.ts";
-import { chatWire } from "./openai/chat/wire.ts";
-import { responsesWire } from "./openai/responses/wire.ts";
 import { expectSameRequests, leftAndAnswered } from "./restored.ts";
 import { serve, type Wire, type WireStep } from "./wire.ts";
 import { makeTool } from "../support/tools.ts";
 import { runtimeWith } from "../support/runtime.ts";
+import { anthropicWire, chatWire, geminiWire, responsesWire } from "./wires.ts";
 
 const COMPACTION_USAGE = { input_tokens: 5000, output_tokens: 300, cache_read_input_tokens: 20 };
 const SUMMARY = { type: "compaction", content: "So far: f gave 1.", encrypted_content: "c2VhbGVk" };

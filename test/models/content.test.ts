@@ -4,11 +4,8 @@ import type { CallResult, ContentPart, MessagePart, UserMessage } from "../../sr
 import { type BlockFacts, labelledText } from "../../src/models/turn/result-text.ts";
 import { anthropicWire, pausedTurn } from "./anthropic/wire.ts";
 import { driveAndRestore, drive, HOSTED, OPENING, resultOf } from "./converse.ts";
-import { chatWire } from "./openai/chat/wire.ts";
-import { responsesWire } from "./openai/responses/wire.ts";
 import { serve, type Wire } from "./wire.ts";
-import { geminiWire } from "./gemini/wire.ts";
-import { rowsOf, WIRES } from "./wires.ts";
+import { WIRES, chatWire, geminiWire, responsesWire, rowsOf } from "./wires.ts";
 import { testOfAll } from "../support/all-tests.ts";
 
 const base64 = (text: string) => Buffer.from(text).toString("base64");

@@ -1,9 +1,8 @@
 import { describe, expect, test } from "vitest";
 import type { Opening } from "../../src/models/model.ts";
-import { anthropicWire } from "./anthropic/wire.ts";
 import { declared, OPENING, requested, resultOf, turnOf } from "./converse.ts";
 import { serve, type Wire, type WireStep } from "./wire.ts";
-import { WIRES } from "./wires.ts";
+import { WIRES, anthropicWire } from "./wires.ts";
 
 const FOUND = { calls: [{ id: "c1", tool: "search_tools", input: { k: 1 } }] };
 

@@ -1,13 +1,10 @@
 import { expect, test } from "vitest";
 import { createRuntime, jsonSchema, type Schema } from "../../src/index.ts";
 import { createMemorySandbox } from "../../src/runtime/testing.ts";
-import { anthropicWire } from "./anthropic/wire.ts";
-import { geminiWire } from "./gemini/wire.ts";
-import { chatWire } from "./openai/chat/wire.ts";
-import { responsesWire } from "./openai/responses/wire.ts";
 import { type Fields, modelOfBodies } from "./wire.ts";
 import { makeTool } from "../support/tools.ts";
 import { runtimeWith } from "../support/runtime.ts";
+import { anthropicWire, chatWire, geminiWire, responsesWire } from "./wires.ts";
 
 const PROVIDERS = {
   anthropic: anthropicWire,

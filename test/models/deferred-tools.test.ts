@@ -4,10 +4,8 @@ import { scriptedModel } from "../../src/runtime/testing.ts";
 import type { Tool } from "../../src/tools/tool.ts";
 import { makeTool } from "../gate/open-session.ts";
 import { catalogueTools } from "../tools/search/catalogue-tools.ts";
-import { anthropicWire } from "./anthropic/wire.ts";
-import { responsesWire } from "./openai/responses/wire.ts";
 import { serve, type WireStep } from "./wire.ts";
-import { WIRES } from "./wires.ts";
+import { WIRES, anthropicWire, responsesWire } from "./wires.ts";
 import { runtimeWith } from "../support/runtime.ts";
 
 const direct = ["direct"] as const;

@@ -5,10 +5,8 @@ import type { ArgumentPiece, Opening, TurnReply } from "../../src/models/model.t
 import { SourceReader } from "../../src/models/turn/turn-display.ts";
 import { anthropicWire, pausedTurn } from "./anthropic/wire.ts";
 import { declared, firstTurn, HOSTED, OPENING, requested } from "./converse.ts";
-import { chatWire } from "./openai/chat/wire.ts";
-import { responsesWire } from "./openai/responses/wire.ts";
 import { serve, type Served, type Wire, type WireStep } from "./wire.ts";
-import { EACH_WAY, WIRES } from "./wires.ts";
+import { EACH_WAY, WIRES, chatWire, responsesWire } from "./wires.ts";
 import { runs, testOfAll } from "../support/all-tests.ts";
 import { anyCharacter } from "../support/any-character.ts";
 

@@ -3,13 +3,9 @@ import { expect, test } from "vitest";
 import { z } from "zod";
 import { runs } from "../support/all-tests.ts";
 import { makeTool } from "../support/tools.ts";
-import { anthropicWire } from "./anthropic/wire.ts";
-import { geminiWire } from "./gemini/wire.ts";
-import { chatWire } from "./openai/chat/wire.ts";
-import { responsesWire } from "./openai/responses/wire.ts";
 import { eventText } from "./loopback.ts";
 import { type Fields, MODES, modelOfBodies, sse, type Wire, type WireTurn, written } from "./wire.ts";
-import { EACH_WAY, WIRES } from "./wires.ts";
+import { EACH_WAY, WIRES, anthropicWire, chatWire, geminiWire, responsesWire } from "./wires.ts";
 import { runtimeWith } from "../support/runtime.ts";
 
 /*

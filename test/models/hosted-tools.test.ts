@@ -4,15 +4,12 @@ import type { AgentEvent } from "../../src/conversations/event.ts";
 import { citationsOf, hostedEnd, hostedStart } from "../../src/models/turn/hosted-calls.ts";
 import { scriptedModel } from "../../src/runtime/testing.ts";
 import { viewExecution } from "../../src/serve/views/view-execution.ts";
-import { anthropicWire } from "./anthropic/wire.ts";
-import { geminiWire } from "./gemini/wire.ts";
-import { chatWire } from "./openai/chat/wire.ts";
-import { responsesWire } from "./openai/responses/wire.ts";
 import { ask, counted } from "./provider.suite.ts";
 import { leftAndAnswered } from "./restored.ts";
 import { type Fields, serve, type Served, type Wire, type WireStep } from "./wire.ts";
 import { failing } from "../support/failing.ts";
 import { runtimeWith } from "../support/runtime.ts";
+import { anthropicWire, chatWire, geminiWire, responsesWire } from "./wires.ts";
 
 const PAGE = { url: "https://docs.example.com/a", title: "A" };
 const bodyOf = ({ asked }: Served, request: number): Fields => asked[request]?.body ?? {};

@@ -2,13 +2,9 @@ import { isDeepStrictEqual } from "node:util";
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { defineTextTool } from "../../src/index.ts";
-import { anthropicWire } from "./anthropic/wire.ts";
-import { geminiWire } from "./gemini/wire.ts";
-import { chatWire } from "./openai/chat/wire.ts";
-import { responsesWire } from "./openai/responses/wire.ts";
 import { type Fields, modelOfBodies, type Wire } from "./wire.ts";
 import { makeTool } from "../support/tools.ts";
-import { WIRES } from "./wires.ts";
+import { WIRES, anthropicWire, chatWire, geminiWire, responsesWire } from "./wires.ts";
 import { runtimeWith } from "../support/runtime.ts";
 
 /*

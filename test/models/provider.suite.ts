@@ -5,14 +5,14 @@ import { z } from "zod";
 import { type AgentOptions, type AgentReport, PortcullisError, type Tool } from "../../src/index.ts";
 import { createMemoryJournal } from "../../src/journal/index.ts";
 import { makeTool } from "../gate/open-session.ts";
-import { anthropicWire } from "./anthropic/wire.ts";
-import { geminiWire } from "./gemini/wire.ts";
 import { survivesHostileReplies } from "./hostile-replies.ts";
 import { expectSameRequests } from "./restored.ts";
 import { MODES, type Served, serve, type Wire, type WireModelOptions, type WireStep, type WireTurn } from "./wire.ts";
 import { ALL_TESTS, runs, someOf, testOfAll } from "../support/all-tests.ts";
 import { collectGarbage } from "../support/collect-garbage.ts";
 import { runtimeWith } from "../support/runtime.ts";
+import { notedTool } from "../support/tools.ts";
+import { anthropicWire, geminiWire } from "./wires.ts";
 
 const { version } = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8")) as {
   readonly version: string;
@@ -74,17 +74,16 @@ function failing(name: string, words: string): Tool {
   return makeTool({ name, allowedCallers: direct, execute });
 }
 
-/** A tool that counts its runs. */
-export function counted(name: string, changes: Parameters<typeof makeTool>[0] = {}) {
-  const inputs: unknown[] = [];
-  const tool = makeTool({
+/** A tool for models that notes its inputs, and gives their number. */
+export function counted(name: string, changes: Parameters<typeof notedTool>[0] = {}) {
+  const noted: ReturnType<typeof notedTool> = notedTool({
     name,
     allowedCallers: direct,
     inputSchema: k,
-    execute: (input) => inputs.push(input),
+    execute: () => noted.inputs.length,
     ...changes,
   });
-  return { tool, inputs };
+  return noted;
 }
 
 /**

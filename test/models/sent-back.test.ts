@@ -1,10 +1,7 @@
 import { expect, test } from "vitest";
-import { anthropicWire } from "./anthropic/wire.ts";
-import { geminiWire } from "./gemini/wire.ts";
-import { chatWire } from "./openai/chat/wire.ts";
-import { responsesWire } from "./openai/responses/wire.ts";
 import { askOn, counted } from "./provider.suite.ts";
 import type { Fields, Wire } from "./wire.ts";
+import { anthropicWire, chatWire, geminiWire, responsesWire } from "./wires.ts";
 
 const USE = { type: "tool_use", id: "toolu_1", name: "f", input: { k: 1 } };
 const DIRECT = { ...USE, caller: { type: "direct" } };

@@ -1,12 +1,8 @@
 import { describe, expect, test } from "vitest";
 import type { Model, ModelSettings, Opening, TurnRequest } from "../../src/models/model.ts";
-import { anthropicWire } from "./anthropic/wire.ts";
 import { declared, driveAndRestore, firstTurn, HOSTED, OPENING, requested, turnOf } from "./converse.ts";
-import { geminiWire } from "./gemini/wire.ts";
-import { chatWire } from "./openai/chat/wire.ts";
-import { responsesWire } from "./openai/responses/wire.ts";
 import { serve, type Wire } from "./wire.ts";
-import { EACH_WAY, rowsOf, WIRES } from "./wires.ts";
+import { EACH_WAY, WIRES, anthropicWire, chatWire, geminiWire, responsesWire, rowsOf } from "./wires.ts";
 
 const ANSWER = {
   type: "object",

@@ -3,13 +3,11 @@ import { z } from "zod";
 import type { AgentEvent } from "../../src/conversations/event.ts";
 import type { Opening } from "../../src/models/model.ts";
 import { scriptedModel } from "../../src/runtime/testing.ts";
-import { anthropicWire } from "./anthropic/wire.ts";
 import { declared } from "./converse.ts";
 import { leftAndAnswered } from "./restored.ts";
 import { serve } from "./wire.ts";
-import { geminiWire } from "./gemini/wire.ts";
 import { makeTool } from "../support/tools.ts";
-import { WIRES } from "./wires.ts";
+import { WIRES, anthropicWire, geminiWire } from "./wires.ts";
 import { failing } from "../support/failing.ts";
 import { runtimeWith } from "../support/runtime.ts";
 

@@ -1,12 +1,10 @@
 import { describe, expect, test } from "vitest";
 import { defineTextTool } from "../../src/index.ts";
 import type { AgentEvent } from "../../src/conversations/event.ts";
-import { chatWire } from "./openai/chat/wire.ts";
-import { responsesWire } from "./openai/responses/wire.ts";
 import type { CallLine } from "../../src/gate/call-line.ts";
 import { ask, counted } from "./provider.suite.ts";
 import { serve, type Served, type WireCall, type WireStep } from "./wire.ts";
-import { WIRES } from "./wires.ts";
+import { WIRES, chatWire, responsesWire } from "./wires.ts";
 
 const REGEX = "SELECT [a-z, ]+ FROM [a-z]+(\\nLIMIT \\d{1,3})?";
 

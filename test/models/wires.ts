@@ -5,6 +5,8 @@ import { chatWire } from "./openai/chat/wire.ts";
 import { responsesWire } from "./openai/responses/wire.ts";
 import type { Wire } from "./wire.ts";
 
+export { anthropicWire, chatWire, geminiWire, responsesWire };
+
 /** The protocols of all providers. */
 export const WIRES: readonly (readonly [name: string, wire: Wire])[] = [
   ["Anthropic Messages", anthropicWire],

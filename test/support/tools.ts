@@ -2,6 +2,7 @@ import { z } from "zod";
 import {
   type AgentToolOptions,
   agentAsTool,
+  type CallContext,
   defineTool,
   type Schema,
   type Tool,
@@ -39,6 +40,22 @@ export function tool(
 ): Tool {
   return makeTool({ name, description: `${name}, for tests`, execute: handler, ...options });
 }
+
+/** A tool that notes the inputs of its calls. */
+export function notedTool({ execute = () => "ok", ...changes }: Noted = {}) {
+  const inputs: unknown[] = [];
+  const tool = makeTool<Schema>({
+    ...changes,
+    execute: (input, context) => {
+      inputs.push(input);
+      return execute(input as never, context);
+    },
+  });
+  return { tool, inputs };
+}
+type Noted = Partial<Omit<ToolOptions<Schema>, "execute">> & {
+  readonly execute?: (input: never, context: CallContext) => unknown;
+};
 
 /** An agent that is a tool of this name, for both callers and without tools of its own, but for what is said here. */
 export const agentOf = (
