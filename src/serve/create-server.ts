@@ -20,7 +20,7 @@ import { BytesByKey, requestsByKey } from "./http/bytes-by-key.ts";
 import { expiryOf, silent } from "./gateway/expiry.ts";
 import { secretKeys } from "./gateway/carried/seals.ts";
 import { JournalWatch } from "./live/journal-watch.ts";
-import { MountedMcp } from "./mcp/http/mounted-mcp.ts";
+import { mountedMcp } from "./mcp/http/mounted-mcp.ts";
 import type { DecideCommand } from "./mcp/program-results.ts";
 import { Metrics } from "./metrics.ts";
 import { CurrentKeys } from "./current-keys.ts";
@@ -149,7 +149,7 @@ class Server {
       open: new BytesByKey(),
       readings: new Readings(),
     };
-    const mcp = new MountedMcp({
+    const mcp = mountedMcp({
       ...shared,
       version: packageVersion(),
       decideCommand: options.decideCommand ?? (options.routes === "mcp" ? undefined : decidePath),

@@ -64,210 +64,208 @@ interface Known {
 /** Codes of errors whose message is for the caller. */
 const TOLD: ReadonlySet<string> = new Set(["execution_driven", "tools_changed", "option_invalid", "runtime_suspended"]);
 
+interface Door extends DoorCallsParts {
+  readonly list: () => ListedTools;
+}
+
+export type DoorCalls = ReturnType<typeof doorCalls>;
+
 /** What one principal may do through the door: run programs, search, collect results, call tools. */
-export class DoorCalls {
-  readonly #parts: DoorCallsParts;
-  readonly #lane: Lane;
-  /** The door's own tools. */
-  readonly #own: ReadonlyMap<string, (input: Fields, request: McpRequest) => Promise<LinkedResult>>;
-  #listed: { readonly of: ToolSet; readonly list: ListedTools } | undefined;
-
-  constructor(parts: DoorCallsParts) {
-    this.#parts = parts;
-    this.#lane = new Lane(parts.principal.tenant);
-    this.#own = new Map([
-      [RUN_PROGRAM, (input, request) => this.#runProgram(input, request)],
-      [SEARCH_TOOLS, (input, request) => this.#search(input, request)],
-      [RESULT, (input, request) => this.#result(input, request)],
-    ]);
-  }
-
-  tools(): Promise<readonly ListedTool[]> {
-    return this.#list.tools();
-  }
-
-  /**
-   * Answers one `tools/call`. Rejects with the protocol's error for a tool that the principal does not have. What fails on
-   * the host's side is told to the operator, and the client learns no more than that.
-   */
-  async call(name: string, input: Fields, given: McpRequest): Promise<LinkedResult> {
-    // A client that may not decide is not asked.
-    const mayDecide = hasScope(this.#parts.principal, "decide");
-    const request: McpRequest = mayDecide ? given : { ...given, asking: { type: "none" } };
-    try {
-      const own = this.#list.hasPrograms ? this.#own.get(name) : undefined;
-      return await (own ? own(input, request) : this.#callTool(name, input, request));
-    } catch (error) {
-      if (error instanceof this.#parts.mcp.ProtocolError || request.signal?.aborted) throw error;
-      return this.#failed(error);
-    }
-  }
-
+export function doorCalls(parts: DoorCallsParts) {
+  const { runtime, principal, mcp } = parts;
+  let listed: { readonly of: ToolSet; readonly list: ListedTools } | undefined;
   /** Tools may be enabled and disabled while the door is open. */
-  get #list(): ListedTools {
-    const { runtime } = this.#parts;
+  const list = () => {
     const of = runtime.enabledTools;
-    if (this.#listed?.of !== of) this.#listed = { of, list: listTools(runtime) };
-    return this.#listed.list;
-  }
+    if (listed?.of !== of) listed = { of, list: listTools(runtime) };
+    return listed.list;
+  };
+  const door: Door = { ...parts, list };
+  return {
+    tools: (): Promise<readonly ListedTool[]> => list().tools(),
+    /**
+     * Answers one `tools/call`. Rejects with the protocol's error for a tool that the principal does not have. What fails on
+     * the host's side is told to the operator, and the client learns no more than that.
+     */
+    async call(name: string, input: Fields, given: McpRequest): Promise<LinkedResult> {
+      // A client that may not decide is not asked.
+      const mayDecide = hasScope(principal, "decide");
+      const request: McpRequest = mayDecide ? given : { ...given, asking: { type: "none" } };
+      try {
+        const own = list().hasPrograms ? OWN.get(name) : undefined;
+        return await (own ? own(door, input, request) : callTool(door, name, input, request));
+      } catch (error) {
+        if (error instanceof mcp.ProtocolError || request.signal?.aborted) throw error;
+        return failed(door, error);
+      }
+    },
+  };
+}
 
-  #failed(error: unknown): LinkedResult {
-    const isLater = PortcullisError.is(error) && error.code === "busy";
-    if (isLater || error instanceof RequestProblem) return errorResult(error.message);
-    this.#parts.onError?.(error);
-    return errorResult(NOT_RUN);
-  }
+function failed({ onError }: Door, error: unknown): LinkedResult {
+  const isLater = PortcullisError.is(error) && error.code === "busy";
+  if (isLater || error instanceof RequestProblem) return errorResult(error.message);
+  onError?.(error);
+  return errorResult(NOT_RUN);
+}
 
-  // ---- programs ------------------------------------------------------------------------------------------------
+// ---- programs ------------------------------------------------------------------------------------------------
 
-  async #runProgram(input: Fields, request: McpRequest): Promise<LinkedResult> {
-    const { principal, runtime } = this.#parts;
-    const code = textOf(input, "code");
-    if (code === undefined) return errorResult(NO_SOURCE);
-    const id = `${idPrefixOf(principal)}${randomUUID()}`;
-    const { tenant } = principal;
-    const { checkPrograms } = runtime;
-    const execute = (work: RunWork) =>
-      runtime.execute(code, { id, tenant, checkPrograms, ...this.#workOptions(id, work) });
-    const start = (work: RunWork) => this.#reported(() => this.#inPlace(() => execute(work)));
-    return this.#handle(RUN_PROGRAM, input, request, { id, who: "A program", start });
-  }
+async function runProgram(door: Door, input: Fields, request: McpRequest): Promise<LinkedResult> {
+  const { principal, runtime } = door;
+  const code = textOf(input, "code");
+  if (code === undefined) return errorResult(NO_SOURCE);
+  const id = `${idPrefixOf(principal)}${randomUUID()}`;
+  const { tenant } = principal;
+  const { checkPrograms } = runtime;
+  const execute = (work: RunWork) =>
+    runtime.execute(code, { id, tenant, checkPrograms, ...workOptions(door, id, work) });
+  const start = (work: RunWork) => reported(door, () => inPlace(door, () => execute(work)));
+  return handle(door, RUN_PROGRAM, input, request, { id, who: "A program", start });
+}
 
-  /** The answer to a request about a call, of which the result of a program can be collected later. */
-  #handle(
-    name: string,
-    input: Fields,
-    request: McpRequest,
-    call: Pick<Parameters<McpRuns["handle"]>[0], "id" | "owns" | "who" | "start">,
-  ): Promise<LinkedResult> {
-    const { runs, principal } = this.#parts;
-    const afterwards = call.id === undefined ? undefined : (id: string) => this.#resumed(id, "still");
-    return runs.handle({ principal: ownerOf(principal), ...digestOf(name, input), afterwards, ...call }, request);
-  }
+/** The answer to a request about a call, of which the result of a program can be collected later. */
+function handle(
+  door: Door,
+  name: string,
+  input: Fields,
+  request: McpRequest,
+  call: Pick<Parameters<McpRuns["handle"]>[0], "id" | "owns" | "who" | "start">,
+): Promise<LinkedResult> {
+  const { runs, principal } = door;
+  const afterwards = call.id === undefined ? undefined : (id: string) => resumed(door, id, "still");
+  return runs.handle({ principal: ownerOf(principal), ...digestOf(name, input), afterwards, ...call }, request);
+}
 
-  /** Rejects if the principal runs as many as it may. */
-  async #inPlace<Value>(work: () => Promise<Value>): Promise<Value> {
-    const { principal, atOnce } = this.#parts;
-    const release = atOnce.take(principal.id, 1, principal.concurrency);
-    if (!release)
-      throw new RequestProblem(
-        "too_many_at_once",
-        `This key runs ${principal.concurrency} executions already, its maximum. Nothing was started. Wait for their results, then try again.`,
-      );
-    try {
-      return await work();
-    } finally {
-      release();
-    }
-  }
-
-  #workOptions(execution: string, { signal, approve, onProgress }: RunWork) {
-    const tell = toProgress(execution, onProgress);
-    const onEvent = (event: ExecutionEvent) => {
-      this.#parts.onEvent?.(event);
-      tell(event);
-    };
-    return { signal, approve: this.#parts.approve ?? approve, onEvent };
-  }
-
-  // ---- results -------------------------------------------------------------------------------------------------
-
-  /** The result of a program that was started before: here, or before this process. */
-  async #result(input: Fields, request: McpRequest): Promise<LinkedResult> {
-    const { principal, runs, runtime, readings } = this.#parts;
-    const execution = textOf(input, "execution");
-    if (execution === undefined) {
-      const list = () => listExecutionsOf(runtime, principal, runs);
-      return textResult(cleanJson(JSON.stringify(await readings.run(principal.id, request.signal, list))));
-    }
-    if (!execution.startsWith(idPrefixOf(principal))) return unknownExecution(execution);
-    const run = runs.find(execution, ownerOf(principal));
-    if (fieldOf(input, "cancel") === true) {
-      const reason = new Error("The client cancelled it.");
-      // Nothing of a program runs that does not run here.
-      if (!run) return this.#resumed(execution, "ended", { signal: AbortSignal.abort(reason), approve: () => "later" });
-      run.cancel(reason);
-    }
-    // A program that waits goes on if it was decided about, or if someone can be asked now. If not, nothing is run anew: the
-    // program is reported, or goes on by itself.
-    const asks = this.#parts.approve !== undefined || request.asking.type !== "none";
-    const start = (work: RunWork) => {
-      const { approve, ...options } = this.#workOptions(execution, work);
-      return this.#resumed(execution, asks ? "ended" : "still", asks ? { ...options, approve } : options, asks);
-    };
-    return this.#handle(RESULT, input, request, { id: execution, owns: false, who: "A program", start });
-  }
-
-  /** The report of a program that goes on if it is to: without options nothing of it runs, and nothing is asked. */
-  #resumed(execution: string, unless: Known["unless"], options: ResumeOptions = {}, inPlace = false) {
-    const { runtime, principal, onEvent } = this.#parts;
-    const { tenant } = principal;
-    const resume = () => runtime.execution(execution, { tenant }).resume({ onEvent, ...options });
-    return this.#reported(() => (inPlace ? this.#inPlace(resume) : resume()), { execution, unless });
-  }
-
-  /** The result of work on a program, or what the journal tells of it if there is nothing to do. */
-  async #reported(run: () => Promise<Report>, known?: Known): Promise<LinkedResult> {
-    const { execution = "" } = known ?? {};
-    try {
-      return (known && (await this.#told(known))) ?? (await this.#resultOf(await run()));
-    } catch (error) {
-      if (PortcullisError.is(error) && error.code === "execution_unknown") return unknownExecution(execution);
-      if (PortcullisError.is(error) && TOLD.has(error.code)) return errorResult(error.message);
-      return this.#failed(error);
-    }
-  }
-
-  /** Undefined for a program that needs work. Programs are read in turn: each may hold as much as its calls and its value. */
-  async #told({ execution, unless }: Known): Promise<LinkedResult | undefined> {
-    const { runtime, principal, readings } = this.#parts;
-    const { tenant } = principal;
-    const found = await findIfKnown(runtime.journal, execution);
-    if (!found || drivenHere(runtime.journal, execution)) return undefined;
-    if (unless === "ended" && !found.ended) return undefined;
-    return readings.run(principal.id, undefined, async () => {
-      const { report } = await runtime.execution(execution, { tenant }).status();
-      return report && this.#resultOf(report);
-    });
-  }
-
-  async #resultOf(report: Report): Promise<LinkedResult> {
-    const { runtime, principal, kept, decideCommand } = this.#parts;
-    const { execution, output } = report;
-    const notes = waitingNotes(
-      report,
-      decideCommand && ((call, answer) => decideCommand(execution, call, principal.tenant, answer)),
+/** Rejects if the principal runs as many as it may. */
+async function inPlace<Value>({ principal, atOnce }: Door, work: () => Promise<Value>): Promise<Value> {
+  const release = atOnce.take(principal.id, 1, principal.concurrency);
+  if (!release)
+    throw new RequestProblem(
+      "too_many_at_once",
+      `This key runs ${principal.concurrency} executions already, its maximum. Nothing was started. Wait for their results, then try again.`,
     );
-    if (output.cut?.valueBytes === undefined) return programResult(report, notes);
-    const text = await returnedText(runtime.journal, execution);
-    const value = text === undefined ? undefined : kept.keep(principal, `Value of ${execution}`, text);
-    return programResult(report, notes, value);
+  try {
+    return await work();
+  } finally {
+    release();
   }
+}
 
-  // ---- calls ---------------------------------------------------------------------------------------------------
+function workOptions(door: Door, execution: string, { signal, approve, onProgress }: RunWork) {
+  const tell = toProgress(execution, onProgress);
+  const onEvent = (event: ExecutionEvent) => {
+    door.onEvent?.(event);
+    tell(event);
+  };
+  return { signal, approve: door.approve ?? approve, onEvent };
+}
 
-  async #search(input: Fields, { signal }: McpRequest): Promise<LinkedResult> {
-    const { runtime, principal, readings } = this.#parts;
-    const { id, tenant } = principal;
-    const asked = { tool: SEARCH_TOOLS, caller: "programmatic", input, tenant, signal } as const;
-    // Searches that all begin at once end at once, after the last.
-    const answer = await readings.run(id, signal, () => runtime.call(asked));
-    return answer.ok ? textResult(cleanJson(JSON.stringify(answer.value))) : errorResult(answer.message);
+// ---- results -------------------------------------------------------------------------------------------------
+
+/** The result of a program that was started before: here, or before this process. */
+async function result(door: Door, input: Fields, request: McpRequest): Promise<LinkedResult> {
+  const { principal, runs, runtime, readings } = door;
+  const execution = textOf(input, "execution");
+  if (execution === undefined) {
+    const list = () => listExecutionsOf(runtime, principal, runs);
+    return textResult(cleanJson(JSON.stringify(await readings.run(principal.id, request.signal, list))));
   }
-
-  async #callTool(name: string, input: Fields, request: McpRequest): Promise<LinkedResult> {
-    // Under such names the gate has the global functions of programs, which are no tools of a client.
-    if (isOfFunction(name)) throw this.#unknown(toolUnknown(name, undefined).message);
-    const start = async (work: RunWork) =>
-      this.#answered(name, await this.#inPlace(() => this.#callOnce(name, input, request, work)));
-    return this.#handle(name, input, request, { who: "The model", start });
+  if (!execution.startsWith(idPrefixOf(principal))) return unknownExecution(execution);
+  const run = runs.find(execution, ownerOf(principal));
+  if (fieldOf(input, "cancel") === true) {
+    const reason = new Error("The client cancelled it.");
+    // Nothing of a program runs that does not run here.
+    if (!run) return resumed(door, execution, "ended", { signal: AbortSignal.abort(reason), approve: () => "later" });
+    run.cancel(reason);
   }
+  // A program that waits goes on if it was decided about, or if someone can be asked now. If not, nothing is run anew: the
+  // program is reported, or goes on by itself.
+  const asks = door.approve !== undefined || request.asking.type !== "none";
+  const start = (work: RunWork) => {
+    const { approve, ...options } = workOptions(door, execution, work);
+    return resumed(door, execution, asks ? "ended" : "still", asks ? { ...options, approve } : options, asks);
+  };
+  return handle(door, RESULT, input, request, { id: execution, owns: false, who: "A program", start });
+}
 
-  #callOnce(name: string, input: Fields, request: McpRequest, { signal, approve }: RunWork): Promise<CallAnswer> {
-    const { runtime, principal, approve: given } = this.#parts;
-    const { idempotencyKey: key } = request;
-    return runtime.call({
-      tool: this.#list.toolNamed(name),
+/** The report of a program that goes on if it is to: without options nothing of it runs, and nothing is asked. */
+function resumed(
+  door: Door,
+  execution: string,
+  unless: Known["unless"],
+  options: ResumeOptions = {},
+  takesPlace = false,
+): Promise<LinkedResult> {
+  const { runtime, principal, onEvent } = door;
+  const { tenant } = principal;
+  const resume = () => runtime.execution(execution, { tenant }).resume({ onEvent, ...options });
+  return reported(door, () => (takesPlace ? inPlace(door, resume) : resume()), { execution, unless });
+}
+
+/** The result of work on a program, or what the journal tells of it if there is nothing to do. */
+async function reported(door: Door, run: () => Promise<Report>, known?: Known): Promise<LinkedResult> {
+  try {
+    return (known && (await told(door, known))) ?? (await resultOf(door, await run()));
+  } catch (error) {
+    if (PortcullisError.is(error) && error.code === "execution_unknown")
+      return unknownExecution(known?.execution ?? "");
+    if (PortcullisError.is(error) && TOLD.has(error.code)) return errorResult(error.message);
+    return failed(door, error);
+  }
+}
+
+/** Undefined for a program that needs work. Programs are read in turn: each may hold as much as its calls and its value. */
+async function told(door: Door, { execution, unless }: Known): Promise<LinkedResult | undefined> {
+  const { runtime, principal, readings } = door;
+  const { tenant } = principal;
+  const found = await findIfKnown(runtime.journal, execution);
+  if (!found || drivenHere(runtime.journal, execution)) return undefined;
+  if (unless === "ended" && !found.ended) return undefined;
+  return readings.run(principal.id, undefined, async () => {
+    const { report } = await runtime.execution(execution, { tenant }).status();
+    return report && resultOf(door, report);
+  });
+}
+
+async function resultOf({ runtime, principal, kept, decideCommand }: Door, report: Report): Promise<LinkedResult> {
+  const { execution, output } = report;
+  const notes = waitingNotes(
+    report,
+    decideCommand && ((call, answer) => decideCommand(execution, call, principal.tenant, answer)),
+  );
+  if (output.cut?.valueBytes === undefined) return programResult(report, notes);
+  const text = await returnedText(runtime.journal, execution);
+  const value = text === undefined ? undefined : kept.keep(principal, `Value of ${execution}`, text);
+  return programResult(report, notes, value);
+}
+
+// ---- calls ---------------------------------------------------------------------------------------------------
+
+async function search({ runtime, principal, readings }: Door, input: Fields, request: McpRequest) {
+  const { id, tenant } = principal;
+  const { signal } = request;
+  const asked = { tool: SEARCH_TOOLS, caller: "programmatic", input, tenant, signal } as const;
+  // Searches that all begin at once end at once, after the last.
+  const answer = await readings.run(id, signal, () => runtime.call(asked));
+  return answer.ok ? textResult(cleanJson(JSON.stringify(answer.value))) : errorResult(answer.message);
+}
+
+/** The door's own tools. */
+const OWN: ReadonlyMap<string, (door: Door, input: Fields, request: McpRequest) => Promise<LinkedResult>> = new Map([
+  [RUN_PROGRAM, runProgram],
+  [SEARCH_TOOLS, search],
+  [RESULT, result],
+]);
+
+async function callTool(door: Door, name: string, input: Fields, request: McpRequest): Promise<LinkedResult> {
+  // Under such names the gate has the global functions of programs, which are no tools of a client.
+  if (isOfFunction(name)) throw unknownTool(door, toolUnknown(name, undefined));
+  const { runtime, principal } = door;
+  const { idempotencyKey: key } = request;
+  const call = ({ signal, approve }: RunWork) =>
+    runtime.call({
+      tool: door.list().toolNamed(name),
       caller: "direct",
       input,
       tenant: principal.tenant,
@@ -275,29 +273,29 @@ export class DoorCalls {
       signal,
       // No client's key is another's.
       idempotencyKey: key && hash("sha256", `${ownerOf(principal)}\n${key}`),
-      approve: given ?? approve,
+      approve: door.approve ?? approve,
     });
-  }
+  const start = async (work: RunWork) => answered(door, name, await inPlace(door, () => call(work)));
+  return handle(door, name, input, request, { who: "The model", start });
+}
 
-  async #answered(name: string, answer: CallAnswer): Promise<LinkedResult> {
-    const { runtime, principal, kept } = this.#parts;
-    if (!answer.ok && answer.code === "tool_unknown") throw this.#unknown(answer.message);
-    // The tool exists for other callers, and the host is told so. For a client it does not exist.
-    if (!answer.ok && answer.code === "caller_not_allowed") {
-      const tool = this.#list.toolNamed(name);
-      throw this.#unknown(toolUnknown(tool, runtime.tools.nearestName(tool, "direct")).message);
-    }
-    return directResult(answer, {
-      outputBytes: runtime.limits.outputBytes,
-      lane: this.#lane,
-      keep: (text) => kept.keep(principal, `Result of ${name.slice(0, 128)}`, text),
-    });
+async function answered(door: Door, name: string, answer: CallAnswer): Promise<LinkedResult> {
+  const { runtime, principal, kept } = door;
+  if (!answer.ok && answer.code === "tool_unknown") throw unknownTool(door, answer);
+  // The tool exists for other callers, and the host is told so. For a client it does not exist.
+  if (!answer.ok && answer.code === "caller_not_allowed") {
+    const tool = door.list().toolNamed(name);
+    throw unknownTool(door, toolUnknown(tool, runtime.tools.nearestName(tool, "direct")));
   }
+  return directResult(answer, {
+    outputBytes: runtime.limits.outputBytes,
+    lane: new Lane(principal.tenant),
+    keep: (text) => kept.keep(principal, `Result of ${name.slice(0, 128)}`, text),
+  });
+}
 
-  #unknown(message: string): Error {
-    const { ProtocolError: McpError, ProtocolErrorCode: codes } = this.#parts.mcp;
-    return new McpError(codes.InvalidParams, message);
-  }
+function unknownTool({ mcp }: Door, { message }: { readonly message: string }): Error {
+  return new mcp.ProtocolError(mcp.ProtocolErrorCode.InvalidParams, message);
 }
 
 /** The same sentence for a program that never was, is not kept any more, or is another principal's. */

@@ -4,9 +4,9 @@ import { Counts, fieldOf, Lane, textOf } from "../../base/index.ts";
 import { Readings } from "../readings.ts";
 import { LinkedValues } from "../linked-values.ts";
 import { ownerOf, type Principal } from "../principal.ts";
-import { DoorCalls, type DoorCallsParts } from "./door-calls.ts";
+import { type DoorCalls, doorCalls, type DoorCallsParts } from "./door-calls.ts";
 import { stillRuns } from "./program-results.ts";
-import { loadServer, type ServerPackage } from "./load-server.ts";
+import { loadServer } from "./load-server.ts";
 import type { Runtime } from "../../runtime/create-runtime.ts";
 import type { AnsweredRequest, StdioTransport } from "./stdio-transport.ts";
 import { runtimeFor } from "../runtime-for.ts";
@@ -34,92 +34,80 @@ export interface McpDoorOptions extends Pick<
   readonly readings?: Readings;
 }
 
+export type McpDoor = Awaited<ReturnType<typeof openMcpDoor>>;
+
 /**
  * A runtime as an MCP server: a server for each connection or request, which share the runs, results and values of their
- * principals. It holds no rule of its own: each call goes through the runtime's gate.
+ * principals. It holds no rule of its own: each call goes through the runtime's gate. Rejects with `door_unavailable` if the
+ * protocol's package is missing.
  */
-export class McpDoor {
-  readonly mcp: ServerPackage;
-  readonly #options: McpDoorOptions;
-  readonly #kept = new LinkedValues();
+export async function openMcpDoor(options: McpDoorOptions) {
+  const { decideCommand, patienceMs = PATIENCE_MS, onError = () => {}, version } = options;
+  const { runtimeOf = (one) => runtimeFor(options.runtime, one) } = options;
+  const mcp = await loadServer();
+  const kept = new LinkedValues();
+  const patience = { ms: patienceMs, answer: stillRuns };
+  const runs = new McpRuns({ canWait: decideCommand !== undefined, patience });
   /** What the calls of all principals share. */
-  readonly #shared: Omit<DoorCallsParts, "principal">;
+  const shared = { atOnce: new Counts(), readings: new Readings(), ...options, onError, mcp, runs, kept };
   /** By id of the principal, which may have other rights later. */
-  readonly #calls = new Map<string, { readonly of: Principal; readonly calls: DoorCalls }>();
-
-  private constructor(mcp: ServerPackage, options: McpDoorOptions) {
-    const { decideCommand, patienceMs = PATIENCE_MS } = options;
-    this.mcp = mcp;
-    this.#options = options;
-    const patience = { ms: patienceMs, answer: stillRuns };
-    const runs = new McpRuns({ canWait: decideCommand !== undefined, patience });
-    this.#shared = { atOnce: new Counts(), readings: new Readings(), ...options, mcp, runs, kept: this.#kept };
-  }
-
-  /** Rejects with `door_unavailable` if the protocol's package is missing. */
-  static async open(options: McpDoorOptions): Promise<McpDoor> {
-    return new McpDoor(await loadServer(), options);
-  }
-
-  onError(error: unknown): void {
-    this.#options.onError?.(error);
-  }
-
+  const known = new Map<string, { readonly of: Principal; readonly calls: DoorCalls }>();
   /** Throws `option_invalid` for a principal whose tools the runtime does not have. */
-  callsOf(principal: Principal): DoorCalls {
-    const known = this.#calls.get(principal.id);
-    if (known?.of === principal) return known.calls;
-    const { runtimeOf = (one) => runtimeFor(this.#shared.runtime, one) } = this.#options;
-    const runtime = runtimeOf(principal);
-    const calls = new DoorCalls({ ...this.#shared, runtime, principal });
-    this.#calls.set(principal.id, { of: principal, calls });
+  const callsOf = (principal: Principal) => {
+    const before = known.get(principal.id);
+    if (before?.of === principal) return before.calls;
+    const calls = doorCalls({ ...shared, runtime: runtimeOf(principal), principal });
+    known.set(principal.id, { of: principal, calls });
     return calls;
-  }
-
-  /** Bytes of the value that a message asks for; 0 for any other message. */
-  answerBytes(principal: Principal, message: unknown): number {
-    if (textOf(message, "method") !== "resources/read") return 0;
-    return this.#kept.bytesOf(ownerOf(principal), textOf(fieldOf(message, "params"), "uri") ?? "");
-  }
-
-  /**
-   * A server for one connection, or for one request, of either protocol era. `answerTurn` resolves when an answer that may be
-   * large may be made; by default once the event loop has time.
-   */
-  serverFor(principal: Principal, answerTurn?: StdioTransport["answerTurn"]): Server {
-    const { Server: McpServer, ResourceNotFoundError } = this.mcp;
-    const calls = this.callsOf(principal);
-    const server = new McpServer(
-      { name: "portcullis", title: "Portcullis", version: this.#options.version },
-      { capabilities: { tools: {}, resources: {} }, instructions: INSTRUCTIONS },
-    );
-    // The protocol's package writes an answer as soon as it has it, and a client may ask for a thousand long ones at once: each
-    // waits for a turn of the event loop that has time left.
-    const turn = async ({ mcpReq }: { readonly mcpReq: AnsweredRequest }) => {
-      await answerTurn?.(mcpReq);
-      await new Lane(principal.tenant).run(() => {});
-    };
-    server.setRequestHandler("tools/list", async (_, context) => {
-      await turn(context);
-      return { tools: (await calls.tools()).map((tool) => ({ ...tool })) };
-    });
-    server.setRequestHandler("tools/call", async ({ params: { name, arguments: given = {} } }, context) => {
-      const request = readRequest(context, server.getClientCapabilities() ?? {});
-      return (await calls.call(name, given, request)) as never;
-    });
-    server.setRequestHandler("resources/list", async (_, context) => {
-      await turn(context);
-      const kept = this.#kept.of(ownerOf(principal));
-      const resources = kept.map(({ uri, name, bytes }) => ({ uri, name, mimeType: "application/json", size: bytes }));
-      return { resources };
-    });
-    server.setRequestHandler("resources/templates/list", () => ({ resourceTemplates: [] }));
-    server.setRequestHandler("resources/read", async ({ params: { uri } }, context) => {
-      await turn(context);
-      const text = this.#kept.read(ownerOf(principal), uri);
-      if (text === undefined) throw new ResourceNotFoundError(uri.slice(0, 256));
-      return { contents: [{ uri, mimeType: "application/json", text }] };
-    });
-    return server;
-  }
+  };
+  return {
+    mcp,
+    onError,
+    callsOf,
+    /** Bytes of the value that a message asks for; 0 for any other message. */
+    answerBytes: (principal: Principal, message: unknown) =>
+      textOf(message, "method") === "resources/read"
+        ? kept.bytesOf(ownerOf(principal), textOf(fieldOf(message, "params"), "uri") ?? "")
+        : 0,
+    /**
+     * A server for one connection, or for one request, of either protocol era. `answerTurn` resolves when an answer that may be
+     * large may be made; by default once the event loop has time.
+     */
+    serverFor(principal: Principal, answerTurn?: StdioTransport["answerTurn"]): Server {
+      const calls = callsOf(principal);
+      const server = new mcp.Server(
+        { name: "portcullis", title: "Portcullis", version },
+        { capabilities: { tools: {}, resources: {} }, instructions: INSTRUCTIONS },
+      );
+      // The protocol's package writes an answer as soon as it has it, and a client may ask for a thousand long ones at once: each
+      // waits for a turn of the event loop that has time left.
+      const turn = async ({ mcpReq }: { readonly mcpReq: AnsweredRequest }) => {
+        await answerTurn?.(mcpReq);
+        await new Lane(principal.tenant).run(() => {});
+      };
+      server.setRequestHandler("tools/list", async (_, context) => {
+        await turn(context);
+        return { tools: (await calls.tools()).map((tool) => ({ ...tool })) };
+      });
+      server.setRequestHandler("tools/call", async ({ params: { name, arguments: given = {} } }, context) => {
+        const request = readRequest(context, server.getClientCapabilities() ?? {});
+        return (await calls.call(name, given, request)) as never;
+      });
+      server.setRequestHandler("resources/list", async (_, context) => {
+        await turn(context);
+        const own = kept.of(ownerOf(principal));
+        return {
+          resources: own.map(({ uri, name, bytes }) => ({ uri, name, mimeType: "application/json", size: bytes })),
+        };
+      });
+      server.setRequestHandler("resources/templates/list", () => ({ resourceTemplates: [] }));
+      server.setRequestHandler("resources/read", async ({ params: { uri } }, context) => {
+        await turn(context);
+        const text = kept.read(ownerOf(principal), uri);
+        if (text === undefined) throw new mcp.ResourceNotFoundError(uri.slice(0, 256));
+        return { contents: [{ uri, mimeType: "application/json", text }] };
+      });
+      return server;
+    },
+  };
 }

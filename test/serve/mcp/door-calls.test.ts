@@ -12,7 +12,7 @@ import { createMemoryJournal } from "../../../src/journal/index.ts";
 import type { McpRequest } from "../../../src/executions/mcp-runs/request.ts";
 import type { LinkedResult } from "../../../src/executions/mcp-runs/result.ts";
 import type { Principal } from "../../../src/serve/principal.ts";
-import { McpDoor, type McpDoorOptions } from "../../../src/serve/mcp/mcp-door.ts";
+import { type McpDoor, type McpDoorOptions, openMcpDoor } from "../../../src/serve/mcp/mcp-door.ts";
 import { createMemorySandbox, scriptedModel } from "../../../src/runtime/testing.ts";
 import { header, outcome } from "../../journal/records.ts";
 import { journalWith } from "../../support/journal-with.ts";
@@ -44,7 +44,7 @@ async function open(options: Partial<RuntimeOptions> = {}, more: Partial<McpDoor
   const runtime = await createRuntime({ sandbox, tools: [tool("shop.buy")], ...options });
   opened.push(runtime);
   const errors: unknown[] = [];
-  const door = await McpDoor.open({ runtime, version: "1", onError: (error) => errors.push(error), ...more });
+  const door = await openMcpDoor({ runtime, version: "1", onError: (error) => errors.push(error), ...more });
   const as = (principal: Partial<Principal> = {}) => door.callsOf({ id: "ann", tenant: "acme", ...principal });
   return { as, errors };
 }

@@ -4,14 +4,14 @@ import { content, createRuntime, defineTool, fromMcp, type McpSource, type PartI
 import { createMemorySandbox } from "portcullis/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
-import { McpDoor } from "../../../src/serve/mcp/mcp-door.ts";
+import { openMcpDoor } from "../../../src/serve/mcp/mcp-door.ts";
 import { rawServer, realServer, serverFile } from "../../sources/mcp/servers.ts";
 
 const ASKED = { signal: undefined, asking: { type: "none" }, notify: undefined } as const;
 
 async function called(tools: readonly Tool[], name: string, input = {}, limits = {}) {
   await using runtime = await createRuntime({ tools, sandbox: createMemorySandbox(), limits });
-  const door = await McpDoor.open({ runtime, version: "1" });
+  const door = await openMcpDoor({ runtime, version: "1" });
   return await door.callsOf({ id: "ann", tenant: "acme" }).call(name, input, ASKED);
 }
 

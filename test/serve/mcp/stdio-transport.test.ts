@@ -2,7 +2,7 @@ import { PassThrough } from "node:stream";
 import { createRuntime } from "portcullis";
 import { createMemorySandbox } from "portcullis/testing";
 import { expect, test } from "vitest";
-import { McpDoor } from "../../../src/serve/mcp/mcp-door.ts";
+import { openMcpDoor } from "../../../src/serve/mcp/mcp-door.ts";
 import { StdioTransport } from "../../../src/serve/mcp/stdio-transport.ts";
 import { doorTools } from "./tools-of-doors.ts";
 
@@ -82,7 +82,7 @@ test("of a client that reads no answer, few messages are passed on, and none is 
 /** A door on standard streams, whose client may stop reading. */
 async function openDoor() {
   const runtime = await createRuntime({ tools: doorTools(), sandbox: createMemorySandbox() });
-  const door = await McpDoor.open({ runtime, version: "1" });
+  const door = await openMcpDoor({ runtime, version: "1" });
   const input = new PassThrough();
   const written: number[] = [];
   const client = { written, reading: Promise.resolve() };

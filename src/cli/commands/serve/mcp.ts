@@ -1,7 +1,7 @@
 import { pause } from "../../../base/index.ts";
 import { STDIO_ID } from "../../../serve/principal.ts";
 import { loadServer } from "../../../serve/mcp/load-server.ts";
-import { McpDoor } from "../../../serve/mcp/mcp-door.ts";
+import { openMcpDoor } from "../../../serve/mcp/mcp-door.ts";
 import { StdioTransport } from "../../../serve/mcp/stdio-transport.ts";
 import { DOORS_VARIABLE } from "../../../sources/mcp/wire/server-process.ts";
 import type { CommandOptions, MCP } from "../../command-options.ts";
@@ -67,7 +67,7 @@ export async function mcp(options: CommandOptions<typeof MCP>): Promise<number> 
     }
     const decideCommand = decideCommandOf(journalPath);
     const onError = (error: unknown) => tell(reasonOf(error));
-    const door = await McpDoor.open({ runtime, version, ...more, decideCommand, onError });
+    const door = await openMcpDoor({ runtime, version, ...more, decideCommand, onError });
     if (transport) {
       const principal = { id: STDIO_ID, tenant: runtime.tenant };
       const onerror = (error: Error) => door.onError(error);

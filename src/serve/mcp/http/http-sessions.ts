@@ -1,5 +1,6 @@
 import type { AuthInfo, Server, WebStandardStreamableHTTPServerTransport } from "@modelcontextprotocol/server";
 import { randomUUID } from "node:crypto";
+import { addAbortListener } from "node:events";
 import { now } from "../../../base/index.ts";
 import { BytesByKey } from "../../http/bytes-by-key.ts";
 import { RequestProblem } from "../../http/problems.ts";
@@ -37,63 +38,31 @@ interface RequestParts {
 }
 
 /** The sessions of clients that speak a protocol before 2026, in which the server asks the client and is told of cancelled requests. */
-export class McpSessions implements AsyncDisposable {
-  readonly #door: McpDoor;
-  readonly #keys: Pick<CurrentKeys, "signalOf">;
-  readonly #sessions = new Map<string, Session>();
-  readonly #held = new BytesByKey(HELD);
-
-  constructor(door: McpDoor, keys: Pick<CurrentKeys, "signalOf">) {
-    this.#door = door;
-    this.#keys = keys;
-  }
-
-  async fetch(request: Request, key: Key, parts: RequestParts): Promise<Response> {
-    const id = request.headers.get("mcp-session-id");
-    if (id === null) return this.#begin(request, key, parts);
-    const session = this.#sessions.get(id);
-    // Another key's session is like a session that never was.
-    if (session?.held !== this.#keys.signalOf(key))
-      throw new RequestProblem("session_unknown", "There is no such session: begin a new one.");
-    return this.#serve(session, request, parts);
-  }
-
-  /** Ends sessions that have not been used for long. */
-  expire(): void {
-    const before = now() - UNUSED_MS;
-    for (const [id, { requests, usedAt }] of this.#sessions) if (requests === 0 && usedAt < before) this.#end(id);
-  }
-
-  async #begin(request: Request, key: Key, parts: RequestParts): Promise<Response> {
-    const release = this.#makeRoom(key, parts.bytes);
-    const { WebStandardStreamableHTTPServerTransport: HttpTransport } = this.#door.mcp;
-    const server = this.#door.serverFor(key);
-    const transport = new HttpTransport({
-      sessionIdGenerator: randomUUID,
-      onsessioninitialized: (id) => {
-        this.#sessions.set(id, session);
-        const end = () => this.#end(id);
-        held.addEventListener("abort", end, { once: true });
-        ending.defer(() => held.removeEventListener("abort", end));
-      },
-      onsessionclosed: (id) => this.#end(id),
-    });
-    const ending = new DisposableStack();
-    ending.defer(release);
-    const held = this.#keys.signalOf(key);
-    const session: Session = { key, held, server, transport, ending, requests: 0, usedAt: now() };
-    try {
-      await server.connect(transport);
-      return await this.#serve(session, request, parts);
-    } finally {
-      if (transport.sessionId === undefined || !this.#sessions.has(transport.sessionId)) {
-        ending.dispose();
-        await server.close();
-      }
+export function mcpSessions(door: McpDoor, keys: Pick<CurrentKeys, "signalOf">) {
+  const sessions = new Map<string, Session>();
+  const held = new BytesByKey(HELD);
+  const end = (id: string) => {
+    const session = sessions.get(id);
+    sessions.delete(id);
+    session?.ending.dispose();
+    session?.server.close().catch((error: unknown) => door.onError(error));
+  };
+  /** Takes the bytes of a session. If there is no room, ends unused sessions of the key. */
+  const makeRoom = (key: Key, bytes: number) => {
+    for (;;) {
+      const release = held.begin(key, MEMORY_BYTES * bytes);
+      if (release) return release;
+      const unused = [...sessions].filter(([, one]) => one.key.id === key.id && one.requests === 0);
+      const [oldest] = unused.toSorted(([, a], [, b]) => a.usedAt - b.usedAt);
+      if (!oldest)
+        throw new RequestProblem(
+          "too_many_at_once",
+          "The sessions of this key that are in use hold too much: end one with DELETE and its Mcp-Session-Id, or use protocol 2026-07-28, which needs none.",
+        );
+      end(oldest[0]);
     }
-  }
-
-  async #serve(session: Session, request: Request, parts: RequestParts): Promise<Response> {
+  };
+  const serve = async (session: Session, request: Request, parts: RequestParts) => {
     session.requests += 1;
     const over = () => {
       session.requests -= 1;
@@ -102,34 +71,50 @@ export class McpSessions implements AsyncDisposable {
     const answer = session.transport.handleRequest(request, parts);
     answer.catch(over);
     return whenOver(await answer, over);
-  }
-
-  /** Takes the bytes of a session. If there is no room, ends unused sessions of the key. */
-  #makeRoom(key: Key, bytes: number): () => void {
-    for (;;) {
-      const release = this.#held.begin(key, MEMORY_BYTES * bytes);
-      if (release) return release;
-      const unused = [...this.#sessions].filter(([, one]) => one.key.id === key.id && one.requests === 0);
-      const [oldest] = unused.toSorted(([, a], [, b]) => a.usedAt - b.usedAt);
-      if (!oldest)
-        throw new RequestProblem(
-          "too_many_at_once",
-          "The sessions of this key that are in use hold too much: end one with DELETE and its Mcp-Session-Id, or use protocol 2026-07-28, which needs none.",
-        );
-      this.#end(oldest[0]);
+  };
+  const begin = async (request: Request, key: Key, parts: RequestParts) => {
+    const ending = new DisposableStack();
+    ending.defer(makeRoom(key, parts.bytes));
+    const server = door.serverFor(key);
+    const signal = keys.signalOf(key);
+    const transport = new door.mcp.WebStandardStreamableHTTPServerTransport({
+      sessionIdGenerator: randomUUID,
+      onsessioninitialized: (id) => {
+        sessions.set(id, session);
+        ending.use(addAbortListener(signal, () => end(id)));
+      },
+      onsessionclosed: end,
+    });
+    const session: Session = { key, held: signal, server, transport, ending, requests: 0, usedAt: now() };
+    try {
+      await server.connect(transport);
+      return await serve(session, request, parts);
+    } finally {
+      if (transport.sessionId === undefined || !sessions.has(transport.sessionId)) {
+        ending.dispose();
+        await server.close();
+      }
     }
-  }
-
-  #end(id: string): void {
-    const session = this.#sessions.get(id);
-    this.#sessions.delete(id);
-    session?.ending.dispose();
-    session?.server.close().catch((error: unknown) => this.#door.onError(error));
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    const servers = [...this.#sessions.values()].map(({ server }) => server);
-    this.#sessions.clear();
-    await Promise.all(servers.map((server) => server.close()));
-  }
+  };
+  return {
+    async fetch(request: Request, key: Key, parts: RequestParts): Promise<Response> {
+      const id = request.headers.get("mcp-session-id");
+      if (id === null) return begin(request, key, parts);
+      const session = sessions.get(id);
+      // Another key's session is like a session that never was.
+      if (session?.held !== keys.signalOf(key))
+        throw new RequestProblem("session_unknown", "There is no such session: begin a new one.");
+      return serve(session, request, parts);
+    },
+    /** Ends sessions that have not been used for long. */
+    expire(): void {
+      const before = now() - UNUSED_MS;
+      for (const [id, { requests, usedAt }] of sessions) if (requests === 0 && usedAt < before) end(id);
+    },
+    async [Symbol.asyncDispose](): Promise<void> {
+      const servers = [...sessions.values()].map(({ server }) => server);
+      sessions.clear();
+      await Promise.all(servers.map((server) => server.close()));
+    },
+  };
 }

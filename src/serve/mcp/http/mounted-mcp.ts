@@ -2,47 +2,46 @@ import type { CurrentKeys } from "../../current-keys.ts";
 import type { Key } from "../../http/keys.ts";
 import { RequestProblem, type Problem, problemOf } from "../../http/problems.ts";
 import type { Principal } from "../../principal.ts";
-import { McpDoor, type McpDoorOptions } from "../mcp-door.ts";
-import type { AuthInfo, McpHttpHandler } from "@modelcontextprotocol/server";
-import { cancel, every, type Timer } from "../../../base/index.ts";
+import { type McpDoor, type McpDoorOptions, openMcpDoor } from "../mcp-door.ts";
+import type { AuthInfo } from "@modelcontextprotocol/server";
+import { cancel, every } from "../../../base/index.ts";
 import type { BytesByKey } from "../../http/bytes-by-key.ts";
 import { countedStream, isStream } from "../../http/counted-answer.ts";
 import { readJson } from "../../http/read-json.ts";
 import { whenOver } from "../../http/when-over.ts";
-import { McpSessions } from "./http-sessions.ts";
+import { mcpSessions } from "./http-sessions.ts";
 import { frameFault, idOf, MESSAGE_BYTES } from "./message-frame.ts";
 
-export interface MountedMcpOptions extends Omit<McpDoorOptions, "runtimeOf">, Omit<HttpDoorParts, "door" | "keys"> {
+export interface MountedMcpOptions extends Omit<McpDoorOptions, "runtimeOf"> {
   readonly keys: CurrentKeys;
+  /** Counts what requests hold, together with the server's other paths. */
+  readonly open: BytesByKey;
 }
 
+export type MountedMcp = ReturnType<typeof mountedMcp>;
+
 /** The MCP door as a path of the server. It is opened by its first request, because few servers need its package. */
-export class MountedMcp implements AsyncDisposable {
-  readonly #options: MountedMcpOptions;
-  #opening: Promise<HttpDoor> | undefined;
-  #isClosed = false;
-
-  constructor(options: MountedMcpOptions) {
-    this.#options = options;
-  }
-
-  async fetch(request: Request, key: Key): Promise<Response> {
-    const { keys, open, onError } = this.#options;
-    if (this.#isClosed) throw new RequestProblem("server_closing", "The server is closed.");
-    const runtimeOf = (of: Principal) => keys.runtimeOf(of as Key);
-    this.#opening ??= McpDoor.open({ ...this.#options, runtimeOf }).then((door) => new HttpDoor({ door, open, keys }));
-    const door = await this.#opening.catch((error: unknown) => {
-      this.#opening = undefined;
-      onError?.(error);
-      throw new RequestProblem("mcp_unavailable", "The server cannot speak MCP: the reason is in its log.");
-    });
-    return door.fetch(request, key);
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    this.#isClosed = true;
-    await (await this.#opening)?.[Symbol.asyncDispose]();
-  }
+export function mountedMcp(options: MountedMcpOptions) {
+  const { keys, open, onError } = options;
+  let opening: Promise<ReturnType<typeof httpDoor>> | undefined;
+  let isClosed = false;
+  const runtimeOf = (of: Principal) => keys.runtimeOf(of as Key);
+  return {
+    async fetch(request: Request, key: Key): Promise<Response> {
+      if (isClosed) throw new RequestProblem("server_closing", "The server is closed.");
+      opening ??= openMcpDoor({ ...options, runtimeOf }).then((door) => httpDoor(door, open, keys));
+      const door = await opening.catch((error: unknown) => {
+        opening = undefined;
+        onError?.(error);
+        throw new RequestProblem("mcp_unavailable", "The server cannot speak MCP: the reason is in its log.");
+      });
+      return door.fetch(request, key);
+    },
+    async [Symbol.asyncDispose](): Promise<void> {
+      isClosed = true;
+      await (await opening)?.[Symbol.asyncDispose]();
+    },
+  };
 }
 
 /** Bytes of the message that begins a session, because the session keeps what the client says of itself. */
@@ -56,110 +55,77 @@ const PRINCIPAL = "principal";
 /** JSON-RPC's code for errors that a server defines. */
 const REFUSED_ANSWER = -32000;
 
-interface Body {
-  readonly message: unknown;
-  readonly bytes: number;
-}
-
 const NO_BODY = { value: undefined, bytes: 0 };
-
-interface HttpDoorParts {
-  readonly door: McpDoor;
-  /** Counts what requests hold, together with the server's other paths. */
-  readonly open: BytesByKey;
-  readonly keys: Pick<CurrentKeys, "signalOf">;
-}
 
 /**
  * The door over HTTP, for requests that were let in. Clients of a protocol before 2026 get a session, in which the
  * server can ask them; later clients send all that a request needs with it. A key that does not hold any more loses its
  * sessions and the answers that are under way, which cancels what they wait for.
  */
-class HttpDoor implements AsyncDisposable {
-  readonly #parts: HttpDoorParts;
-  readonly #sessions: McpSessions;
-  readonly #handler: McpHttpHandler;
+function httpDoor(door: McpDoor, open: BytesByKey, keys: Pick<CurrentKeys, "signalOf">) {
+  const { mcp } = door;
+  const sessions = mcpSessions(door, keys);
+  const handler = mcp.createMcpHandler(({ authInfo }) => door.serverFor(principalIn(authInfo)), {
+    maxRequestBodySize: MESSAGE_BYTES,
+    // Told is what failed, and not what was refused.
+    onerror: (error) => {
+      if (!error.message.startsWith(REFUSED)) door.onError(error);
+    },
+  });
   /** Requests whose answers are not over: a request that is garbage aborts its signal no more. */
-  readonly #answering = new Set<Request>();
-  readonly #looking: Timer;
-
-  constructor(parts: HttpDoorParts) {
-    const { door, keys } = parts;
-    this.#parts = parts;
-    this.#sessions = new McpSessions(door, keys);
-    this.#handler = door.mcp.createMcpHandler(({ authInfo }) => door.serverFor(principalIn(authInfo)), {
-      maxRequestBodySize: MESSAGE_BYTES,
-      // Told is what failed, and not what was refused.
-      onerror: (error) => {
-        if (!error.message.startsWith(REFUSED)) door.onError(error);
-      },
-    });
-    this.#looking = every(LOOK_MS, () => this.#sessions.expire()).unref();
-  }
-
-  /** Rejects with a `RequestProblem` for a request that the door does not take. */
-  async fetch(request: Request, key: Key): Promise<Response> {
-    const { tenant } = key;
-    const reader = { tenant, signal: request.signal, hold: (held: number) => this.#hold(key, held) };
-    const isPost = request.method === "POST";
-    const { value, bytes } = isPost
-      ? await readJson(request, { most: MESSAGE_BYTES, reader, what: "message" })
-      : NO_BODY;
-    // A key's rate counts requests, so a batch would get past it.
-    if (Array.isArray(value)) throw new RequestProblem("request_invalid", "Send one message with each request.");
-    const fault = frameFault(value);
-    if (fault !== undefined) throw new RequestProblem("body_too_large", fault);
-    // A body may take its time, and keys change.
-    this.#parts.keys.signalOf(key).throwIfAborted();
-    return this.#answer(request, key, { message: value, bytes });
-  }
-
-  /** Answers a request whose body was read. What it holds counts until its answer has been read too. */
-  async #answer(request: Request, key: Key, body: Body): Promise<Response> {
-    const { door, open } = this.#parts;
-    // A value that is read is held twice while its answer is made: as itself, and as JSON.
-    const valueBytes = 2 * door.answerBytes(key, body.message);
-    using held = new DisposableStack();
-    held.defer(this.#hold(key, body.bytes));
-    const onFirst = valueBytes === 0 ? undefined : held.adopt(this.#hold(key, valueBytes), (release) => release());
-    const signal = this.#parts.keys.signalOf(key);
-    // Its body was read, and the key's signal ends it too.
-    const { url, method, headers } = request;
-    const answering = new Request(url, { method, headers, signal: AbortSignal.any([request.signal, signal]) });
-    this.#answering.add(answering);
-    held.defer(() => this.#answering.delete(answering));
-    const response = await this.#handle(answering, key, body);
-    const refusal = (problem: Problem) => refusalOf(body.message, problem);
-    const counted = isStream(response)
-      ? countedStream(response, { open, key, onFirst, refusal: ({ problem }) => refusal(problem) })
-      : response;
-    const rest = held.move();
-    return whenOver(counted, () => rest.dispose(), { signal, last: () => refusal(problemOf(signal.reason)) });
-  }
-
-  async #handle(request: Request, key: Key, { message, bytes }: Body): Promise<Response> {
-    const { mcp } = this.#parts.door;
+  const answering = new Set<Request>();
+  const looking = every(LOOK_MS, () => sessions.expire()).unref();
+  const hold = (key: Key, bytes: number) => open.hold(key, bytes, "read its answers");
+  const handle = async (request: Request, key: Key, message: unknown, bytes: number) => {
     const authInfo = { token: "", clientId: key.id, scopes: [], extra: { [PRINCIPAL]: key } };
     const options = { parsedBody: message, authInfo };
     const isFirst = mcp.isInitializeRequest(message);
     if (!(await mcp.isLegacyRequest(request, message)) || !(isFirst || request.headers.has("mcp-session-id")))
-      return this.#handler.fetch(request, options);
+      return handler.fetch(request, options);
     if (isFirst && bytes > INITIALIZE_BYTES)
       throw new RequestProblem(
         "body_too_large",
         `The message that begins a session may have at most ${INITIALIZE_BYTES} bytes.`,
       );
-    return this.#sessions.fetch(request, key, { ...options, bytes });
-  }
-
-  #hold(key: Key, bytes: number): () => void {
-    return this.#parts.open.hold(key, bytes, "read its answers");
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    cancel(this.#looking);
-    await Promise.all([this.#handler.close(), this.#sessions[Symbol.asyncDispose]()]);
-  }
+    return sessions.fetch(request, key, { ...options, bytes });
+  };
+  return {
+    /** Rejects with a `RequestProblem` for a request that the door does not take. What it holds counts until its answer has been read too. */
+    async fetch(request: Request, key: Key): Promise<Response> {
+      const { tenant } = key;
+      const { url, method, headers } = request;
+      const reader = { tenant, signal: request.signal, hold: (bytes: number) => hold(key, bytes) };
+      const { value, bytes } =
+        method === "POST" ? await readJson(request, { most: MESSAGE_BYTES, reader, what: "message" }) : NO_BODY;
+      // A key's rate counts requests, so a batch would get past it.
+      if (Array.isArray(value)) throw new RequestProblem("request_invalid", "Send one message with each request.");
+      const fault = frameFault(value);
+      if (fault !== undefined) throw new RequestProblem("body_too_large", fault);
+      // A body may take its time, and keys change.
+      const signal = keys.signalOf(key);
+      signal.throwIfAborted();
+      // A value that is read is held twice while its answer is made: as itself, and as JSON.
+      const valueBytes = 2 * door.answerBytes(key, value);
+      using held = new DisposableStack();
+      held.defer(hold(key, bytes));
+      const onFirst = valueBytes === 0 ? undefined : held.adopt(hold(key, valueBytes), (release) => release());
+      // Its body was read, and the key's signal ends it too.
+      const asked = new Request(url, { method, headers, signal: AbortSignal.any([request.signal, signal]) });
+      answering.add(asked);
+      held.defer(() => answering.delete(asked));
+      const response = await handle(asked, key, value, bytes);
+      const refusal = (problem: Problem) => refusalOf(value, problem);
+      const counted = isStream(response)
+        ? countedStream(response, { open, key, onFirst, refusal: ({ problem }) => refusal(problem) })
+        : response;
+      const rest = held.move();
+      return whenOver(counted, () => rest.dispose(), { signal, last: () => refusal(problemOf(signal.reason)) });
+    },
+    async [Symbol.asyncDispose](): Promise<void> {
+      cancel(looking);
+      await Promise.all([handler.close(), sessions[Symbol.asyncDispose]()]);
+    },
+  };
 }
 
 /** The error in place of an answer, as the last event of a stream; nothing if no answer is expected. */
