@@ -19,11 +19,11 @@ import { nodeListener } from "./http/node-listener.ts";
 import { BytesByKey, requestsByKey } from "./http/bytes-by-key.ts";
 import { expiryOf, silent } from "./gateway/expiry.ts";
 import { secretKeys } from "./gateway/carried/seals.ts";
-import { JournalWatch } from "./live/journal-watch.ts";
+import { type JournalWatch, journalWatch } from "./live/journal-watch.ts";
 import { mountedMcp } from "./mcp/http/mounted-mcp.ts";
 import type { DecideCommand } from "./mcp/program-results.ts";
 import { Metrics } from "./metrics.ts";
-import { CurrentKeys } from "./current-keys.ts";
+import { type CurrentKeys, currentKeys } from "./current-keys.ts";
 import { type Driving, isOthers } from "./driving/driving.ts";
 import { Readings } from "./readings.ts";
 import {
@@ -36,13 +36,13 @@ import {
 } from "./server-options.ts";
 import { ServedModels } from "./served-models.ts";
 import { ServerRuns } from "./server-runs.ts";
-import { Webhooks } from "./webhooks/webhooks.ts";
+import { webhooksOf } from "./webhooks/webhooks.ts";
 import { TenantIds } from "./tenant-ids.ts";
 import { readHeader, readList } from "../journal/reading/index.ts";
 import type { ExecutionSummary } from "../journal/journal.ts";
 import { isDriven } from "../executions/driven.ts";
-import { type DrivingParts, LocalDriving } from "./driving/local-driving.ts";
-import { FleetDriving } from "./driving/fleet-driving.ts";
+import { type DrivingParts, localDriving } from "./driving/local-driving.ts";
+import { fleetDriving } from "./driving/fleet-driving.ts";
 
 const LOOPBACK = "127.0.0.1";
 
@@ -97,151 +97,125 @@ export async function createServer(runtime: Runtime, options: ServerOptions = {}
   const read = readOptions("createServer", options, SERVER_RULES);
   const missing = "The server needs the package hono: npm install hono.";
   const app = await loadPackage("door_unavailable", missing, () => import("./api/app.ts"));
-  return new Server(runtime, read, app).public;
+  return serverOf(runtime, read, app);
 }
 
-class Server {
-  readonly #options: CheckedOptions<typeof SERVER_RULES>;
-  readonly #keys: CurrentKeys;
-  readonly #token: string | undefined;
-  readonly #admitted: Admission;
-  readonly #driving: Driving;
-  readonly #fetch: (request: Request) => Promise<Response>;
-  readonly #onError: (error: unknown) => void;
-  /** What ends with the server, the last first. */
-  readonly #ending = new AsyncDisposableStack();
-  /** Whether `listen` has begun. */
-  #isListening = false;
-  #listener: HttpListener | undefined;
-  #closed: Promise<{ readonly leftOpen: number }> | undefined;
+type Options = CheckedOptions<typeof SERVER_RULES>;
+type App = typeof import("./api/app.ts");
 
-  constructor(
-    runtime: Runtime,
-    options: CheckedOptions<typeof SERVER_RULES>,
-    { createApp }: typeof import("./api/app.ts"),
-  ) {
-    const { journal } = runtime;
-    const { keys, maxBodyBytes, pauseMs, storedMs, hostNames = [], onError = () => {}, onRequest = () => {} } = options;
-    const served = new ServedModels(options);
-    const token = options.token ?? randomBytes(24).toString("base64url");
-    const first = keys === undefined ? tokenKeys(token, runtime.tenant) : readKeys("createServer({ keys })", keys);
-    const ids = new TenantIds(journal);
-    const webhooks = new Webhooks({ webhooks: options.webhooks ?? [], journal, ids, onError });
-    const watch = new JournalWatch(journal);
-    const onEvent = (event: AgentEvent) => {
-      watch.wake(event.execution);
-      webhooks.take(event);
-    };
-    this.#options = options;
-    this.#token = keys === undefined ? token : undefined;
-    this.#onError = onError;
-    const onRevoked = async (key: Key) => endOfKey(shared, key);
-    // Executions of the server end with its own runtime; other executions of the given runtime continue.
-    this.#keys = new CurrentKeys(first, runtime, storedMs, (key) => void onRevoked(key).catch(onError));
-    const own = { runtime: this.#keys.runtime, runs: new ServerRuns(), onError };
-    const driven = { ...own, served, expiry: expiryOf(own), onEvent };
-    this.#driving = drivingOf(driven, watch, options);
-    const shared = {
-      ...driven,
-      keys: this.#keys,
-      driving: this.#driving,
-      atOnce: new Counts(),
-      open: new BytesByKey(),
-      readings: new Readings(),
-    };
-    const mcp = mountedMcp({
-      ...shared,
-      version: packageVersion(),
-      decideCommand: options.decideCommand ?? (options.routes === "mcp" ? undefined : decidePath),
-      patienceMs: options.patienceMs,
-      approve: options.approve,
-    });
-    this.#admitted = new Admission(hostNames, () => this.#keys.keys);
-    // After what may throw: until the server is closed, all figures of the process are told to them.
-    const metrics = new Metrics();
-    const closing = new AbortController();
-    for (const part of [mcp, this.#keys, metrics, webhooks, watch]) this.#ending.use(part);
-    this.#ending.defer(() => closing.abort(new PortcullisError("runtime_closed", "The server was closed.")));
-    this.#fetch = createApp({
-      ...shared,
-      ids,
-      watch,
-      metrics,
-      closing: closing.signal,
-      isReady: () => this.#closed === undefined,
-      secrets: secretKeys(options.secrets),
-      pauseMs,
-      maxBodyBytes,
-      onRequest,
-      admitted: this.#admitted,
-      requests: requestsByKey(options.connections),
-      mcp,
-      which: options.routes,
-    });
-  }
-
-  get public(): PortcullisServer {
-    return {
-      fetch: this.#fetch,
-      listener: nodeListener(this.#fetch, { idleMs: this.#options.idleMs, onError: this.#onError }),
-      token: this.#token,
-      listen: (options) => this.#listen(options),
-      setKeys: (keys) => this.#setKeys(keys),
-      recover: () => this.#driving.recover(),
-      close: (options) => this.#close(options),
-    };
-  }
-
-  #setKeys(keys: string | object): void {
-    if (this.#token !== undefined)
-      throw invalid("setKeys: this server has a token and no keys. Create another server with keys.");
-    try {
-      this.#keys.replace(readKeys("setKeys(keys)", keys));
-    } catch (error) {
-      this.#keys.keep(keysLeftBy(keys));
-      throw error;
-    }
-  }
-
-  async #listen(options: ListenOptions = {}): Promise<Listening> {
-    const { port, host = LOOPBACK } = readOptions("listen", options, LISTEN_RULES);
-    if (this.#token !== undefined && !isLoopback(host))
+function serverOf(runtime: Runtime, options: Options, app: App): PortcullisServer {
+  const { idleMs, onError = () => {} } = options;
+  let isListening = false;
+  let listener: HttpListener | undefined;
+  let closed: Promise<{ readonly leftOpen: number }> | undefined;
+  const { fetch, token, keys, admitted, driving, ending } = partsOf(runtime, options, app, () => closed === undefined);
+  const drain = async (drainMs: number) => {
+    driving.stop();
+    listener?.stop();
+    const leftOpen = await driving.drain(drainMs);
+    await ending.disposeAsync();
+    await listener?.close();
+    return { leftOpen };
+  };
+  const listen = async (given: ListenOptions = {}): Promise<Listening> => {
+    const { port, host = LOOPBACK } = readOptions("listen", given, LISTEN_RULES);
+    if (token !== undefined && !isLoopback(host))
       throw invalid(
         `listen({ host }): others can reach ${JSON.stringify(host)}, and there are no keys: give createServer({ keys }), or leave out host to serve this machine only.`,
       );
-    if (this.#closed) throw closedServer();
-    if (this.#isListening) throw invalid("listen: this server already listens. Create another server to listen again.");
-    this.#admitted.listensOn(host);
-    this.#isListening = true;
-    const [fetch, onError] = [this.#fetch, this.#onError];
-    const listener = await listenHttp({ ...this.#options, fetch, port, host, onError }).catch((error: unknown) => {
-      this.#isListening = false;
+    if (closed) throw closedServer();
+    if (isListening) throw invalid("listen: this server already listens. Create another server to listen again.");
+    admitted.listensOn(host);
+    isListening = true;
+    const opened = await listenHttp({ ...options, fetch, port, host, onError }).catch((error: unknown) => {
+      isListening = false;
       throw error;
     });
-    this.#listener = listener;
-    if (this.#closed) {
+    listener = opened;
+    if (closed) {
       // The server was closed while its listener was opened.
-      await listener.close();
+      await opened.close();
       throw closedServer();
     }
-    await this.#driving.start();
-    return { url: listener.url };
-  }
+    await driving.start();
+    return { url: opened.url };
+  };
+  return {
+    fetch,
+    listener: nodeListener(fetch, { idleMs, onError }),
+    token,
+    listen,
+    setKeys(given) {
+      if (token !== undefined)
+        throw invalid("setKeys: this server has a token and no keys. Create another server with keys.");
+      try {
+        keys.replace(readKeys("setKeys(keys)", given));
+      } catch (error) {
+        keys.keep(keysLeftBy(given));
+        throw error;
+      }
+    },
+    recover: () => driving.recover(),
+    close: (given = {}) => {
+      const { drainMs } = readOptions("close", given, CLOSE_RULES);
+      return (closed ??= drain(drainMs));
+    },
+  };
+}
 
-  #close(options: CloseOptions = {}): Promise<{ readonly leftOpen: number }> {
-    const { drainMs } = readOptions("close", options, CLOSE_RULES);
-    this.#closed ??= this.#drain(drainMs);
-    return this.#closed;
-  }
-
-  async #drain(drainMs: number): Promise<{ readonly leftOpen: number }> {
-    this.#driving.stop();
-    this.#listener?.stop();
-    const leftOpen = await this.#driving.drain(drainMs);
-    await this.#ending.disposeAsync();
-    await this.#listener?.close();
-    return { leftOpen };
-  }
+/** What a server is made of. What ends with it is in `ending`, the last first. */
+function partsOf(runtime: Runtime, options: Options, { createApp }: App, isReady: () => boolean) {
+  const { journal } = runtime;
+  const { maxBodyBytes, pauseMs, storedMs, hostNames = [], onError = () => {}, onRequest = () => {} } = options;
+  const served = new ServedModels(options);
+  const token = options.token ?? randomBytes(24).toString("base64url");
+  const first =
+    options.keys === undefined ? tokenKeys(token, runtime.tenant) : readKeys("createServer({ keys })", options.keys);
+  const ids = new TenantIds(journal);
+  const webhooks = webhooksOf({ webhooks: options.webhooks ?? [], journal, ids, onError });
+  const watch = journalWatch(journal);
+  const onEvent = (event: AgentEvent) => {
+    watch.wake(event.execution);
+    webhooks.take(event);
+  };
+  const onRevoked = async (key: Key) => endOfKey(shared, key);
+  // Executions of the server end with its own runtime; other executions of the given runtime continue.
+  const keys = currentKeys(first, runtime, storedMs, (key) => void onRevoked(key).catch(onError));
+  const own = { runtime: keys.runtime, runs: new ServerRuns(), onError };
+  const driven = { ...own, served, expiry: expiryOf(own), onEvent };
+  const driving = drivingOf(driven, watch, options);
+  const shared = { ...driven, keys, driving, atOnce: new Counts(), open: new BytesByKey(), readings: new Readings() };
+  const mcp = mountedMcp({
+    ...shared,
+    version: packageVersion(),
+    decideCommand: options.decideCommand ?? (options.routes === "mcp" ? undefined : decidePath),
+    patienceMs: options.patienceMs,
+    approve: options.approve,
+  });
+  const admitted = new Admission(hostNames, keys.current);
+  // After what may throw: until the server is closed, all figures of the process are told to them.
+  const metrics = new Metrics();
+  const closing = new AbortController();
+  const ending = new AsyncDisposableStack();
+  for (const part of [mcp, keys, metrics, webhooks, watch]) ending.use(part);
+  ending.defer(() => closing.abort(new PortcullisError("runtime_closed", "The server was closed.")));
+  const fetch = createApp({
+    ...shared,
+    ids,
+    watch,
+    metrics,
+    closing: closing.signal,
+    isReady,
+    secrets: secretKeys(options.secrets),
+    pauseMs,
+    maxBodyBytes,
+    onRequest,
+    admitted,
+    requests: requestsByKey(options.connections),
+    mcp,
+    which: options.routes,
+  });
+  return { fetch, token: options.keys === undefined ? token : undefined, keys, admitted, driving, ending };
 }
 
 function invalid(message: string): PortcullisError {
@@ -306,8 +280,8 @@ function drivingOf(
   { workers, concurrency }: Pick<CheckedOptions<typeof SERVER_RULES>, "workers" | "concurrency">,
 ): Driving {
   const { fleet } = parts.runtime;
-  if (fleet) return new FleetDriving(fleet, { ...parts, watch, concurrency: workers === "here" ? concurrency : 0 });
-  if (workers === "here") return new LocalDriving(parts);
+  if (fleet) return fleetDriving(fleet, { ...parts, watch, concurrency: workers === "here" ? concurrency : 0 });
+  if (workers === "here") return localDriving(parts);
   throw invalid(
     'createServer({ workers: "elsewhere" }): the runtime belongs to no fleet, so there are no other workers: createRuntime({ fleet }).',
   );

@@ -21,7 +21,7 @@ import { countedStream, holdAnswer } from "../http/counted-answer.ts";
 import type { Key } from "../http/keys.ts";
 import { isOperators, problemOf, RequestProblem } from "../http/problems.ts";
 import { readJson } from "../http/read-json.ts";
-import { ClientIds } from "./carried/client-ids.ts";
+import { clientIds } from "./carried/client-ids.ts";
 import { isStoredExecution, newExecution } from "./carried/seals.ts";
 import { ClientTools } from "./client-tools.ts";
 import { begunDrive, type Drive } from "./drive.ts";
@@ -71,7 +71,7 @@ export async function answerRequest(
   const { readings, expiry, keys } = parts;
   const { value, held: bodyHeld } = await readBody(parts, request, key);
   using held = bodyHeld;
-  const ids = new ClientIds(parts.secrets, key, surface.ids);
+  const ids = clientIds(parts.secrets, key, surface.ids);
   const hold = (more: number) => held.defer(parts.open.hold(key, more, WHAT));
   const { signal, headers } = request;
   const items = () => storedItems(parts, surface, value, { ids, key, hold });

@@ -2,7 +2,7 @@ import { type Fields, Lane, type SlicedWork } from "../../base/index.ts";
 import { invalidField, RefusedAsk, type ReplyPart, type StoredItems, type Surface } from "./surface/surface.ts";
 import { ifKnown } from "../../journal/reading/index.ts";
 import type { Key } from "../http/keys.ts";
-import { ClientIds } from "./carried/client-ids.ts";
+import { clientIds, executionOf } from "./carried/client-ids.ts";
 import { isStoredExecution } from "./carried/seals.ts";
 import { ClientTools } from "./client-tools.ts";
 import type { ToldPart } from "./from-journal/replies.ts";
@@ -28,7 +28,7 @@ export async function storedItems(
 ): Promise<StoredItems> {
   const items = new Map<string, Fields>();
   const wanted = new Set(surface.references?.(body));
-  const named = new Set([...wanted].flatMap((id) => ids.executionOf(id) ?? []));
+  const named = new Set([...wanted].flatMap((id) => executionOf(id) ?? []));
   if (named.size > MOST_REFERRED)
     throw invalidField("input", `its references are to items of more than ${MOST_REFERRED} conversations`);
   for (const execution of named) {
@@ -59,7 +59,7 @@ export async function removeAnswer(
   key: Key,
 ): Promise<Response> {
   const id = /^\/v1\/responses\/([^/]{1,512})/.exec(new URL(url).pathname)?.[1] ?? "";
-  const ids = new ClientIds(secrets, key, surface.ids);
+  const ids = clientIds(secrets, key, surface.ids);
   const read = () =>
     readings.run(key.id, signal, async () => (await previousOf({ runtime, key, ids }, id)) ?? none(id));
   const { execution } = (await read()).replies.state.header;

@@ -22,111 +22,91 @@ interface Watcher {
   resolve: (() => void) | undefined;
 }
 
+export type JournalWatch = ReturnType<typeof journalWatch>;
+
 /**
  * Knows when executions have new records: this process calls `wake`, and the journal tells of records of others, or is
  * asked for them.
  */
-export class JournalWatch implements Disposable {
-  readonly #journal: Journal;
-  readonly #watchers = new Map<ExecutionId, Set<Watcher>>();
+export function journalWatch(journal: Journal) {
+  const watchers = new Map<ExecutionId, Set<Watcher>>();
   /** Listens to the journal, or asks it, while there are watchers. */
-  #listening: Disposable | undefined;
-  #isPolling = false;
-  #isPolledAgain = false;
-  readonly #lane = new Lane("");
-
-  constructor(journal: Journal) {
-    this.#journal = journal;
-  }
-
-  watch(id: ExecutionId): Watching {
-    const watcher: Watcher = { isWoken: false, positions: new Map([[id, 0]]), resolve: undefined };
-    this.#add(watcher, [id]);
-    return {
-      wait: (positions, ms) => {
-        this.#remove(
-          watcher,
-          [...watcher.positions.keys()].filter((one) => !positions.has(one)),
-        );
-        this.#add(watcher, positions.keys());
-        watcher.positions = positions;
-        return wait(watcher, ms);
-      },
-      wake: () => wake(watcher),
-      [Symbol.dispose]: () => {
-        wake(watcher);
-        this.#remove(watcher, watcher.positions.keys());
-        if (this.#watchers.size === 0) this.#rest();
-      },
-    };
-  }
-
-  #add(watcher: Watcher, ids: Iterable<ExecutionId>): void {
-    for (const id of ids) this.#watchers.set(id, (this.#watchers.get(id) ?? new Set()).add(watcher));
-    this.#listening ??= this.#listen();
-  }
-
-  #remove(watcher: Watcher, ids: Iterable<ExecutionId>): void {
-    for (const id of ids) {
-      const watchers = this.#watchers.get(id);
-      watchers?.delete(watcher);
-      if (watchers?.size === 0) this.#watchers.delete(id);
-    }
-  }
-
-  /** Wakes the watchers of an execution: it may have new records. */
-  wake(id: ExecutionId): void {
-    for (const watcher of this.#watchers.get(id) ?? []) wake(watcher);
-  }
-
-  wakeAll(): void {
-    for (const id of this.#watchers.keys()) this.wake(id);
-  }
-
-  [Symbol.dispose](): void {
-    this.#rest();
-    this.wakeAll();
-  }
-
-  #listen(): Disposable {
-    const told = this.#journal.onAppend?.(({ execution, head }) => this.#told(execution, head));
-    if (told) return told;
-    return every(POLL_MS, () => void this.#poll()).unref();
-  }
-
-  #told(execution: ExecutionId | undefined, head: number | undefined): void {
-    if (execution === undefined) return void this.#poll();
-    for (const watcher of this.#watchers.get(execution) ?? [])
-      if (watcher.positions.get(execution) !== head) wake(watcher);
-  }
-
-  #rest(): void {
-    this.#listening?.[Symbol.dispose]();
-    this.#listening = undefined;
-  }
-
-  async #poll(): Promise<void> {
-    if (this.#isPolling) {
-      this.#isPolledAgain = true;
+  let listening: Disposable | undefined;
+  let isPolling = false;
+  let isPolledAgain = false;
+  const lane = new Lane("");
+  const of = (id: ExecutionId) => watchers.get(id) ?? new Set();
+  const add = (watcher: Watcher, ids: Iterable<ExecutionId>) => {
+    for (const id of ids) watchers.set(id, of(id).add(watcher));
+    listening ??= listen();
+  };
+  const remove = (watcher: Watcher, ids: Iterable<ExecutionId>) => {
+    for (const id of ids) if (of(id).delete(watcher) && of(id).size === 0) watchers.delete(id);
+  };
+  const wakeOf = (id: ExecutionId) => of(id).forEach(wake);
+  const wakeAll = () => {
+    for (const id of watchers.keys()) wakeOf(id);
+  };
+  const rest = () => {
+    listening?.[Symbol.dispose]();
+    listening = undefined;
+  };
+  const listen = () =>
+    journal.onAppend?.(({ execution, head }) => {
+      if (execution === undefined) return void poll();
+      for (const watcher of of(execution)) if (watcher.positions.get(execution) !== head) wake(watcher);
+    }) ?? every(POLL_MS, () => void poll()).unref();
+  const poll = async () => {
+    if (isPolling) {
+      isPolledAgain = true;
       return;
     }
-    this.#isPolling = true;
-    this.#isPolledAgain = false;
+    isPolling = true;
+    isPolledAgain = false;
     try {
-      for await (const [id, watchers] of inSlices(this.#watchers, this.#lane)) {
-        const resting = [...watchers].filter(({ resolve }) => resolve);
+      for await (const [id, own] of inSlices(watchers, lane)) {
+        const resting = [...own].filter(({ resolve }) => resolve);
         if (resting.length === 0) continue;
-        const records = (await findIfKnown(this.#journal, id))?.records ?? Number.POSITIVE_INFINITY;
+        const records = (await findIfKnown(journal, id))?.records ?? Number.POSITIVE_INFINITY;
         for (const watcher of resting) if (records !== watcher.positions.get(id)) wake(watcher);
       }
     } catch {
       // The journal fails. Its watchers read it, and tell their clients.
-      this.wakeAll();
+      wakeAll();
     } finally {
-      this.#isPolling = false;
+      isPolling = false;
     }
-    if (this.#isPolledAgain) await this.#poll();
-  }
+    if (isPolledAgain) await poll();
+  };
+  return {
+    watch(id: ExecutionId): Watching {
+      const watcher: Watcher = { isWoken: false, positions: new Map([[id, 0]]), resolve: undefined };
+      add(watcher, [id]);
+      return {
+        wait: (positions, ms) => {
+          remove(
+            watcher,
+            [...watcher.positions.keys()].filter((one) => !positions.has(one)),
+          );
+          add(watcher, positions.keys());
+          watcher.positions = positions;
+          return wait(watcher, ms);
+        },
+        wake: () => wake(watcher),
+        [Symbol.dispose]: () => {
+          wake(watcher);
+          remove(watcher, watcher.positions.keys());
+          if (watchers.size === 0) rest();
+        },
+      };
+    },
+    /** Wakes the watchers of an execution: it may have new records. */
+    wake: wakeOf,
+    [Symbol.dispose]: () => {
+      rest();
+      wakeAll();
+    },
+  };
 }
 
 function wake(watcher: Watcher): void {

@@ -66,92 +66,48 @@ interface Told {
   readonly mark: string;
 }
 
-/** Tells other servers that executions wait or have ended: signed, again until one answers, each with one id. */
-export class Webhooks {
-  readonly #parts: WebhookParts;
-  readonly #closing = new AbortController();
-  readonly #known = new Set<string>();
-  readonly #lines: readonly Line[];
-
-  /** Throws `option_invalid`, without a secret in the message. */
-  constructor(parts: WebhookParts) {
-    this.#parts = parts;
-    const { signal } = this.#closing;
-    this.#lines = readWebhooks(parts.webhooks).map((webhook) => new Line(webhook, signal, parts.onError));
-  }
-
-  /** Takes an event of an execution that the server drives. Programs of conversations are told with their conversation. */
-  take(event: AgentEvent): void {
-    const told = this.#lines.length === 0 ? undefined : toldOf(event);
-    if (told) void this.#tell(event, told).catch(this.#parts.onError);
-  }
-
-  async #tell({ execution, at }: AgentEvent, { type, about, mark }: Told): Promise<void> {
-    const { journal, ids } = this.#parts;
+/** Tells other servers that executions wait or have ended: signed, again until one answers, each with one id. Throws `option_invalid`, without a secret in the message. */
+export function webhooksOf({ webhooks, journal, ids, onError }: WebhookParts) {
+  const closing = new AbortController();
+  const known = new Set<string>();
+  const lines = readWebhooks(webhooks).map((webhook) => lineOf(webhook, closing.signal, onError));
+  const tell = async ({ execution, at }: AgentEvent, { type, about, mark }: Told) => {
     const header = await ifKnown(() => readHeader(journal, execution, HOST));
-    if (!header || header.parent !== undefined || this.#closing.signal.aborted) return;
+    if (!header || header.parent !== undefined || closing.signal.aborted) return;
     const id = `evt_${hash("sha256", JSON.stringify([execution, type, mark])).slice(0, 32)}`;
-    if (this.#known.has(id)) return;
-    if (this.#known.size >= MOST_KNOWN) this.#known.clear();
-    this.#known.add(id);
+    if (known.has(id)) return;
+    if (known.size >= MOST_KNOWN) known.clear();
+    known.add(id);
     const { tenant, kind } = header;
     const body: WebhookBody = { id, type, at, execution: ids.shown(tenant, execution), kind, tenant, ...about };
-    for (const line of this.#lines) line.add(body);
-  }
-
-  /** Sends nothing more. The operator is told how many events were not delivered. */
-  [Symbol.dispose](): void {
-    const left = this.#lines.reduce((sum, { pending }) => sum + pending, 0);
-    this.#closing.abort();
-    if (left > 0)
-      this.#parts.onError(undelivered(`${left} events were not delivered to webhooks before the server was closed.`));
-  }
+    for (const line of lines) line.add(body);
+  };
+  return {
+    /** Takes an event of an execution that the server drives. Programs of conversations are told with their conversation. */
+    take(event: AgentEvent): void {
+      const told = lines.length === 0 ? undefined : toldOf(event);
+      if (told) void tell(event, told).catch(onError);
+    },
+    /** Sends nothing more. The operator is told how many events were not delivered. */
+    [Symbol.dispose](): void {
+      const left = lines.reduce((sum, { pending }) => sum + pending, 0);
+      closing.abort();
+      if (left > 0) onError(undelivered(`${left} events were not delivered to webhooks before the server was closed.`));
+    },
+  };
 }
 
 /** The events of one webhook until they are delivered. Tenants send in turn, and an event that rests before its next attempt takes no place. */
-class Line {
-  readonly #webhook: Webhook;
-  readonly #closing: AbortSignal;
-  readonly #onError: (error: unknown) => void;
-  readonly #places = new Places({ atOnce: AT_ONCE });
-  readonly #bytes = new Counts();
-  pending = 0;
-
-  constructor(webhook: Webhook, closing: AbortSignal, onError: (error: unknown) => void) {
-    this.#webhook = webhook;
-    this.#closing = closing;
-    this.#onError = onError;
-  }
-
-  add(event: WebhookBody): void {
-    if (!this.#webhook.events.has(event.type)) return;
-    const text = JSON.stringify(event);
-    const bytes = memoryOf(text) + EVENT_BYTES;
-    const giveBack = this.#bytes.take(event.tenant, bytes, MOST_BYTES - this.#bytes.all);
-    if (!giveBack) return this.#fail(event, "too many events of its tenant wait already");
-    this.pending += 1;
-    void this.#deliver(event, text).finally(() => {
-      this.pending -= 1;
-      giveBack();
-    });
-  }
-
-  async #deliver(event: WebhookBody, text: string): Promise<void> {
-    for (const wait of [...WAITS_MS, undefined]) {
-      const why = await this.#attempt(event, text);
-      if (!why || this.#closing.aborted) return;
-      if (why.isFinal || wait === undefined) return this.#fail(event, why.text);
-      await pause(wait * (1 + Math.random() / 5), { signal: this.#closing, ref: false });
-    }
-  }
-
+function lineOf(webhook: Webhook, closing: AbortSignal, onError: WebhookParts["onError"]) {
+  const places = new Places({ atOnce: AT_ONCE });
+  const bytes = new Counts();
   /** Undefined if it was delivered, or the server closes. */
-  async #attempt({ tenant, id }: WebhookBody, text: string) {
+  const attempt = async ({ tenant, id }: WebhookBody, text: string) => {
     // No listener for each of thousands that wait: a signal looks through all that it has. Once the server closes, none begins.
-    const release = await this.#places.take(tenant);
-    if (!release || this.#closing.aborted) return undefined;
+    const release = await places.take(tenant);
+    if (!release || closing.aborted) return undefined;
     try {
-      const status = await post(this.#webhook, text, signedHeaders(id, text, this.#webhook.secrets), this.#closing);
+      const status = await post(webhook, text, signedHeaders(id, text, webhook.secrets), closing);
       // By 410 the receiver says that it wants no more of them.
       return status >= 200 && status < 300 ? undefined : { text: `it answered ${status}`, isFinal: status === 410 };
     } catch (error) {
@@ -159,12 +115,33 @@ class Line {
     } finally {
       release();
     }
-  }
-
-  #fail({ type, execution, id }: WebhookBody, why: string): void {
+  };
+  const fail = ({ type, execution, id }: WebhookBody, why: string) => {
     const event = `${type} of ${JSON.stringify(execution)} (${id})`;
-    this.#onError(undelivered(`The webhook ${this.#webhook.url.host} did not receive ${event}: ${why}.`));
-  }
+    onError(undelivered(`The webhook ${webhook.url.host} did not receive ${event}: ${why}.`));
+  };
+  const deliver = async (event: WebhookBody, text: string) => {
+    for (const wait of [...WAITS_MS, undefined]) {
+      const why = await attempt(event, text);
+      if (!why || closing.aborted) return;
+      if (why.isFinal || wait === undefined) return fail(event, why.text);
+      await pause(wait * (1 + Math.random() / 5), { signal: closing, ref: false });
+    }
+  };
+  return {
+    pending: 0,
+    add(event: WebhookBody): void {
+      if (!webhook.events.has(event.type)) return;
+      const text = JSON.stringify(event);
+      const giveBack = bytes.take(event.tenant, memoryOf(text) + EVENT_BYTES, MOST_BYTES - bytes.all);
+      if (!giveBack) return fail(event, "too many events of its tenant wait already");
+      this.pending += 1;
+      void deliver(event, text).finally(() => {
+        this.pending -= 1;
+        giveBack();
+      });
+    },
+  };
 }
 
 function undelivered(message: string): PortcullisError {

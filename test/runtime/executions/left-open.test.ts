@@ -3,7 +3,7 @@ import { createRuntime } from "../../../src/index.ts";
 import { createMemoryJournal, type Journal } from "../../../src/journal/index.ts";
 import type { Model } from "../../../src/models/model.ts";
 import { ServedModels } from "../../../src/serve/served-models.ts";
-import { LocalDriving } from "../../../src/serve/driving/local-driving.ts";
+import { localDriving } from "../../../src/serve/driving/local-driving.ts";
 import { ServerRuns } from "../../../src/serve/server-runs.ts";
 import { createMemorySandbox, scriptedModel, type ScriptedStep } from "../../../src/runtime/testing.ts";
 import { settableClock } from "../../support/clock.ts";
@@ -71,7 +71,7 @@ test("a sweep reads nothing of what has not changed, and takes a conversation up
     maxTurns: 1,
     maxTokens: 1,
   });
-  const runs = new LocalDriving({ runs: new ServerRuns(), runtime: await runtimeOf(journal), served, ...parts });
+  const runs = localDriving({ runs: new ServerRuns(), runtime: await runtimeOf(journal), served, ...parts });
   readNow();
   await runs.sweep();
   expect(readNow()).toEqual(expect.arrayContaining(["with-program", "with-call", "rests", "program", "no-model"]));

@@ -2,7 +2,7 @@ import { createRuntime, type Runtime, type Tool } from "portcullis";
 import { createMemoryJournal, type Journal } from "portcullis/journal";
 import { createMemorySandbox } from "portcullis/testing";
 import { expect, test } from "vitest";
-import { LocalDriving } from "../../../src/serve/driving/local-driving.ts";
+import { localDriving } from "../../../src/serve/driving/local-driving.ts";
 import { ServedModels } from "../../../src/serve/served-models.ts";
 import { ServerRuns } from "../../../src/serve/server-runs.ts";
 import { settableClock } from "../../support/clock.ts";
@@ -19,7 +19,7 @@ async function open(journal: Journal, tools: readonly Tool[] = [pay]) {
   const runtime = await createRuntime({ tools, journal, sandbox: createMemorySandbox(), approve: () => "later" });
   const onError = (error: unknown) => void errors.push(error);
   const parts = { runs: new ServerRuns(), runtime, served, expiry: NONE_LEFT, onEvent: () => {}, onError };
-  const runs = new LocalDriving(parts);
+  const runs = localDriving(parts);
   return { runtime, errors, runs, [Symbol.asyncDispose]: () => runtime[Symbol.asyncDispose]() };
 }
 

@@ -5,7 +5,7 @@ import { createSqliteJournal, PortcullisError } from "portcullis";
 import { createMemoryJournal, type Journal } from "portcullis/journal";
 import { expect, onTestFinished, test } from "vitest";
 import { eventStream, type EventStreamParts } from "../../../src/serve/live/event-stream.ts";
-import { JournalWatch } from "../../../src/serve/live/journal-watch.ts";
+import { type JournalWatch, journalWatch } from "../../../src/serve/live/journal-watch.ts";
 import { TenantIds } from "../../../src/serve/tenant-ids.ts";
 import { header } from "../../journal/records.ts";
 import { testOfAll } from "../../support/all-tests.ts";
@@ -147,7 +147,7 @@ function open(journal: Journal, watch: JournalWatch, more: Partial<EventStreamPa
 test("a line is sent where nothing happens for long, also while records are appended that are no events", async () => {
   const journal = createMemoryJournal();
   await journal.create(header("e"));
-  using watch = new JournalWatch(journal);
+  using watch = journalWatch(journal);
   const closing = new AbortController();
   const alive = setInterval(() => watch.wake("e"), 5);
   const reader = open(journal, watch, { signal: closing.signal, heartbeatMs: 100 }).getReader();
@@ -172,7 +172,7 @@ test.each([
       throw new PortcullisError(code, "/secret/path is lost.");
     },
   };
-  using watch = new JournalWatch(journal);
+  using watch = journalWatch(journal);
   const errors: unknown[] = [];
   const stream = open(journal, watch, { onError: (error) => errors.push(error) });
   const text = await new Response(stream).text();

@@ -1,13 +1,13 @@
 import { createMemoryJournal } from "portcullis/journal";
 import { expect, test } from "vitest";
-import { JournalWatch } from "../../../src/serve/live/journal-watch.ts";
+import { journalWatch } from "../../../src/serve/live/journal-watch.ts";
 import { type LiveReader, liveStream } from "../../../src/serve/live/live-stream.ts";
 
 /** A stream whose reader gives these texts, one a step, and rests after each. */
 function open(texts: readonly string[], restMs: number) {
   const left = [...texts];
   const asked = { count: 0 };
-  const watch = new JournalWatch(createMemoryJournal());
+  const watch = journalWatch(createMemoryJournal());
   const closing = new AbortController();
   const reader: LiveReader = async () => {
     asked.count += 1;

@@ -10,7 +10,7 @@ import { createRuntime } from "../../../src/index.ts";
 import { createMemoryJournal } from "../../../src/journal/index.ts";
 import { createMemorySandbox } from "../../../src/runtime/testing.ts";
 import { TenantIds } from "../../../src/serve/tenant-ids.ts";
-import { Webhooks } from "../../../src/serve/webhooks/webhooks.ts";
+import { webhooksOf } from "../../../src/serve/webhooks/webhooks.ts";
 import { manualClock } from "../../support/clock.ts";
 import { KEYS, type OpenServer, openServer } from "../servers.ts";
 import { testOfAll } from "../../support/all-tests.ts";
@@ -191,7 +191,7 @@ async function slowHook() {
   const errors: unknown[] = [];
   const journal = createMemoryJournal();
   const onError = (error: unknown) => errors.push(error);
-  const webhooks = new Webhooks({ webhooks: [hook(other.url)], journal, ids: new TenantIds(journal), onError });
+  const webhooks = webhooksOf({ webhooks: [hook(other.url)], journal, ids: new TenantIds(journal), onError });
   const runtime = await createRuntime({ tools: [], journal, sandbox: createMemorySandbox() });
   return {
     ...other,

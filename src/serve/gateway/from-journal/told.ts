@@ -41,6 +41,6 @@ function endOf(ending: AgentEnding | undefined, hasCalls: boolean): ReplyEnd {
 }
 
 export function headOf({ ids, asked, execution, reply }: Pick<Exchange, "ids" | "asked"> & Place): ReplyHead {
-  const id = ids.write("reply", { execution, numbers: [reply, asked.isStored ? 1 : 0] });
+  const id = ids.write("reply", execution, reply, asked.isStored ? 1 : 0);
   return { id, model: asked.model, echo: asked.echo, at: now() };
 }

@@ -1,12 +1,12 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { ClientIds } from "../../../../src/serve/gateway/carried/client-ids.ts";
+import { clientIds } from "../../../../src/serve/gateway/carried/client-ids.ts";
 import { isOfGateway, newExecution, type SealKind, secretKeys } from "../../../../src/serve/gateway/carried/seals.ts";
 
 const [secret, other] = ["s".repeat(32), "o".repeat(32)];
 const KEY = { id: "ann", tenant: "acme" };
 const PREFIXES = { call: "c_", program: "p_", reply: "r_", state: "s_", text: "t_", reasoning: "" };
-const idsOf = (secrets: readonly string[], key = KEY) => new ClientIds(secretKeys(secrets), key, PREFIXES);
+const idsOf = (secrets: readonly string[], key = KEY) => clientIds(secretKeys(secrets), key, PREFIXES);
 const KINDS: readonly SealKind[] = ["call", "program", "reply", "state"];
 
 test("what was sealed is opened with the same key, as the same kind, and with no other", () => {
@@ -19,15 +19,15 @@ test("what was sealed is opened with the same key, as the same kind, and with no
       (kind, numbers, as) => {
         const execution = newExecution(false);
         const sealed = { execution, numbers };
-        const id = ids.write(kind, sealed);
+        const id = ids.write(kind, execution, ...numbers);
         expect(ids.read(as, PREFIXES[as] + id.slice(2))).toEqual(as === kind ? sealed : undefined);
         expect(idsOf([secret], { ...KEY, id: "ada" }).read(kind, id)).toBeUndefined();
         expect(idsOf([secret], { ...KEY, tenant: "bolt" }).read(kind, id)).toBeUndefined();
         expect(idsOf([other]).read(kind, id)).toBeUndefined();
         const rotated = idsOf([other, secret]);
-        expect(rotated.write(kind, sealed)).not.toBe(id);
+        expect(rotated.write(kind, execution, ...numbers)).not.toBe(id);
         expect(rotated.read(kind, id)).toEqual(sealed);
-        expect(rotated.write(kind, sealed)).toBe(id);
+        expect(rotated.write(kind, execution, ...numbers)).toBe(id);
       },
     ),
   );
@@ -35,7 +35,7 @@ test("what was sealed is opened with the same key, as the same kind, and with no
 
 test("an id with any other character, or with more or fewer, is none", () => {
   const ids = idsOf([secret]);
-  const id = ids.write("call", { execution: newExecution(false), numbers: [3, 1, 17] });
+  const id = ids.write("call", newExecution(false), 3, 1, 17);
   fc.assert(
     fc.property(
       fc.nat(id.length - 1),
