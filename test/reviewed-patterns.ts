@@ -24,7 +24,7 @@ export const REVIEWED_PATTERNS: Readonly<Record<string, readonly string[]>> = {
     String.raw`/^(?:application|text)\/(?:x-)?(?:[\w.+-]*json-seq|ndjson|jsonl|json-?lines|event-stream)\b/i`,
     String.raw`/\((?:\?(?:<?[=!]|<([^=!>][^>]*)>|([a-z-]*):))?/uy`,
     String.raw`/\\(?:([1-9]\d*)|k<([^>]*)>)/uy`,
-    String.raw`/\\(?:u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})|u\{([0-9a-fA-F]+)\}|u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|c([a-zA-Z])|(0(?!\d)|[fnrtv^$\\.*+?()[\]{}|/]))/uy`,
+    String.raw`/\\(?:u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})|u\{([0-9a-fA-F]+)\}|u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|c([a-zA-Z])|(0(?!\d)|[fnrtv]))/uy`,
     String.raw`/\\([pP])\{([^}]*)\}/uy`,
     String.raw`/^(?:[ims]+(?:-[ims]*)?|-[ims]+)$/`,
     String.raw`/^Max open files\s+(\d+)/m`,

@@ -278,17 +278,19 @@ class Evaluation {
   }
 
   #checkContains(contains: SchemaNode, bounds: SchemaNode, value: readonly unknown[], found: Findings): void {
-    const { minContains = 1, maxContains = Number.POSITIVE_INFINITY } = bounds;
+    const { minContains, maxContains = Number.POSITIVE_INFINITY } = bounds;
+    const least = minContains ?? 1;
     let contained = 0;
     // Too few elements are not looked at.
-    for (const [index, item] of (value.length < minContains ? [] : value).entries()) {
+    for (const [index, item] of (value.length < least ? [] : value).entries()) {
       if (this.check(contains, item).failure) continue;
       contained += 1;
       found.see([index]);
     }
-    const [word, bound] = contained < minContains ? ["least", minContains] : ["most", maxContains];
-    if (contained < minContains || contained > maxContains)
-      found.add("contains", () => `expected at ${word} ${bound} elements that fit the schema under "contains"`);
+    const add = (word: string, bound: string) =>
+      found.add(word, () => `expected at ${bound} elements that fit the schema under "contains"`);
+    if (contained < least) add(minContains === undefined ? "contains" : "minContains", `least ${least}`);
+    else if (contained > maxContains) add("maxContains", `most ${maxContains}`);
   }
 
   #checkUnique(value: readonly unknown[], found: Findings): void {

@@ -48,7 +48,7 @@ export class LinearPattern {
   readonly states: number;
 
   constructor(source: string, maxStates = MAX_STATES) {
-    const { pattern, states } = parsePattern(source, "lenient");
+    const { pattern, states } = parsePattern(source);
     this.states = 1 + states + statesOf(pattern);
     if (this.states > MAX_STATES)
       throw new PatternRefused(`has more than ${MAX_STATES} states, those of its repeated groups included`);
@@ -229,7 +229,7 @@ class Machine {
       const machine = new Machine(part, !behind, this.#looks);
       this.#looks.set(pattern, { number: this.#looks.size, machine, behind });
     }
-    return this.#add({ kind: "look", look: this.#looks.get(pattern)?.number ?? 0, negative, next });
+    return this.#add({ kind: "look", look: this.#looks.get(pattern)!.number, negative, next });
   }
 
   #add(own: Pick<State, "kind" | "next"> & Partial<State>): number {

@@ -32,7 +32,7 @@ const GROUP_NAME = /^[$_\p{ID_Start}][$\u200c\u200d\p{ID_Continue}]*$/u;
 const FLAGS = /^(?:[ims]+(?:-[ims]*)?|-[ims]+)$/;
 /** An escape of one code point. Two escaped halves of a surrogate pair are one. */
 const CHARACTER =
-  /\\(?:u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})|u\{([0-9a-fA-F]+)\}|u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|c([a-zA-Z])|(0(?!\d)|[fnrtv^$\\.*+?()[\]{}|/]))/uy;
+  /\\(?:u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})|u\{([0-9a-fA-F]+)\}|u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|c([a-zA-Z])|(0(?!\d)|[fnrtv]))/uy;
 const NAMED_CHARACTERS: Readonly<Record<string, string>> = { 0: "\0", f: "\f", n: "\n", r: "\r", t: "\t", v: "\v" };
 /** An escape of what is no letter or digit, for itself. Escaped letters mean different things in different notations. */
 const OWN = /\\([^A-Za-z0-9])/uy;
@@ -44,22 +44,16 @@ const REFERENCE = /\\(?:([1-9]\d*)|k<([^>]*)>)/uy;
 const SYNTAX = new Set("^$\\.*+?()[]{}|");
 const NOT_LINE_END = new CharacterSet(LINE_ENDS, [], true);
 
-type Reading = "strict" | "lenient";
-
 /**
  * Parses a pattern as ECMAScript does with the flag `u`, and counts its groups and the members of its classes as states.
- * A `lenient` reading also takes what is one without that flag, as far as other notations mean the same by it: `\-`, `[\w-.]`,
- * and brackets that stand for themselves. Throws a `PatternRefused`.
+ * Takes also what is one without that flag, as far as other notations mean the same by it: `\-`, `[\w-.]`, and brackets that
+ * stand for themselves. Throws a `PatternRefused`.
  */
-export function parsePattern(
-  source: string,
-  reading: Reading = "strict",
-): { readonly pattern: Pattern; readonly states: number } {
+export function parsePattern(source: string): { readonly pattern: Pattern; readonly states: number } {
   if (source.length > MAX_LENGTH)
     throw new PatternRefused(`has ${source.length} characters, and a pattern may have ${MAX_LENGTH}`);
-  if (reading === "lenient" && source.startsWith("/^"))
-    throw new PatternRefused("is written between slashes, and so fits no text");
-  const parser = new PatternParser(source, reading);
+  if (source.startsWith("/^")) throw new PatternRefused("is written between slashes, and so fits no text");
+  const parser = new PatternParser(source);
   const pattern = parser.parse();
   if (parser.refusal !== undefined) throw new PatternRefused(parser.refusal);
   return { pattern, states: parser.states };
@@ -68,7 +62,7 @@ export function parsePattern(
 /** Whether a text is a regular expression, be it one that cannot be matched in linear time. */
 export function isPattern(source: string): boolean {
   try {
-    new PatternParser(source, "strict").parse();
+    new PatternParser(source).parse();
     return true;
   } catch (error) {
     if (error instanceof PatternRefused) return false;
@@ -85,7 +79,6 @@ interface Named {
 
 class PatternParser {
   readonly #source: string;
-  readonly #isLenient: boolean;
   /** Whether a class was empty or had a `[`: in other notations it goes on behind its first `]`. */
   #hasOddClass = false;
   #at = 0;
@@ -99,9 +92,8 @@ class PatternParser {
   readonly #names = new Set<string>();
   readonly #references: (number | string)[] = [];
 
-  constructor(source: string, reading: Reading) {
+  constructor(source: string) {
     this.#source = source;
-    this.#isLenient = reading === "lenient";
   }
 
   parse(): Pattern {
@@ -125,8 +117,8 @@ class PatternParser {
       choices.push({ type: "sequence", parts });
       parts = [];
     }
-    const last: Pattern = { type: "sequence", parts };
-    return choices.length === 0 ? last : { type: "choice", parts: [...choices, last] };
+    choices.push({ type: "sequence", parts });
+    return choices.length === 1 ? choices[0]! : { type: "choice", parts: choices };
   }
 
   get #next(): string | undefined {
@@ -192,8 +184,8 @@ class PatternParser {
 
   #standsForItself(next: string): boolean {
     // Before a digit it was meant to count: `{,5}` in other notations, or `{1-5}` by mistake.
-    if (next === "{") return this.#isLenient && !/[\d,]/.test(this.#source[this.#at + 1] ?? "");
-    return this.#isLenient && (next === "}" || (next === "]" && !this.#hasOddClass));
+    if (next === "{") return !/[\d,]/.test(this.#source[this.#at + 1] ?? "");
+    return next === "}" || (next === "]" && !this.#hasOddClass);
   }
 
   #reference(): Pattern {
@@ -227,7 +219,6 @@ class PatternParser {
           ranges.push([first.point, last.point]);
           continue;
         }
-        if (!this.#isLenient) throw notPattern();
         add(first);
         add({ point: HYPHEN });
         add(last);
@@ -263,12 +254,12 @@ class PatternParser {
       if (!property) throw notPattern();
       return { ranges: [], properties: [property] };
     }
-    const [, own] = (this.#isLenient ? this.#take(OWN) : undefined) ?? [];
-    if (own !== undefined) return { point: own.codePointAt(0) ?? 0 };
+    const [, own] = this.#take(OWN) ?? [];
+    if (own !== undefined) return { point: own.codePointAt(0)! };
     const [, high, low, code, unit, byte, control, named] = this.#take(CHARACTER) ?? [];
-    if (high !== undefined) return { point: String.fromCharCode(hex(high), hex(low)).codePointAt(0) ?? 0 };
+    if (high !== undefined) return { point: String.fromCharCode(hex(high), hex(low)).codePointAt(0)! };
     if (control !== undefined) return { point: control.charCodeAt(0) % 32 };
-    if (named !== undefined) return { point: (NAMED_CHARACTERS[named] ?? named).charCodeAt(0) };
+    if (named !== undefined) return { point: NAMED_CHARACTERS[named]!.charCodeAt(0) };
     const point = hex(code ?? unit ?? byte);
     if (!(point <= 0x10ffff)) throw notPattern();
     return { point };
@@ -278,18 +269,10 @@ class PatternParser {
     if (!QUANTIFYING.has(this.#next ?? "")) return part;
     const taken = this.#take(QUANTIFIER);
     if (taken === undefined) return part;
-    const [text, least, comma, most] = taken;
-    const min = least === undefined ? Number(text.startsWith("+")) : Number(least);
-    const max =
-      least === undefined
-        ? text.startsWith("?")
-          ? 1
-          : Number.POSITIVE_INFINITY
-        : comma === undefined
-          ? min
-          : most === ""
-            ? Number.POSITIVE_INFINITY
-            : Number(most);
+    const [text, counted, comma, most] = taken;
+    const least = counted ?? (text.startsWith("+") ? 1 : 0);
+    const bound = counted === undefined ? (text.startsWith("?") ? 1 : "") : comma === undefined ? counted : most;
+    const [min, max] = [Number(least), bound === "" ? Number.POSITIVE_INFINITY : Number(bound)];
     if (min > max) throw notPattern();
     return { type: "repeat", part, min, max };
   }
@@ -313,7 +296,7 @@ const ASSERTIONS: Readonly<Record<string, "start" | "end" | "boundary" | "noBoun
 
 /** NaN for a text that is missing. */
 function hex(digits: string | undefined): number {
-  return Number.parseInt(digits ?? "", 16);
+  return Number.parseInt(digits!, 16);
 }
 
 function notPattern(): PatternRefused {
