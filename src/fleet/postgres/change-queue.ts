@@ -1,11 +1,11 @@
 import { Places, PortcullisError, setImmediate } from "../../base/index.ts";
 import type { PoolClient } from "pg";
 import type { Within } from "./shown-types.ts";
-import { type Change, type ChangeResult, changedOf, changeText, changeValues, isTold, noticeOf } from "./changes.ts";
+import { type ChangeResult, changedOf, changeText, changeValues, isTold, noticeOf } from "./changes.ts";
 import { BlockedError, type Database, type Row, type RunOptions } from "./connection/database.ts";
 import { quotedName } from "./tables/tables.ts";
 import { inTransaction } from "./connection/transaction.ts";
-import type { PackedRecord, StoredText } from "../../journal/packing/index.ts";
+import type { Change, PackedRecord, StoredText } from "../../journal/packing/index.ts";
 
 /** Changes that share a commit, at most, and the length of their records, in UTF-16 code units. A change with more is made alone. */
 const [GROUP_SIZE, GROUP_LENGTH] = [128, 1024 * 1024];

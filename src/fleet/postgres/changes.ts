@@ -1,24 +1,10 @@
 import { now } from "../../base/index.ts";
-import { FIRST_MOMENT, isGivenBack, type PackedRecord } from "../../journal/packing/index.ts";
-import type { Head, Lease } from "../../journal/journal.ts";
-import type { Header } from "../../journal/record.ts";
+import { type Change, FIRST_MOMENT, isGivenBack } from "../../journal/packing/index.ts";
+import type { Head } from "../../journal/journal.ts";
 import type { Row, Statement } from "./connection/database.ts";
 import { quotedName } from "./tables/tables.ts";
 import { keptTime } from "./tables/lease-times.ts";
 import { storedName } from "./tables/names.ts";
-
-/** What is done to one execution: it is made, appended to, or its lease is set. Each is done whole or not at all. */
-export interface Change {
-  readonly execution: string;
-  /** The head that it must have: 0 for one that is made, undefined if its driver must be `driver` in place of that. */
-  readonly expected: Head | undefined;
-  readonly records: readonly PackedRecord[];
-  readonly ends: boolean;
-  /** The lease that it has from then on; it stays as it was if this is missing. */
-  readonly lease?: Lease | undefined;
-  /** Of an execution that is made. */
-  readonly header?: Header;
-}
 
 export interface ChangeResult {
   /** Key of the execution's records. */

@@ -1,14 +1,11 @@
 import {
-  driverChanged,
-  executionExists,
+  type Change,
   executionUnknown,
-  headMoved,
-  isGivenBack,
   journalDamaged,
   Listeners,
   PAGE,
-  packRecords,
   recordsOf,
+  RowJournal,
   type StoredRecord,
 } from "../../journal/packing/index.ts";
 import { randomUUID } from "node:crypto";
@@ -24,14 +21,9 @@ import type {
   ReadOptions,
 } from "../../journal/journal.ts";
 import type { Header, JournalRecord } from "../../journal/record.ts";
-import {
-  executionProblems,
-  type JournalProblem,
-  type PruneOptions,
-  type StoredJournal,
-} from "../../journal/stored-journal.ts";
+import type { PruneOptions, StoredJournal } from "../../journal/stored-journal.ts";
 import type { NoticeListener, Within } from "./shown-types.ts";
-import { type QueuedChange, ChangeQueue, type Result } from "./change-queue.ts";
+import { ChangeQueue } from "./change-queue.ts";
 import { Database, type DatabaseOptions, type Row } from "./connection/database.ts";
 import { diagnoseDatabase } from "./connection/diagnose.ts";
 import { nameOf } from "./tables/names.ts";
@@ -82,18 +74,19 @@ export function createPostgresJournal(options: PostgresJournalOptions): Postgres
   return new DatabaseJournal(readOptions("createPostgresJournal", options, POSTGRES_JOURNAL_RULES));
 }
 
-class DatabaseJournal implements PostgresJournal {
+class DatabaseJournal extends RowJournal<ChangeOptions> implements PostgresJournal {
   readonly isDurable = true;
   readonly schema: string;
   readonly #database: Database;
   readonly #rows: StoredRows;
   readonly #queue: ChangeQueue;
   readonly #notices: Notices;
-  readonly #listeners: Listeners<Appended>;
+  protected readonly listeners: Listeners<Appended>;
   /** One for all who ask meanwhile: each takes a connection beside the pool. */
   #diagnosing: Promise<readonly JournalFinding[]> | undefined;
 
   constructor(options: DatabaseOptions) {
+    super();
     this.schema = options.schema;
     const token = randomUUID();
     const channel = `${options.schema}_appended`;
@@ -104,40 +97,10 @@ class DatabaseJournal implements PostgresJournal {
     this.#queue = new ChangeQueue(this.#database, { aloneAtOnce, channel, token });
     this.#notices = new Notices(this.#database);
     let others: Disposable | undefined;
-    this.#listeners = new Listeners(
+    this.listeners = new Listeners(
       () => (others = this.#notices.add(channel, (payload) => this.#takeNotice(payload, token))),
       () => others?.[Symbol.dispose](),
     );
-  }
-
-  async create(header: Header, lease?: Lease, { within }: ChangeOptions = {}): Promise<Head> {
-    const { execution } = header;
-    const records = await packRecords([header]);
-    const made = await this.#make({ execution, expected: 0, records, ends: false, lease, header, within });
-    if (made.changed) return 1;
-    if (made.mayBeDone && (await this.#holds(execution, 0, records))) return 1;
-    throw executionExists(execution);
-  }
-
-  async append(
-    execution: string,
-    expected: Head,
-    records: readonly JournalRecord[],
-    { within }: ChangeOptions = {},
-  ): Promise<Head> {
-    const packed = await packRecords(records);
-    const claim = records.findLast((record) => record.type === "claim");
-    const lease = claim && { driver: claim.driver, until: claim.at + claim.leaseMs };
-    const ends = records.some(({ type }) => type === "outcome");
-    // Any other number is no head.
-    if (!Number.isSafeInteger(expected) || expected < 1 || expected >= 2 ** 31)
-      throw headMoved(execution, (await this.#get(execution)).summary.records, expected);
-    const made = await this.#make({ execution, expected, records: packed, ends, lease, within });
-    const head = expected + records.length;
-    if (made.changed) return head;
-    const { records: found } = (await this.#get(execution)).summary;
-    if (made.mayBeDone && found >= head && (await this.#holds(execution, expected, packed))) return head;
-    throw headMoved(execution, found, expected);
   }
 
   async *read(
@@ -166,19 +129,6 @@ class DatabaseJournal implements PostgresJournal {
 
   async find(execution: string): Promise<ExecutionSummary> {
     return (await this.#get(execution)).summary;
-  }
-
-  async renew(execution: string, lease: Lease): Promise<Head> {
-    const { changed } = await this.#make({ execution, expected: undefined, records: [], ends: false, lease });
-    if (changed) {
-      if (isGivenBack(lease)) this.#listeners.tell({ execution, head: changed.head, left: true });
-      return changed.head;
-    }
-    throw driverChanged(execution, (await this.#get(execution)).summary.lease?.driver, lease);
-  }
-
-  onAppend(listener: (appended: Appended) => void): Disposable {
-    return this.#listeners.add(listener);
   }
 
   onNotify(channel: string, listener: NoticeListener): Disposable {
@@ -211,20 +161,16 @@ class DatabaseJournal implements PostgresJournal {
     return this.#diagnosing;
   }
 
-  check(): AsyncGenerator<JournalProblem> {
-    return executionProblems(this);
-  }
-
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#notices.close();
     await this.#database.close();
   }
 
-  async #make(asked: QueuedChange): Promise<Result> {
-    const result = await this.#queue.make(asked);
-    if (result.changed && asked.records.length > 0)
-      this.#listeners.tell({ execution: asked.execution, head: result.changed.head, ended: asked.ends });
-    return result;
+  protected async make(change: Change, { within }: ChangeOptions = {}): Promise<Head | undefined> {
+    const { changed, mayBeDone } = await this.#queue.make({ ...change, within });
+    if (changed || !mayBeDone || change.records.length === 0) return changed?.head;
+    const { execution, expected = 0, records } = change;
+    return (await this.#holds(execution, expected, records)) ? expected + records.length : undefined;
   }
 
   /** Whether the journal holds these records at this place: an append whose answer was lost was done. */
@@ -285,8 +231,8 @@ class DatabaseJournal implements PostgresJournal {
   #takeNotice(payload: string | undefined, ownToken: string): void {
     const [, token, head, mark, id] = /^(\S+) (\d+)([!-]?) (.*)$/s.exec(payload ?? "") ?? [];
     if (token === ownToken) return;
-    if (id === undefined) return this.#listeners.tell({});
-    this.#listeners.tell({ execution: nameOf(id), head: Number(head), ended: mark === "!", left: mark === "-" });
+    if (id === undefined) return this.listeners.tell({});
+    this.listeners.tell({ execution: nameOf(id), head: Number(head), ended: mark === "!", left: mark === "-" });
   }
 }
 

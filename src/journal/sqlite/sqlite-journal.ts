@@ -12,22 +12,16 @@ import {
   withDefault,
   words,
 } from "../../base/index.ts";
-import { isGivenBack } from "../given-back.ts";
 import type { DatabaseSync } from "node:sqlite";
 import { Listeners } from "../listeners.ts";
-import type { Appended, AppendOptions, ExecutionSummary, Head, Lease, ListOptions, ReadOptions } from "../journal.ts";
-import { driverChanged, executionExists, executionUnknown, headMoved, journalDamaged } from "../journal-error.ts";
-import type { Header, JournalRecord } from "../record.ts";
+import type { Appended, AppendOptions, ExecutionSummary, Head, ListOptions, ReadOptions } from "../journal.ts";
+import { executionUnknown, journalDamaged } from "../journal-error.ts";
+import type { JournalRecord } from "../record.ts";
 import { type ExecutionRow, executionRow, listedOf, summaryOf } from "../packing/execution-row.ts";
-import { type PackedRecord, packRecords, type StoredText } from "../packing/large-texts.ts";
+import type { PackedRecord, StoredText } from "../packing/large-texts.ts";
+import { type Change, RowJournal } from "../packing/row-journal.ts";
 import { PAGE, recordsOf, type StoredRecord } from "../packing/stored-records.ts";
-import {
-  executionProblems,
-  type JournalProblem,
-  PRUNE_RULES,
-  type PruneOptions,
-  type StoredJournal,
-} from "../stored-journal.ts";
+import { type JournalProblem, PRUNE_RULES, type PruneOptions, type StoredJournal } from "../stored-journal.ts";
 import { openDatabase } from "./database.ts";
 import { prepareStatements, type Statements } from "./statements.ts";
 import { Transactions } from "./transactions.ts";
@@ -68,66 +62,47 @@ export function createSqliteJournal(options: SqliteJournalOptions): SqliteJourna
   return new FileJournal(database, new Transactions(database, path, isRelaxed, lockTimeoutMs));
 }
 
-class FileJournal implements SqliteJournal {
+class FileJournal extends RowJournal<AppendOptions> implements SqliteJournal {
   readonly isDurable: boolean;
   readonly #database: DatabaseSync;
   readonly #transactions: Transactions;
   readonly #statements: Statements;
-  readonly #listeners: Listeners<Appended>;
+  protected readonly listeners: Listeners<Appended>;
 
   constructor(database: DatabaseSync, transactions: Transactions) {
+    super();
     this.#database = database;
     this.#transactions = transactions;
     this.#statements = prepareStatements(database);
-    this.#listeners = listenForOthers(database);
+    this.listeners = listenForOthers(database);
     // A database without a file has no location.
     this.isDurable = database.location() !== null;
   }
 
-  async create(header: Header, lease?: Lease): Promise<Head> {
-    const { insertExecution } = this.#statements;
-    const packed = await packRecords([header]);
-    await this.#transactions.write(() => {
-      const { execution, kind, tenant, startedAt, parent } = header;
-      if (this.#find(execution)) throw executionExists(execution);
-      const { lastInsertRowid } = insertExecution.run(
-        execution,
-        kind,
-        tenant,
-        parent?.execution ?? null,
-        startedAt,
-        lease?.driver ?? null,
-        lease?.until ?? null,
-      );
-      this.#insert(Number(lastInsertRowid), 0, packed);
-    }, "FULL");
-    this.#listeners.tell({ execution: header.execution, head: 1 });
-    return 1;
-  }
-
-  async append(
-    execution: string,
-    expected: Head,
-    records: readonly JournalRecord[],
-    options: AppendOptions = {},
-  ): Promise<Head> {
-    const packed = await packRecords(records);
-    const head = expected + records.length;
-    await this.#transactions.write(
-      () => {
-        const row = this.#get(execution);
-        if (row.head !== expected) throw headMoved(execution, row.head, expected);
-        this.#insert(row.number, expected, packed);
-        const ended = row.ended === 1 || records.some(({ type }) => type === "outcome") ? 1 : 0;
-        const claim = records.findLast((record) => record.type === "claim");
-        const driver = claim ? claim.driver : row.driver;
-        const leasedUntil = claim ? claim.at + claim.leaseMs : row.leased_until;
-        this.#statements.moveHead.run(head, ended, driver, leasedUntil, row.number);
-      },
-      options.safe ? "FULL" : undefined,
-    );
-    if (records.length > 0) this.#listeners.tell({ execution, head });
-    return head;
+  protected make(
+    { execution, expected = BY_DRIVER, records, ends, lease, header }: Change,
+    { safe = false }: AppendOptions = {},
+  ): Promise<Head | undefined> {
+    const { insertExecution, changeExecution } = this.#statements;
+    const [driver, until] = [lease?.driver ?? null, lease?.until ?? null];
+    // A lease ends by itself: no disk is waited for.
+    const needed = expected === BY_DRIVER ? "NORMAL" : header || safe ? "FULL" : undefined;
+    return this.#transactions.write(() => {
+      const row = header
+        ? insertExecution.get(
+            execution,
+            header.kind,
+            header.tenant,
+            header.parent?.execution ?? null,
+            header.startedAt,
+            driver,
+            until,
+          )
+        : changeExecution.get({ execution, expected, more: records.length, ends: Number(ends), driver, until });
+      if (!row) return undefined;
+      this.#insert(Number(row["number"]), expected, records);
+      return Number(row["head"]);
+    }, needed);
   }
 
   async *read(
@@ -201,22 +176,6 @@ class FileJournal implements SqliteJournal {
     return this.#transactions.locked(() => summaryOf(this.#get(execution)));
   }
 
-  async renew(execution: string, lease: Lease): Promise<Head> {
-    // A lease ends by itself: no disk is waited for.
-    const renewed = await this.#transactions.write(() => {
-      const { number, head, driver } = this.#get(execution);
-      if (driver !== lease.driver) throw driverChanged(execution, driver ?? undefined, lease);
-      this.#statements.setLease.run(lease.until, number);
-      return head;
-    }, "NORMAL");
-    if (isGivenBack(lease)) this.#listeners.tell({ execution, head: renewed, left: true });
-    return renewed;
-  }
-
-  onAppend(listener: (appended: Appended) => void): Disposable {
-    return this.#listeners.add(listener);
-  }
-
   async prune(options: PruneOptions): Promise<number> {
     const { before, open } = readOptions("prune", options, PRUNE_RULES);
     let deleted = 0;
@@ -236,10 +195,10 @@ class FileJournal implements SqliteJournal {
     return deleted;
   }
 
-  async *check(): AsyncGenerator<JournalProblem> {
+  override async *check(): AsyncGenerator<JournalProblem> {
     const found = await this.#transactions.locked(() => this.#database.prepare("PRAGMA integrity_check(20)").all());
     for (const { integrity_check: problem } of found) if (problem !== "ok") yield { problem: String(problem) };
-    yield* executionProblems(this);
+    yield* super.check();
   }
 
   [Symbol.dispose](): void {
@@ -257,17 +216,15 @@ class FileJournal implements SqliteJournal {
     }
   }
 
-  #find(execution: string): ExecutionRow | undefined {
-    const row = this.#statements.findExecution.get(execution);
-    return row && executionRow(row);
-  }
-
   #get(execution: string): ExecutionRow {
-    const row = this.#find(execution);
+    const row = this.#statements.findExecution.get(execution);
     if (!row) throw executionUnknown(execution);
-    return row;
+    return executionRow(row);
   }
 }
+
+/** In place of a head: the driver must be the one of the lease. */
+const BY_DRIVER = -1;
 
 /** How many of the next records are read together, and their bytes. At least one record, if there is any. */
 function pageOf(sizes: readonly Readonly<Record<string, unknown>>[], from: number) {

@@ -17,10 +17,14 @@ export function prepareStatements(database: DatabaseSync) {
   return {
     findExecution: prepare(`SELECT ${EXECUTION_COLUMNS} FROM executions WHERE id = ?`),
     insertExecution: prepare(
-      "INSERT INTO executions (id, kind, tenant, parent, started_at, head, ended, driver, leased_until) VALUES (?, ?, ?, ?, ?, 1, 0, ?, ?)",
+      `INSERT INTO executions (id, kind, tenant, parent, started_at, head, ended, driver, leased_until) VALUES (?, ?, ?, ?, ?, 1, 0, ?, ?)
+       ON CONFLICT DO NOTHING RETURNING number, head`,
     ),
-    moveHead: prepare("UPDATE executions SET head = ?, ended = ?, driver = ?, leased_until = ? WHERE number = ?"),
-    setLease: prepare("UPDATE executions SET leased_until = ? WHERE number = ?"),
+    changeExecution: prepare(
+      `UPDATE executions SET head = head + :more, ended = max(ended, :ends), driver = coalesce(:driver, driver),
+         leased_until = iif(:driver IS NULL, leased_until, :until)
+       WHERE id = :execution AND iif(:expected < 0, driver = :driver, head = :expected) RETURNING number, head`,
+    ),
     insertRecord: prepare("INSERT INTO records (execution, position, record) VALUES (?, ?, ?)"),
     readSizes: prepare(
       "SELECT position, octet_length(record) AS bytes FROM records WHERE execution = ? AND position >= ? AND position < ? ORDER BY position",

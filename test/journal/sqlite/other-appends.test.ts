@@ -17,6 +17,6 @@ test("appends through another connection are told without what they appended to,
   await journal.create(header("own"));
   await other.create(header("other"));
   await expect.poll(() => told.length).toBe(2);
-  expect(told).toEqual([{ execution: "own", head: 1 }, {}]);
+  expect(told).toEqual([{ execution: "own", head: 1, ended: false }, {}]);
   rmSync(folder, { recursive: true });
 });
