@@ -1,7 +1,7 @@
 /*
  * What happens to a call that may be made, until its handler runs: approval, or the result of a client. An open call
  * comes in, with the records of it if another driver has left it open; its answer goes out. Before it: `session.ts` and
- * `admit/admission.ts`. After it: `queues/`, `run/call-runner.ts`, and `open-calls.ts`, which gives the one answer.
+ * `admit/admission.ts`. After it: the queue of handlers (`queues/`), `run/call-runner.ts`, and `open-calls.ts`, which gives the one answer.
  */
 import { PortcullisError, type SlicedWork } from "../base/index.ts";
 import type { DecisionRecord } from "../journal/record.ts";
@@ -119,7 +119,7 @@ export class CallSteps {
     if ("ok" in found) return found;
     call.decided.earlier = found;
     if (found.answer) return this.#answerAlike(call, found);
-    // Also where the tool may be run again: this call has another idempotency key, and an agent another conversation.
+    // Also of a tool that may be run again: the new call has another idempotency key, and an agent's starts another conversation.
     return this.#decideUnknown(call);
   }
 
@@ -308,7 +308,7 @@ export class CallSteps {
     const { calls, canWait, earlier, ledger, scope } = this.#parts;
     const { identity, shownText, tool } = call;
     // The gateway asks for a program's call with what the program's driver holds. Others are told of calls from the journal,
-    // which holds a model's call as text within a text.
+    // where a model's input is JSON inside a JSON text: both forms are looked at.
     const isToldByDriver = isOfSurface(scope) && identity.caller === "programmatic";
     for (const text of scope.redactor && !isToldByDriver ? [shownText, JSON.stringify(shownText)] : [])
       if (await scope.redactor?.changes(text)) return calls.refuse(call, sentences.inputInvalid(call, tool, REDACTED));

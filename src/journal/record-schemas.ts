@@ -3,7 +3,7 @@ import { strictObjectSchema } from "../base/values/object-schema.ts";
 
 /** A text that the runtime or the host has written. */
 const own = z.string();
-/** A name, or the id of a call or a driver: a reader finds by it what it knows, and V8 hashes much longer ones by their length alone. */
+/** A name, or the id of a call or a driver. Readers use it as a key of maps; V8 hashes very long texts by their length alone. */
 const name = own.max(16_000);
 const digest = own.max(128);
 /** Texts in which `redact` looks: words, JSON, and frames of the bridge, whose first line and rest are JSON. */
@@ -75,7 +75,7 @@ export const OWNER = strictObjectSchema({
   surface: z.literal("gateway").optional(),
   /** Of a surface: how long an answer is kept that its client has asked to be stored, in milliseconds. */
   storedMs: amount.optional(),
-  /** SHA-256 in hex of the settings that its client has asked for: under the same id it is the same with the same alone. */
+  /** SHA-256 in hex of the settings that its client asked for. A request with the same id counts as the same one only with equal settings. */
   settings: own.optional(),
 });
 

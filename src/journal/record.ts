@@ -95,7 +95,7 @@ export type CompactRecord = SchemaType<Schemas["compact"]>;
 /** What the gate decided about one call. A handler runs only after the `allowed` of its call is appended. */
 export type CallRecord = SchemaType<Schemas["call"]>;
 
-/** A change that executions before have made, which a corrected program has taken over before it began. */
+/** A change of an earlier execution, copied here before the program that corrects it begins. */
 export type EarlierRecord = SchemaType<Schemas["earlier"]>;
 
 /** The answer to a held call, or to a call with an unknown outcome. The first decision of a call counts. */
@@ -104,7 +104,10 @@ export type DecisionRecord = SchemaType<Schemas["decision"]>;
 /** The result of a call that a client answers instead of a handler. Exactly one of `value` and `error` is present. */
 export type ResultRecord = SchemaType<Schemas["result"]>;
 
-/** A handler has ended. The turn that delivers its result follows, unless the execution ends first. */
+/**
+ * A handler has ended. Its result is in the turn that delivers it, which a later append brings. A driver that finds no such turn
+ * does not know the result: it calls the handler again, or asks a person about a `write`.
+ */
 export type AnsweredRecord = SchemaType<Schemas["answered"]>;
 
 /**

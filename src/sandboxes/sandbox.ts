@@ -118,15 +118,15 @@ export interface Guest extends AsyncDisposable {
 }
 
 /**
- * For how much longer the program has to wait before its guest may be evicted, in milliseconds. Below 0 if it has waited
- * longer before.
+ * For how much longer the program has to wait before its guest may be evicted, in milliseconds. Negative if it has waited for
+ * longer than that already.
  */
 export interface Offer {
   /** For another program of its tenant. Infinite if its replay takes too much. */
   readonly ownMs: number;
   /** For a program of another tenant. */
   readonly othersMs: number;
-  /** The same as `othersMs` if what the sandbox knows of this guest cannot be replayed: the eviction ends the program. */
+  /** For a guest that the sandbox knows to have state which no replay restores, like connections: its eviction ends the program. */
   readonly lostMs: number;
 }
 

@@ -276,7 +276,7 @@ export class Driver {
     if (this.#end.isDecided) return;
     const lastCommands = ended.at(-1)?.commands ?? [];
     const settled = lastCommands.at(-1);
-    // Nothing follows from such a turn but the ending. With redaction it is told, as the turn is written, whether it lost something.
+    // Nothing follows from such a turn but the ending. With redaction the turn is written first: that tells whether it lost something.
     const isWrittenByOutcome =
       ended.length === 1 && lastCommands.length === 1 && settled?.kind === "settled" && !this.#scope.redactor;
     let carriedOut: Promise<void> | undefined;
