@@ -23,215 +23,140 @@ export interface OptionEntry {
   readonly rule: OptionRule<unknown, OptionPresence>;
 }
 
-const HOST = "src/runtime/options.ts";
-const METHODS = "src/runtime/method-options.ts";
-const AGENT = "src/conversations/agent-options.ts";
-const DEFINE_TOOL = "src/tools/tool.ts";
+const HOST = "runtime/options";
+const METHODS = "runtime/method-options";
+const AGENT = "conversations/agent-options";
+const DEFINE_TOOL = "tools/tool";
 const OF_TOOLS = "Errors have the code `tool_invalid`.";
 const FILES = "JSON, checked in the same way.";
+
+type More = Pick<OptionsObject, "sentencesIn" | "hasOwnDefaults" | "about">;
+/** An options object by its title, the file of `src` that has its rules, and their name. */
+const at = (title: string, file: string, rules: string, more: More = {}): OptionsObject => ({
+  title,
+  file: `src/${file}.ts`,
+  rules,
+  ...more,
+});
 
 /** All options objects of the public functions, in the order of the page. What an option is, its rule says. */
 export const OPTIONS_OBJECTS: Readonly<Record<string, readonly OptionsObject[]>> = {
   "A runtime": [
-    { title: "createRuntime(options)", file: HOST, rules: "RUNTIME_RULES" },
-    { title: "createRuntime({ executions })", file: "src/runtime/execution-places.ts", rules: "PLACES_RULES" },
-    { title: "createRuntime({ search })", file: HOST, rules: "SEARCH_RULES" },
-    { title: "createRuntime({ telemetry })", file: "src/gate/telemetry/options.ts", rules: "TELEMETRY_RULES" },
-    {
-      title: "limits",
-      file: "src/executions/limits.ts",
-      rules: "LIMIT_RULES",
+    at("createRuntime(options)", HOST, "RUNTIME_RULES"),
+    at("createRuntime({ executions })", "runtime/execution-places", "PLACES_RULES"),
+    at("createRuntime({ search })", HOST, "SEARCH_RULES"),
+    at("createRuntime({ telemetry })", "gate/telemetry/options", "TELEMETRY_RULES"),
+    at("limits", "executions/limits", "LIMIT_RULES", {
       about:
         "Of `createRuntime`, `execute`, `agent`, `conversation`, and `derive`, of a key, of a task of `bench`, and of `--limit name=value`. What happens when a limit is reached: [limits and endings](limits-and-endings.md#limits).",
-    },
-    { title: "runtime.derive(options)", file: METHODS, rules: "DERIVE_RULES" },
-    {
-      title: "runtime.declarations(options)",
-      file: "src/tools/declarations/declarations.ts",
-      rules: "DECLARATION_RULES",
-    },
-    { title: "runtime.searchTools(query, limit, options)", file: METHODS, rules: "SEARCH_TOOLS_RULES" },
-    { title: "runtime.asTool(loop, options)", file: "src/frameworks/loops.ts", rules: "AS_TOOL_RULES" },
+    }),
+    at("runtime.derive(options)", METHODS, "DERIVE_RULES"),
+    at("runtime.declarations(options)", "tools/declarations/declarations", "DECLARATION_RULES"),
+    at("runtime.searchTools(query, limit, options)", METHODS, "SEARCH_TOOLS_RULES"),
+    at("runtime.asTool(loop, options)", "frameworks/loops", "AS_TOOL_RULES"),
   ],
   Tools: [
-    { title: "defineTool(options)", file: DEFINE_TOOL, rules: "TOOL_RULES", about: OF_TOOLS },
-    {
-      title: "defineTextTool(options)",
-      file: "src/tools/text-format.ts",
-      rules: "FORMAT_RULES",
+    at("defineTool(options)", DEFINE_TOOL, "TOOL_RULES", { about: OF_TOOLS }),
+    at("defineTextTool(options)", "tools/text-format", "FORMAT_RULES", {
       about: `The options of \`defineTool\` without \`inputSchema\` and \`unknownFields\`, and this one. ${OF_TOOLS}`,
-    },
-    { title: "defineTool({ retry })", file: DEFINE_TOOL, rules: "RETRY_RULES", about: `Also in a policy. ${OF_TOOLS}` },
-    { title: "defineTool({ rate })", file: DEFINE_TOOL, rules: "RATE_RULES", about: `Also in a policy. ${OF_TOOLS}` },
-    { title: "content(options)", file: "src/tools/content.ts", rules: "CONTENT_RULES" },
-    {
-      title: "workspaceTools(options)",
-      file: "src/sources/workspace/workspace-tools.ts",
-      rules: "WORKSPACE_RULES",
+    }),
+    at("defineTool({ retry })", DEFINE_TOOL, "RETRY_RULES", { about: `Also in a policy. ${OF_TOOLS}` }),
+    at("defineTool({ rate })", DEFINE_TOOL, "RATE_RULES", { about: `Also in a policy. ${OF_TOOLS}` }),
+    at("content(options)", "tools/content", "CONTENT_RULES"),
+    at("workspaceTools(options)", "sources/workspace/workspace-tools", "WORKSPACE_RULES", {
       about: "Of `portcullis/workspace`: [the files of a folder](workspace.md).",
-    },
-    {
-      title: "A policy",
-      file: "src/sources/tool-policy.ts",
-      rules: "POLICY_RULES",
+    }),
+    at("A policy", "sources/tool-policy", "POLICY_RULES", {
       hasOwnDefaults: true,
       about: "The second argument of `fromMcp`, `fromOpenApi` and of the functions that take over tools of other SDKs.",
-    },
+    }),
   ],
   "Tools of others": [
-    { title: "fromMcp(server)", file: "src/sources/mcp/mcp-options.ts", rules: "MCP_RULES" },
-    {
-      title: "fromMcp({ auth })",
-      file: "src/sources/mcp/auth/auth-option.ts",
-      rules: "OAUTH_RULES",
+    at("fromMcp(server)", "sources/mcp/mcp-options", "MCP_RULES"),
+    at("fromMcp({ auth })", "sources/mcp/auth/auth-option", "OAUTH_RULES", {
       about: "Of OAuth: [access to a server](sources.md#access-to-a-server).",
-    },
-    {
-      title: "A server in .mcp.json: portcullis",
-      file: "src/sources/mcp/config/mcp-config.ts",
-      rules: "FILE_SERVER_RULES",
+    }),
+    at("A server in .mcp.json: portcullis", "sources/mcp/config/mcp-config", "FILE_SERVER_RULES", {
       hasOwnDefaults: true,
       about: FILES,
-    },
-    { title: "fromOpenApi(options)", file: "src/sources/openapi/from-openapi.ts", rules: "SOURCE_RULES" },
-    { title: "fromOpenApi({ auth: { basic } })", file: "src/sources/openapi/secrets.ts", rules: "BASIC_RULES" },
-    { title: "fromOpenApi({ auth: { apiKey } })", file: "src/sources/openapi/secrets.ts", rules: "API_KEY_RULES" },
-    {
-      title: "A file of --openapi",
-      file: "src/cli/input/openapi-file.ts",
-      rules: "OPENAPI_FILE_RULES",
-      about: FILES,
-    },
-    {
-      title: "A file of --openapi: portcullis",
-      file: "src/sources/file-policies.ts",
-      rules: "FILE_RULES",
+    }),
+    at("fromOpenApi(options)", "sources/openapi/from-openapi", "SOURCE_RULES"),
+    at("fromOpenApi({ auth: { basic } })", "sources/openapi/secrets", "BASIC_RULES"),
+    at("fromOpenApi({ auth: { apiKey } })", "sources/openapi/secrets", "API_KEY_RULES"),
+    at("A file of --openapi", "cli/input/openapi-file", "OPENAPI_FILE_RULES", { about: FILES }),
+    at("A file of --openapi: portcullis", "sources/file-policies", "FILE_RULES", {
       hasOwnDefaults: true,
       about: FILES,
-    },
+    }),
   ],
   "Programs and calls": [
-    { title: "runtime.execute(program, options)", file: "src/executions/execute-options.ts", rules: "EXECUTE_RULES" },
-    { title: "execution.resume(options)", file: "src/executions/resume-options.ts", rules: "RESUME_RULES" },
-    { title: "runtime.recover(options)", file: "src/runtime/executions/recover-options.ts", rules: "RECOVER_RULES" },
-    { title: "fleet.submit(runtime, program, options)", file: "src/runtime/fleet.ts", rules: "SUBMIT_RULES" },
-    { title: "fleet.work(runtime, options)", file: "src/runtime/fleet.ts", rules: "WORK_RULES" },
-    { title: "createFleet(options)", file: "src/fleet/fleet.ts", rules: "FLEET_RULES" },
-    { title: "runtime.executions.list(options)", file: METHODS, rules: "LIST_RULES" },
-    { title: "runtime.execution(id, options)", file: METHODS, rules: "OF_TENANT_RULES" },
-    { title: "execution.wait, decide and answer", file: METHODS, rules: "SIGNAL_RULES" },
-    {
-      title: "A decision",
-      file: "src/executions/decide.ts",
-      rules: "DECISION_FIELDS",
+    at("runtime.execute(program, options)", "executions/execute-options", "EXECUTE_RULES"),
+    at("execution.resume(options)", "executions/resume-options", "RESUME_RULES"),
+    at("runtime.recover(options)", "runtime/executions/recover-options", "RECOVER_RULES"),
+    at("fleet.submit(runtime, program, options)", "runtime/fleet", "SUBMIT_RULES"),
+    at("fleet.work(runtime, options)", "runtime/fleet", "WORK_RULES"),
+    at("createFleet(options)", "fleet/fleet", "FLEET_RULES"),
+    at("runtime.executions.list(options)", METHODS, "LIST_RULES"),
+    at("runtime.execution(id, options)", METHODS, "OF_TENANT_RULES"),
+    at("execution.wait, decide and answer", METHODS, "SIGNAL_RULES"),
+    at("A decision", "executions/decide", "DECISION_FIELDS", {
       about: "By call id, in `execution.decide(decisions)` and `execution.resume({ decisions })`.",
-    },
-    {
-      title: "A grant",
-      file: "src/gate/approve/grant-terms.ts",
-      rules: "GRANT_FIELDS",
+    }),
+    at("A grant", "gate/approve/grant-terms", "GRANT_FIELDS", {
       sentencesIn: "Grant",
       about: "`grant` of a decision, and of what `approve` answers.",
-    },
-    { title: "runtime.call(options)", file: METHODS, rules: "CALL_RULES" },
+    }),
+    at("runtime.call(options)", METHODS, "CALL_RULES"),
   ],
   Conversations: [
-    { title: "runtime.agent(options)", file: AGENT, rules: "AGENT_RULES" },
-    {
-      title: "runtime.agent({ settings })",
-      file: "src/conversations/conversation-settings.ts",
-      rules: "CONVERSATION_SETTINGS",
+    at("runtime.agent(options)", AGENT, "AGENT_RULES"),
+    at("runtime.agent({ settings })", "conversations/conversation-settings", "CONVERSATION_SETTINGS", {
       about: "Also of `conversation`, `send` and `agentAsTool`.",
-    },
-    {
-      title: "runtime.agent({ loop })",
-      file: AGENT,
-      rules: "LOOP_RULES",
+    }),
+    at("runtime.agent({ loop })", AGENT, "LOOP_RULES", {
       about:
         "Also of `conversation` and `send`. `execution.resume` takes `stopWhen` and `compact`; `agentAsTool` and `loadAgents` `stopWhen`, `maxTurns` and `maxTokens`.",
-    },
-    { title: "runtime.conversation(options)", file: AGENT, rules: "HELD_RULES" },
-    { title: "execution.send(message, options)", file: AGENT, rules: "SEND_RULES" },
-    { title: "execution.resume({ model, … })", file: AGENT, rules: "RESUME_AGENT_RULES" },
-    { title: "agentAsTool(options)", file: "src/conversations/as-tools/agent-as-tool.ts", rules: "AGENT_TOOL_RULES" },
-    {
-      title: "loadAgents(folder, options)",
-      file: "src/conversations/files/load-agents.ts",
-      rules: "LOAD_AGENTS_RULES",
+    }),
+    at("runtime.conversation(options)", AGENT, "HELD_RULES"),
+    at("execution.send(message, options)", AGENT, "SEND_RULES"),
+    at("execution.resume({ model, … })", AGENT, "RESUME_AGENT_RULES"),
+    at("agentAsTool(options)", "conversations/as-tools/agent-as-tool", "AGENT_TOOL_RULES"),
+    at("loadAgents(folder, options)", "conversations/files/load-agents", "LOAD_AGENTS_RULES", {
       about: "Of `portcullis/agents`.",
-    },
+    }),
   ],
   Models: [
-    {
-      title: "anthropic, openai, openaiChat and gemini",
-      file: "src/models/provider/provider-options.ts",
-      rules: "PROVIDER_RULES",
-    },
-    {
-      title: "anthropic",
-      file: "src/models/provider/providers.ts",
-      rules: "ANTHROPIC_OPTIONS",
-      about: "Besides those of all providers.",
-    },
-    {
-      title: "openai",
-      file: "src/models/provider/providers.ts",
-      rules: "OPENAI_OPTIONS",
-      about: "Besides those of all providers.",
-    },
-    { title: "webSearch(options)", file: "src/models/hosted-tools.ts", rules: "WEB_SEARCH_RULES" },
-    { title: "scriptedModel(script, options)", file: "src/models/scripted.ts", rules: "SCRIPTED_RULES" },
+    at("anthropic, openai, openaiChat and gemini", "models/provider/provider-options", "PROVIDER_RULES"),
+    at("anthropic", "models/provider/providers", "ANTHROPIC_OPTIONS", { about: "Besides those of all providers." }),
+    at("openai", "models/provider/providers", "OPENAI_OPTIONS", { about: "Besides those of all providers." }),
+    at("webSearch(options)", "models/hosted-tools", "WEB_SEARCH_RULES"),
+    at("scriptedModel(script, options)", "models/scripted", "SCRIPTED_RULES"),
   ],
   Journals: [
-    {
-      title: "createSqliteJournal(options)",
-      file: "src/journal/sqlite/sqlite-journal.ts",
-      rules: "SQLITE_JOURNAL_RULES",
-    },
-    {
-      title: "createPostgresJournal(options)",
-      file: "src/fleet/postgres/postgres-options.ts",
-      rules: "POSTGRES_JOURNAL_RULES",
-    },
-    { title: "journal.prune(options)", file: "src/journal/stored-journal.ts", rules: "PRUNE_RULES" },
-    { title: "createMemoryJournal(options)", file: "src/journal/memory-journal.ts", rules: "MEMORY_JOURNAL_RULES" },
+    at("createSqliteJournal(options)", "journal/sqlite/sqlite-journal", "SQLITE_JOURNAL_RULES"),
+    at("createPostgresJournal(options)", "fleet/postgres/postgres-options", "POSTGRES_JOURNAL_RULES"),
+    at("journal.prune(options)", "journal/stored-journal", "PRUNE_RULES"),
+    at("createMemoryJournal(options)", "journal/memory-journal", "MEMORY_JOURNAL_RULES"),
   ],
   Sandboxes: [
-    { title: "createIsolateSandbox(options)", file: "src/sandboxes/isolate/pool-options.ts", rules: "ISOLATE_RULES" },
-    { title: "createDockerSandbox(options)", file: "src/sandboxes/docker/docker-options.ts", rules: "DOCKER_RULES" },
-    {
-      title: "createDockerSandbox({ egress })",
-      file: "src/sandboxes/docker/egress/egress-plan.ts",
-      rules: "EGRESS_RULES",
-    },
-    { title: "createMemorySandbox(options)", file: "src/sandboxes/memory-sandbox.ts", rules: "MEMORY_RULES" },
+    at("createIsolateSandbox(options)", "sandboxes/isolate/pool-options", "ISOLATE_RULES"),
+    at("createDockerSandbox(options)", "sandboxes/docker/docker-options", "DOCKER_RULES"),
+    at("createDockerSandbox({ egress })", "sandboxes/docker/egress/egress-plan", "EGRESS_RULES"),
+    at("createMemorySandbox(options)", "sandboxes/memory-sandbox", "MEMORY_RULES"),
   ],
   "A server": [
-    { title: "createServer(runtime, options)", file: "src/serve/server-options.ts", rules: "SERVER_RULES" },
-    { title: "server.listen(options)", file: "src/serve/server-options.ts", rules: "LISTEN_RULES" },
-    { title: "server.close(options)", file: "src/serve/server-options.ts", rules: "CLOSE_RULES" },
-    {
-      title: "A webhook",
-      file: "src/serve/webhooks/webhook-options.ts",
-      rules: "WEBHOOK_RULES",
+    at("createServer(runtime, options)", "serve/server-options", "SERVER_RULES"),
+    at("server.listen(options)", "serve/server-options", "LISTEN_RULES"),
+    at("server.close(options)", "serve/server-options", "CLOSE_RULES"),
+    at("A webhook", "serve/webhooks/webhook-options", "WEBHOOK_RULES", {
       about: "In the list `webhooks` of `createServer`.",
-    },
-    {
-      title: "A key",
-      file: "src/serve/http/keys.ts",
-      rules: "KEY_RULES",
-      about: "In the list `keys` of a file of keys.",
-    },
-    { title: "A key: rate", file: "src/serve/http/keys.ts", rules: "RATE_RULES" },
+    }),
+    at("A key", "serve/http/keys", "KEY_RULES", { about: "In the list `keys` of a file of keys." }),
+    at("A key: rate", "serve/http/keys", "RATE_RULES"),
   ],
   Comparisons: [
-    { title: "compare(runtime, task, options)", file: "src/comparison/compare.ts", rules: "COMPARE_RULES" },
-    {
-      title: "A task",
-      file: "src/comparison/task.ts",
-      rules: "TASK_RULES",
-      about: "The second argument of `compare`.",
-    },
+    at("compare(runtime, task, options)", "comparison/compare", "COMPARE_RULES"),
+    at("A task", "comparison/task", "TASK_RULES", { about: "The second argument of `compare`." }),
   ],
 };
 
