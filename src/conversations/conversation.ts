@@ -1,6 +1,6 @@
 /*
  * What `runtime.conversation` gives to a developer: a `Conversation`. Messages of the user come in; answers of the model go out, or
- * single turns (`Step`) whose calls the developer answers. Each step is driven by a `SayLoop`.
+ * single turns (`Step`) whose calls the developer answers. Each step is driven by `drive/drive-conversation.ts`.
  */
 import {
   checkValue,
@@ -23,10 +23,10 @@ import type { AgentReport } from "./agent-report.ts";
 import type { AgentScope } from "./agent-scope.ts";
 import { refusal, resultOfAnswer, toolOf } from "./calls/call-result.ts";
 import { cancelPrograms } from "./from-journal/past-conversation.ts";
-import { driveConversation, inLoop } from "./drive/drive-conversation.ts";
+import { driveConversation, driveTurn } from "./drive/drive-conversation.ts";
 import { interruptedError } from "./drive/interruption.ts";
 import { endingOfBadTurn } from "./drive/loop-rules.ts";
-import { refuseSilence, sayOrGoOn } from "./drive/say-once.ts";
+import { refuseSilence, sendOrGoOn } from "./drive/send-once.ts";
 import type { AgentEnding } from "./ending.ts";
 import type { LiveConversation } from "./drive/live-conversation.ts";
 import { RUN_PROGRAM } from "../tools/tool-name.ts";
@@ -145,7 +145,7 @@ export class Conversation<Context = unknown, Answer = string> implements AsyncDi
   async send(said?: UserMessages): Promise<AgentReport<Answer>> {
     const messages = said === undefined ? undefined : messagesOf(said, "send(message)");
     return this.#drive("send", async (interrupt) => {
-      await sayOrGoOn(this.#live, messages);
+      await sendOrGoOn(this.#live, messages);
       const report = await driveConversation<Answer>(this.#live, { interrupt, keeps: true });
       this.#ending = report.ending;
       return report;
@@ -162,12 +162,7 @@ export class Conversation<Context = unknown, Answer = string> implements AsyncDi
       await this.#live.closeAnswered();
       if (messages) await this.#live.say(saidByUser(messages));
       else await refuseSilence(this.#live, "step(message)");
-      const turn = await inLoop(this.#live, { interrupt, keeps: true }, async (loop) => {
-        const taken = await loop.oneTurn();
-        await loop.close();
-        return taken;
-      });
-      const step = stepOf(turn, await this.#live.holdsMessages());
+      const step = stepOf(await driveTurn(this.#live, interrupt), await this.#live.holdsMessages());
       this.#ending = step.ending;
       if (step.ending) await this.#live.rest(step.ending);
       return step;

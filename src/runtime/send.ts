@@ -1,7 +1,7 @@
 import { type ResolvedAgentOptions, openedOptions, requestOf, SEND_RULES } from "../conversations/agent-options.ts";
 import type { AgentReport } from "../conversations/agent-report.ts";
 import type { AgentScope } from "../conversations/agent-scope.ts";
-import { sayOnce } from "../conversations/drive/say-once.ts";
+import { sendOnce } from "../conversations/drive/send-once.ts";
 import { messagesOf } from "../conversations/user-message.ts";
 import type { ExecutionId } from "../base/index.ts";
 
@@ -22,6 +22,6 @@ export async function send<Answer>(
   const { expect, allowChangedTools, onSaid = () => {} } = read;
   return run({ ...read, id }, (scope) => {
     const request = requestOf(read, scope.gate.tools, "send");
-    return sayOnce<Answer>(scope, id, { messages, expect, request, allowChangedTools, onSaid });
+    return sendOnce<Answer>(scope, id, { messages, expect, request, allowChangedTools, onSaid });
   });
 }

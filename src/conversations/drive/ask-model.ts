@@ -13,8 +13,11 @@ import {
 } from "../../models/model.ts";
 import type { ChatEnd, ConversationSpan } from "../../gate/telemetry/telemetry.ts";
 import type { AgentScope } from "../agent-scope.ts";
+import { toolOf } from "../calls/call-result.ts";
+import type { EventFields } from "../../gate/call-event.ts";
 import type { AgentEnding } from "../ending.ts";
-import { turnsOfSay } from "../from-journal/conversation-state.ts";
+import type { AgentEvent } from "../event.ts";
+import { turnsOfSend } from "../from-journal/conversation-state.ts";
 import { hasLongNames, MAX_ID_LENGTH, MAX_TURN_CALLS, MAX_TURN_HOSTED } from "../from-journal/transcript.ts";
 import { compactTurns, CONTEXT_TOKENS, dropOldResults } from "../prompt/compact.ts";
 import { endingCancelled } from "../../executions/drive/ending/endings.ts";
@@ -23,166 +26,160 @@ import { isNoticed } from "../prompt/said-message.ts";
 import type { LiveConversation } from "./live-conversation.ts";
 import { isNearlyFull, noticeOf, whyWrapUp } from "./loop-rules.ts";
 
+/** One driving of a conversation, from a message of the user to the next ending. */
+export interface Sending {
+  readonly live: LiveConversation;
+  /** Has the signal that ends this driving. */
+  readonly scope: AgentScope;
+  /** The calls have a session of the gate of their own, which goes on from what was used before. */
+  readonly session: GateSession;
+  readonly span: ConversationSpan | undefined;
+  /** Whether the model is asked: what waits for approval then has not stopped the conversation. */
+  isAsking: boolean;
+}
+
 /**
- * Asks the model of a conversation for turns. Before, it makes a long history shorter and tells the model that its last
- * turn has come; if a model fails for good, the next model goes on.
+ * Asks for a turn. Before, a long history is made shorter, and the model is told that its last turn has come; if a model fails for
+ * good, the next model goes on. An ending means that there is no turn.
  */
-export class ModelAsker {
-  readonly #live: LiveConversation;
-  readonly #scope: AgentScope;
-  readonly #session: GateSession;
-  readonly #span: ConversationSpan | undefined;
-  isAsking = true;
+export async function askModel(sending: Sending): Promise<ModelTurn | AgentEnding> {
+  const {
+    scope: { signal },
+    session: { budget },
+  } = sending;
+  if (signal.aborted) return cancelledEnding(signal);
+  // Agents that share the budget may have used the remaining tokens.
+  if (budget.tokensLeft <= 0) return tokensSpent(budget);
+  sending.isAsking = true;
+  await compact(sending);
+  const isLast = await wrapsUp(sending);
+  let reply = await takeReply(sending, isLast);
+  while (reply.type === "failed" && !signal.aborted && (await fallBack(sending)))
+    reply = await takeReply(sending, isLast);
+  sending.isAsking = false;
+  if (reply.type === "turn") return reply;
+  return reply.type === "aborted" || signal.aborted
+    ? cancelledEnding(signal)
+    : { type: "provider_failed", failure: reply.failure };
+}
 
-  constructor(live: LiveConversation, scope: AgentScope, session: GateSession, span: ConversationSpan | undefined) {
-    this.#live = live;
-    this.#scope = scope;
-    this.#session = session;
-    this.#span = span;
-  }
+async function takeReply({ live, scope, session, span }: Sending, isLast: boolean): Promise<TurnReply> {
+  const { signal, onEvent: tell } = scope;
+  const { budget } = session;
+  const { execution, state, log } = live;
+  const conversation = await live.conversation();
+  const reasoning: string[] = [];
+  const turn = async () => {
+    const given = await conversation.turn({
+      signal,
+      reader: readerOf(session.share, signal),
+      maxTokens: budget.tokensLeft,
+      toolChoice: toolChoiceOf(live, isLast),
+      onText: (text) => tell({ type: "text", execution, text }),
+      onReasoning: (text) => {
+        reasoning.push(text);
+        tell({ type: "reasoning", execution, text });
+      },
+      onArgument: (piece) => tell({ type: "argument", execution, ...piece }),
+      onRetry: ({ attempt, reason, delayMs }) =>
+        log.append({ type: "retry", attempt, reason: cleanText(reason), delayMs, at: now() }),
+    });
+    return asRecorded(given, reasoning.join(""));
+  };
+  const model = live.model.name;
+  const reply = await (span ? span.chat(model, turn, endOfTurn) : turn());
+  if (reply.type === "aborted") return reply;
+  const usage = reply.usage ?? NO_USAGE;
+  budget.takeTokens(usage);
+  const { text, calls } = reply.type === "turn" ? reply : { text: "", calls: [] };
+  const about = calls.map((call) => ({ callId: call.id, tool: toolOf(call) }));
+  tell({ type: "turn_ended", execution, turn: state.turns.length + 1, text, calls: about, usage });
+  if (reply.type !== "turn") return reply;
+  const { unreadParts: parts } = reply;
+  if (parts) tell({ type: "parts_unread", execution, model, parts });
+  const reason = whatIsWrong(reply) ?? (isLast ? undefined : whatIsUnread(reply, live));
+  if (reason !== undefined) return { ...reply, calls: [], hosted: [], end: { type: "invalid", reason } };
+  for (const news of reply.hosted) tell(hostedEvent(news, execution));
+  return reply;
+}
 
-  get #budget(): GateSession["budget"] {
-    return this.#session.budget;
-  }
+/** Of an answer that is to fit a schema, the schema says what it is. */
+function whatIsUnread({ text, calls, end }: ModelTurn, { request, scope }: LiveConversation): string | undefined {
+  if (end.type !== "answered" || calls.length > 0 || request.settings?.answer) return undefined;
+  return endsWithCall(text, [RUN_PROGRAM, ...scope.gate.tools.all.map(({ name }) => name)])
+    ? "it has a call in its text, which the model's server has not read as one"
+    : undefined;
+}
 
-  /** Asks for a turn. An ending means that there is none. */
-  async ask(): Promise<ModelTurn | AgentEnding> {
-    if (this.#scope.signal.aborted) return cancelledEnding(this.#scope.signal);
-    // Agents that share the budget may have used the remaining tokens.
-    if (this.#budget.tokensLeft <= 0) return tokensSpent(this.#budget);
-    this.isAsking = true;
-    await this.#compact();
-    const isLast = await this.#wrapsUp();
-    let reply = await this.#turn(isLast);
-    while (reply.type === "failed" && !this.#scope.signal.aborted && (await this.#fallBack()))
-      reply = await this.#turn(isLast);
-    this.isAsking = false;
-    if (reply.type === "aborted" || (reply.type === "failed" && this.#scope.signal.aborted))
-      return cancelledEnding(this.#scope.signal);
-    return reply.type === "failed" ? { type: "provider_failed", failure: reply.failure } : reply;
-  }
-
-  async #turn(isLast: boolean): Promise<TurnReply> {
-    const { signal } = this.#scope;
-    const budget = this.#budget;
-    const { execution, state, log } = this.#live;
-    const conversation = await this.#live.conversation();
-    const toolChoice = this.#toolChoice(isLast);
-    const reasoning: string[] = [];
-    const turn = async () => {
-      const given = await conversation.turn({
-        signal,
-        reader: readerOf(this.#session.share, signal),
-        maxTokens: budget.tokensLeft,
-        toolChoice,
-        onText: (text) => this.#scope.onEvent({ type: "text", execution, text }),
-        onReasoning: (text) => {
-          reasoning.push(text);
-          this.#scope.onEvent({ type: "reasoning", execution, text });
-        },
-        onArgument: (piece) => this.#scope.onEvent({ type: "argument", execution, ...piece }),
-        onRetry: ({ attempt, reason, delayMs }) =>
-          log.append({ type: "retry", attempt, reason: cleanText(reason), delayMs, at: now() }),
-      });
-      return asRecorded(given, reasoning.join(""));
-    };
-    const reply = await (this.#span ? this.#span.chat(this.#live.model.name, turn, endOfTurn) : turn());
-    if (reply.type === "aborted") return reply;
-    const usage = reply.usage ?? NO_USAGE;
-    budget.takeTokens(usage);
-    const { text, calls } = reply.type === "turn" ? reply : { text: "", calls: [] };
-    const about = calls.map((call) => ({ callId: call.id, tool: call.type === "tool_call" ? call.tool : RUN_PROGRAM }));
-    this.#scope.onEvent({ type: "turn_ended", execution, turn: state.turns.length + 1, text, calls: about, usage });
-    if (reply.type !== "turn") return reply;
-    const { unreadParts: parts } = reply;
-    if (parts) this.#scope.onEvent({ type: "parts_unread", execution, model: this.#live.model.name, parts });
-    const reason = whatIsWrong(reply) ?? (isLast ? undefined : this.#whatIsUnread(reply));
-    if (reason !== undefined) return { ...reply, calls: [], hosted: [], end: { type: "invalid", reason } };
-    for (const news of reply.hosted) this.#emitHosted(news);
-    return reply;
-  }
-
-  /** Of an answer that is to fit a schema, the schema says what it is. */
-  #whatIsUnread({ text, calls, end }: ModelTurn): string | undefined {
-    if (end.type !== "answered" || calls.length > 0 || this.#live.request.settings?.answer) return undefined;
-    const tools = this.#scope.gate.tools.all.map(({ name }) => name);
-    return endsWithCall(text, [RUN_PROGRAM, ...tools])
-      ? "it has a call in its text, which the model's server has not read as one"
-      : undefined;
-  }
-
-  async #fallBack(): Promise<boolean> {
-    // Each once. Models of one name may be at different addresses.
-    const fallbacks = [...new Set(this.#live.request.fallbacks)];
-    for (const model of fallbacks.slice(fallbacks.indexOf(this.#live.model) + 1)) {
-      if (this.#budget.tokensLeft <= 0) return false;
-      try {
-        await this.#live.changeModel(model);
-        this.#scope.onEvent({ type: "model_changed", execution: this.#live.execution, model: model.name });
-        return true;
-      } catch (error) {
-        if (!PortcullisError.is(error) || !REFUSED.has(error.code)) throw error;
-        const { execution } = this.#live;
-        this.#scope.onEvent({ type: "fallback_refused", execution, model: model.name, reason: error.message });
-      }
+async function fallBack({ live, scope, session }: Sending): Promise<boolean> {
+  const { execution } = live;
+  // Each once. Models of one name may be at different addresses.
+  const fallbacks = [...new Set(live.request.fallbacks)];
+  for (const model of fallbacks.slice(fallbacks.indexOf(live.model) + 1)) {
+    if (session.budget.tokensLeft <= 0) return false;
+    try {
+      await live.changeModel(model);
+      scope.onEvent({ type: "model_changed", execution, model: model.name });
+      return true;
+    } catch (error) {
+      if (!PortcullisError.is(error) || !REFUSED.has(error.code)) throw error;
+      scope.onEvent({ type: "fallback_refused", execution, model: model.name, reason: error.message });
     }
-    return false;
   }
+  return false;
+}
 
-  /** Makes the history shorter if the context is nearly full, but not while a program at the provider waits. */
-  async #compact(): Promise<void> {
-    const { request, state } = this.#live;
-    if (request.compact === "provider") return;
-    const { sent } = state;
-    const last = sent.at(-1)?.turn;
-    const { contextTokens = CONTEXT_TOKENS } = request;
-    // Whether a call can be made again without changing anything. What a program has called is not looked at.
-    const onlyReads = (call: ModelCall) => {
-      const tool = call.type === "tool_call" ? this.#scope.gate.tools.get(call.tool) : undefined;
-      return tool?.effect === "read" && !tool.effectOf;
-    };
-    const { compact = (history) => dropOldResults(history, onlyReads) } = request;
-    if (!last || !isNearlyFull(last, contextTokens) || isOfProgram(last)) return;
-    if (!(await this.#live.conversation()).restore) return;
-    const kept = await compactTurns(sent, compact);
-    if (kept) await this.#live.compact(kept);
-  }
+/** Makes the history shorter if the context is nearly full, but not while a program at the provider waits. */
+async function compact({ live, scope }: Sending): Promise<void> {
+  const { request, state } = live;
+  // Whether a call can be made again without changing anything. What a program has called is not looked at.
+  const onlyReads = (call: ModelCall) => {
+    const tool = call.type === "tool_call" ? scope.gate.tools.get(call.tool) : undefined;
+    return tool?.effect === "read" && !tool.effectOf;
+  };
+  const { compact: shorten = (history) => dropOldResults(history, onlyReads), contextTokens = CONTEXT_TOKENS } =
+    request;
+  const last = state.sent.at(-1)?.turn;
+  if (shorten === "provider" || !last || !isNearlyFull(last, contextTokens) || isOfProgram(last)) return;
+  if (!(await live.conversation()).restore) return;
+  const kept = await compactTurns(state.sent, shorten);
+  if (kept) await live.compact(kept);
+}
 
-  async #wrapsUp(): Promise<boolean> {
-    const { request, state } = this.#live;
-    if (isNoticed(state.said, "wrap_up")) return true;
-    const turns = turnsOfSay(state);
-    const { maxTurns, contextTokens = CONTEXT_TOKENS, wrapUp = true } = request;
-    const last = turns.at(-1)?.turn;
-    // A provider that makes the history shorter keeps the context from being full.
-    const room = request.compact === "provider" ? Number.POSITIVE_INFINITY : contextTokens;
-    const left = { turns: maxTurns - turns.length, tokens: this.#budget.tokensLeft, contextTokens: room };
-    const why = wrapUp && last && !isOfProgram(last) ? whyWrapUp(last, left) : undefined;
-    if (why === undefined) return false;
-    await this.#live.say([noticeOf("wrap_up", why)]);
-    return true;
-  }
+async function wrapsUp({ live, session }: Sending): Promise<boolean> {
+  const { request, state } = live;
+  if (isNoticed(state.said, "wrap_up")) return true;
+  const turns = turnsOfSend(state);
+  const { maxTurns, contextTokens = CONTEXT_TOKENS, wrapUp = true } = request;
+  const last = turns.at(-1)?.turn;
+  // A provider that makes the history shorter keeps the context from being full.
+  const room = request.compact === "provider" ? Number.POSITIVE_INFINITY : contextTokens;
+  const left = { turns: maxTurns - turns.length, tokens: session.budget.tokensLeft, contextTokens: room };
+  const why = wrapUp && last && !isOfProgram(last) ? whyWrapUp(last, left) : undefined;
+  if (why === undefined) return false;
+  await live.say([noticeOf("wrap_up", why)]);
+  return true;
+}
 
-  /** A forced choice holds until the first call after a message of the user. */
-  #toolChoice(isLast: boolean): ToolChoice | undefined {
-    if (isLast) return "none";
-    const { request, state } = this.#live;
-    const chosen = request.settings?.toolChoice;
-    const isForced = chosen !== undefined && chosen !== "auto" && chosen !== "none";
-    return isForced && turnsOfSay(state).some(({ turn }) => turn.calls.length > 0) ? "auto" : undefined;
-  }
+/** A forced choice holds until the first call after a message of the user. */
+function toolChoiceOf({ request, state }: LiveConversation, isLast: boolean): ToolChoice | undefined {
+  if (isLast) return "none";
+  const chosen = request.settings?.toolChoice;
+  const isForced = chosen !== undefined && chosen !== "auto" && chosen !== "none";
+  return isForced && turnsOfSend(state).some(({ turn }) => turn.calls.length > 0) ? "auto" : undefined;
+}
 
-  #emitHosted(news: HostedNews): void {
-    const { onEvent } = this.#scope;
-    const { execution } = this.#live;
-    if (news.type === "hosted_program_started")
-      onEvent({ type: "program_started", execution, callId: news.program, hosted: true, source: news.source });
-    else if (news.type === "hosted_program_ended") {
+function hostedEvent(news: HostedNews, execution: string): EventFields<AgentEvent> {
+  switch (news.type) {
+    case "hosted_program_started":
+      return { type: "program_started", execution, callId: news.program, hosted: true, source: news.source };
+    case "hosted_program_ended": {
       const { program: callId, isError, files } = news;
-      onEvent({ type: "program_ended", execution, callId, hosted: true, isError, files });
-    } else {
+      return { type: "program_ended", execution, callId, hosted: true, isError, files };
+    }
+    default: {
       const { call: callId, ...told } = news;
-      onEvent({ execution, callId, ...told });
+      return { execution, callId, ...told };
     }
   }
 }

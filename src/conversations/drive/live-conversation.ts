@@ -1,6 +1,6 @@
 /*
  * A conversation while a driver holds it: its log, and the adapter's conversation with the model. Turns, results and
- * messages come in from `SayLoop`; they are appended to the journal, then passed on to the model.
+ * messages come in from `drive-conversation.ts`; they are appended to the journal, then passed on to the model.
  */
 import { type Lane, now, PortcullisError } from "../../base/index.ts";
 import type { PastUse } from "../../gate/session.ts";
@@ -52,7 +52,7 @@ export interface LiveParts {
 
 /**
  * What has happened is the state of the log. The class adds the model's side, which the journal cannot hold, and what
- * programs and agents of its calls have used. `SayLoop` drives it from one message of the user to the next ending.
+ * programs and agents of its calls have used. `drive-conversation.ts` drives it from one message of the user to the next ending.
  */
 export class LiveConversation {
   readonly log: ConversationLog;

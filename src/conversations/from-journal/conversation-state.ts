@@ -269,12 +269,12 @@ function shortened({ turns, sent }: ConversationState, history: readonly Compact
 }
 
 /** The turns since the user said something, which `maxTurns` counts. */
-export function turnsOfSay(state: Pick<ConversationState, "turns" | "turnsBefore" | "header">): readonly KeptTurn[] {
+export function turnsOfSend(state: Pick<ConversationState, "turns" | "turnsBefore" | "header">): readonly KeptTurn[] {
   return state.turns.slice(Math.max(state.turnsBefore, copiedTurns(state)));
 }
 
-export function saidInSay(state: ConversationState): readonly SaidMessage[] {
-  return [...turnsOfSay(state).flatMap(({ said }) => said), ...state.said];
+export function saidInSend(state: ConversationState): readonly SaidMessage[] {
+  return [...turnsOfSend(state).flatMap(({ said }) => said), ...state.said];
 }
 
 /** What the user has said so far: the task, if it began with one, and all messages. */

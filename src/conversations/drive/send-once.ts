@@ -25,7 +25,7 @@ import { driveConversation } from "./drive-conversation.ts";
 import { withHistory } from "./history-share.ts";
 import type { LiveConversation } from "./live-conversation.ts";
 
-export interface SayWork {
+export interface SendWork {
   /** None to go on from where the conversation is. */
   readonly messages: readonly UserMessage[] | undefined;
   /** Number of messages of the user before these; not checked if it is missing. */
@@ -39,24 +39,24 @@ export interface SayWork {
  * Says something in a conversation that no host holds, drives it to an ending, and leaves it resting in the journal. An id
  * that the journal does not have begins a conversation. What the journal shows to be said already is not said again.
  */
-export async function sayOnce<Answer>(
+export async function sendOnce<Answer>(
   scope: AgentScope,
   execution: ExecutionId,
-  work: SayWork,
+  work: SendWork,
 ): Promise<AgentReport<Answer>> {
   const begun = await beginIfNew(scope, execution, work);
-  if (begun) return sayIn<Answer>(begun, work);
+  if (begun) return sendIn<Answer>(begun, work);
   const header = work.expect === 0 ? await readHeader(scope.journal, execution, scope) : undefined;
   // Also if the message is said already: it was with other tools, or another schema of the answer.
   if (header && isAskedOtherwise(header, scope.owner)) throw anotherConversation(execution);
   const here = drivenHere<AgentReport<Answer>>(scope.journal, execution);
   if (here?.log instanceof ConversationLog && here.log.state.header.tenant === scope.tenant)
     return joinHere(here.log, here.ended, work);
-  return withHistory(scope, (history) => sayInPast<Answer>(scope, execution, work, history));
+  return withHistory(scope, (history) => sendInPast<Answer>(scope, execution, work, history));
 }
 
 /** What is said to a conversation that is at work here: the same message waits with it, any other is refused. Nothing is read. */
-function joinHere<Report>({ state }: ConversationLog, report: Promise<Report>, work: SayWork): Promise<Report> {
+function joinHere<Report>({ state }: ConversationLog, report: Promise<Report>, work: SendWork): Promise<Report> {
   const known = userMessages(state);
   if (!isSaid(known, work)) {
     refuseOther(state, known, work);
@@ -69,10 +69,10 @@ function joinHere<Report>({ state }: ConversationLog, report: Promise<Report>, w
   return report;
 }
 
-async function sayInPast<Answer>(
+async function sendInPast<Answer>(
   scope: AgentScope,
   execution: ExecutionId,
-  work: SayWork,
+  work: SendWork,
   history: Share,
 ): Promise<AgentReport<Answer>> {
   const past = await readOwnConversation(scope, execution, history);
@@ -86,13 +86,13 @@ async function sayInPast<Answer>(
     );
   const here = drivenHere<AgentReport<Answer>>(scope.journal, execution);
   if (here?.log instanceof ConversationLog) return joinHere(here.log, here.ended, work);
-  return sayIn<Answer>(await taken(scope, past, work, history), work);
+  return sendIn<Answer>(await taken(scope, past, work, history), work);
 }
 
 async function beginIfNew(
   scope: AgentScope,
   execution: ExecutionId,
-  { request, expect = 0, messages }: SayWork,
+  { request, expect = 0, messages }: SendWork,
 ): Promise<LiveConversation | undefined> {
   if (expect > 0 || !messages || (await findIfKnown(scope.journal, execution))) return undefined;
   try {
@@ -103,7 +103,7 @@ async function beginIfNew(
   }
 }
 
-function isSaid(known: readonly UserMessage[], { messages, expect }: SayWork): boolean {
+function isSaid(known: readonly UserMessage[], { messages, expect }: SendWork): boolean {
   if (!messages || expect === undefined || known.length < expect + messages.length) return false;
   return isDeepStrictEqual(known.slice(expect, expect + messages.length), [...messages]);
 }
@@ -112,7 +112,7 @@ function isSaid(known: readonly UserMessage[], { messages, expect }: SayWork): b
 function refuseOther(
   { header }: Pick<PastConversation, "header">,
   { length }: readonly UserMessage[],
-  { expect, request }: SayWork,
+  { expect, request }: SendWork,
 ): void {
   const { execution, model } = header;
   if (expect === 0 && (length > 0 || model !== request.model.name)) throw anotherConversation(execution);
@@ -133,7 +133,7 @@ function anotherConversation(execution: ExecutionId): PortcullisError {
 function taken(
   scope: AgentScope,
   past: PastConversation,
-  { request, allowChangedTools }: SayWork,
+  { request, allowChangedTools }: SendWork,
   history: Share,
 ): Promise<LiveConversation> {
   return takeUp(scope, past, { ...request, allowChangedTools, subject: "send", rests: true }, history);
@@ -143,7 +143,7 @@ function taken(
 async function goOn<Answer>(
   scope: AgentScope,
   past: PastConversation,
-  work: SayWork,
+  work: SendWork,
   history: Share,
 ): Promise<AgentReport<Answer>> {
   const { header, outcome } = past;
@@ -163,13 +163,13 @@ async function goOn<Answer>(
   return driveConversation<Answer>(await taken(scope, past, work, history), { staysOpen: true });
 }
 
-async function sayIn<Answer>(
+async function sendIn<Answer>(
   live: LiveConversation,
-  { messages, onSaid, request }: SayWork,
+  { messages, onSaid, request }: SendWork,
 ): Promise<AgentReport<Answer>> {
   try {
     if (live.scope.owner?.surface) await changeOpening(live, request);
-    await sayOrGoOn(live, messages);
+    await sendOrGoOn(live, messages);
   } catch (error) {
     await leave(live);
     throw error;
@@ -194,7 +194,7 @@ const GIVEN_UP = "The user went on before this call had an answer, so it was giv
  * Says something in a conversation, whose open calls are then given up and the programs among them ended. Without a message
  * it is made ready to go on with its open calls, or from what was said last.
  */
-export async function sayOrGoOn(live: LiveConversation, messages: readonly UserMessage[] | undefined): Promise<void> {
+export async function sendOrGoOn(live: LiveConversation, messages: readonly UserMessage[] | undefined): Promise<void> {
   if (messages) {
     if (live.open) await giveUpOpenCalls(live);
     return live.say(saidByUser(messages));
