@@ -5,8 +5,6 @@
 import { randomUUID } from "node:crypto";
 import { type ExecutionId, now, optionError, PortcullisError, type Share } from "../base/index.ts";
 import { ArtifactSpace } from "../journal/artifact-space.ts";
-import type { ForeignRecord } from "../journal/execution-log.ts";
-import type { ClaimRecord, OutcomeRecord } from "../journal/record.ts";
 import type { Model } from "../models/model.ts";
 import { drivenHere, executionDriven, refuseDriven } from "../executions/driven.ts";
 import { runUnderId } from "../executions/run-under-id.ts";
@@ -35,7 +33,7 @@ import type { AgentEnding } from "./ending.ts";
 import { openingFor } from "./prompt/opening.ts";
 import { cancelPrograms, type PastConversation, readOwnConversation } from "./from-journal/past-conversation.ts";
 import { settingsOf } from "./conversation-settings.ts";
-import { openEnding, standingOfConversation } from "./from-journal/conversation-standing.ts";
+import { endingOf, standingOfConversation } from "./from-journal/conversation-standing.ts";
 import { programsOf } from "./prompt/programs-option.ts";
 
 export interface ResumeAgentWork
@@ -57,27 +55,27 @@ export function resumeAgent<Answer = string>(
   execution: ExecutionId,
   work: ResumeAgentWork,
 ): Promise<AgentReport<Answer>> {
-  return withHistory(scope, (history) => resumeHeld<Answer>(scope, execution, work, history));
+  return withHistory(scope, async (history) =>
+    resumePast<Answer>(scope, await readOwnConversation(scope, execution, history), work, history),
+  );
 }
 
-async function resumeHeld<Answer>(
+/** Like `resumeAgent`, for a conversation whose text `history` holds. */
+export async function resumePast<Answer>(
   scope: AgentScope,
-  execution: ExecutionId,
+  past: PastConversation,
   work: ResumeAgentWork,
   history: Share,
 ): Promise<AgentReport<Answer>> {
-  const past = await readOwnConversation(scope, execution, history);
-  const { header } = past;
-  if (past.outcome) {
-    const { parseEnding } = await import("./from-journal/parse-message.ts");
-    return undrivenReport<Answer>(scope, past, parseEnding(execution, past.outcome.outcome), work.answer);
-  }
-  refuseOfAnother(scope, execution, header);
-  await recordsOfConversation(past, work);
+  const { header, outcome } = past;
+  const { execution } = header;
+  if (!outcome) refuseOfAnother(scope, execution, header);
+  if (!outcome) await recordsOfConversation(past, work);
   const isSaid = Object.keys({ ...work.decisions, ...work.results }).length > 0;
   const standing = standingOfConversation(past);
-  const ending = await openEnding(past, standing, scope.redactor);
-  if (standing.state === "waiting" && ending && (standing.rests || (!isSaid && !work.asks)))
+  const ending = await endingOf(past, scope.redactor);
+  const rests = standing.state === "waiting" && standing.rests;
+  if (ending && (outcome || rests || (!isSaid && !work.asks)))
     return undrivenReport<Answer>(scope, past, ending, work.answer);
   await refuseWrongResultsOf(past, work, scope.gate.tools);
   const here = drivenHere<AgentReport<Answer>>(scope.journal, execution);
@@ -88,7 +86,7 @@ async function resumeHeld<Answer>(
     history.end();
     return here.ended;
   }
-  return driveConversation<Answer>(await takeUp(scope, past, work, history));
+  return driveConversation<Answer>(await takeUp(scope, past, work, history), { staysOpen: work.rests });
 }
 
 /**
@@ -139,7 +137,8 @@ export async function takeUp(
   };
   const span = rests ? undefined : own.telemetry?.beginConversation(about);
   const trace = traceOf(span ?? { traceparent: own.telemetry?.here });
-  const log = await begunIn(span, () => claim(own, past, records, { history, ...trace }));
+  const driver = { driver: randomUUID(), leaseMs: own.leaseMs, ...trace };
+  const log = await begunIn(span, () => ConversationLog.claim(own.journal, past.state, driver, records, history));
   const use = { ...past.use, remembered: log.state.remembered };
   const live = new LiveConversation(
     { scope: own, log, request, opening, conversation, rests, allowChangedTools, asks, span },
@@ -149,20 +148,12 @@ export async function takeUp(
   return live;
 }
 
-function claim(
-  { journal, leaseMs }: AgentScope,
-  { state }: PastConversation,
-  records: readonly (ForeignRecord | OutcomeRecord)[],
-  { history, ...trace }: Pick<ClaimRecord, "trace"> & { readonly history?: Share } = {},
-): Promise<ConversationLog> {
-  return ConversationLog.claim(journal, state, { driver: randomUUID(), leaseMs, ...trace }, records, history);
-}
-
 /** Ends the conversation of an agent whose caller has ended without it, as cancelled, and its programs with it. Nothing of it runs. */
 export async function cancelConversation(scope: AgentScope, past: PastConversation): Promise<AgentReport> {
   const ending = { type: "cancelled" } as const;
   const outcome = { type: "outcome", outcome: JSON.stringify(ending), at: now() } as const;
-  const log = await claim(scope, past, [outcome]);
+  const { journal, leaseMs } = scope;
+  const log = await ConversationLog.claim(journal, past.state, { driver: randomUUID(), leaseMs }, [outcome]);
   await log.end(true);
   await cancelPrograms(scope, past);
   return undrivenReport(scope, past, ending);

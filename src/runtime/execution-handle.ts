@@ -14,7 +14,7 @@ import { RESUME_RULES, type ResumeOptions } from "../executions/resume-options.t
 import { readRecords } from "../journal/reading/read-records.ts";
 import type { JournalRecord } from "../journal/record.ts";
 import type { ToolSet } from "../tools/tool-set.ts";
-import type { ExecutionFacts } from "./executions/read-facts.ts";
+import type { ExecutionFacts } from "./executions/list-executions.ts";
 import { DECISIONS, RESULTS, SIGNAL_RULES, type SignalOptions } from "./method-options.ts";
 import { type Listener, listenerOfPrograms } from "./observers.ts";
 import type { ScopeOptions } from "./scopes.ts";
@@ -53,7 +53,7 @@ export class ExecutionHandle<Context = unknown> {
 
   /** What the journal tells: the state, and the report of a program that has ended or waits. It drives nothing. */
   async status(): Promise<ExecutionStatus> {
-    const { readFacts } = await import("./executions/read-facts.ts");
+    const { readFacts } = await import("./executions/list-executions.ts");
     return this.#statusOf(await readFacts(this.#parts.base, this.id));
   }
 
@@ -136,7 +136,7 @@ export class ExecutionHandle<Context = unknown> {
     message: UserMessages | undefined,
     options: SendOptions<Context, Answer>,
   ): Promise<AgentReport<Answer>> {
-    const { send } = await import("./send.ts");
+    const { send } = await import("../conversations/drive/send-once.ts");
     return send<Answer>(this.id, message, options, (read, work) => this.#parts.run("send", read, read.onEvent, work));
   }
 

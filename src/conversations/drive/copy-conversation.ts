@@ -11,7 +11,7 @@ import { type KeptTurn, resultsInOrder } from "../from-journal/conversation-stat
 import { recordOf } from "./conversation-log.ts";
 import { historyShare, withHistory } from "./history-share.ts";
 import type { LiveConversation } from "./live-conversation.ts";
-import { openEnding, standingOfConversation } from "../from-journal/conversation-standing.ts";
+import { endingOf } from "../from-journal/conversation-standing.ts";
 import { type PastConversation, readOwnConversation } from "../from-journal/past-conversation.ts";
 import type { History } from "../from-journal/restore-conversation.ts";
 import { takeUp } from "../resume-agent.ts";
@@ -78,7 +78,7 @@ export async function takeOver(scope: AgentScope, id: ExecutionId, work: Continu
         `conversation({ ${fixed} }): the conversation ${JSON.stringify(id)} has not ended, and keeps what it began with. Leave the option out.`,
       );
     // Before the take-over: an ending that cannot be read refuses the conversation, which would be held for ever.
-    const ending = await openEnding(past, standingOfConversation(past), scope.redactor);
+    const ending = await endingOf(past, scope.redactor);
     const taken = { ...request, allowChangedTools, asks, subject: "conversation", rests: true };
     return { live: await takeUp(scope, past, taken, history), ending };
   } catch (error) {

@@ -9,15 +9,16 @@ import { readHeader } from "../../journal/reading/read-records.ts";
 import type { UserMessage } from "../../models/model.ts";
 import { drivenHere } from "../../executions/driven.ts";
 import { isAskedOtherwise } from "../../executions/run-under-id.ts";
+import { openedOptions, requestOf, type ResolvedAgentOptions, SEND_RULES } from "../agent-options.ts";
 import type { AgentReport, AgentRequest } from "../agent-report.ts";
 import type { AgentScope } from "../agent-scope.ts";
 import { beginConversation } from "../agent.ts";
-import { openEnding, standingOfConversation } from "../from-journal/conversation-standing.ts";
+import { standingOfConversation } from "../from-journal/conversation-standing.ts";
 import { userMessages } from "../from-journal/conversation-state.ts";
 import { cancelPrograms, type PastConversation, readOwnConversation } from "../from-journal/past-conversation.ts";
 import { refusal } from "../calls/call-result.ts";
 import { saidByUser } from "../prompt/said-message.ts";
-import { takeUp, undrivenReport } from "../resume-agent.ts";
+import { resumePast, takeUp } from "../resume-agent.ts";
 import { messagesOf } from "../user-message.ts";
 import { changeOpening } from "./change-opening.ts";
 import { ConversationLog } from "./conversation-log.ts";
@@ -25,7 +26,7 @@ import { driveConversation } from "./drive-conversation.ts";
 import { withHistory } from "./history-share.ts";
 import type { LiveConversation } from "./live-conversation.ts";
 
-export interface SendWork {
+interface SendWork {
   /** None to go on from where the conversation is. */
   readonly messages: readonly UserMessage[] | undefined;
   /** Number of messages of the user before these; not checked if it is missing. */
@@ -35,11 +36,30 @@ export interface SendWork {
   readonly onSaid: () => void;
 }
 
+/** As `ExecutionHandle.send`. `run` runs work in the runtime's scope, changed by the options, when there is a place for it. */
+export async function send<Answer>(
+  id: ExecutionId,
+  message: unknown,
+  options: object,
+  run: (
+    read: ResolvedAgentOptions<typeof SEND_RULES> & { readonly id: ExecutionId },
+    work: (scope: AgentScope) => Promise<AgentReport<Answer>>,
+  ) => Promise<AgentReport<Answer>>,
+): Promise<AgentReport<Answer>> {
+  const messages = message === undefined ? undefined : messagesOf(message, "send(message)");
+  const read = openedOptions("send", options, SEND_RULES);
+  const { expect, allowChangedTools, onSaid = () => {} } = read;
+  return run({ ...read, id }, (scope) => {
+    const request = requestOf(read, scope.gate.tools, "send");
+    return sendOnce<Answer>(scope, id, { messages, expect, request, allowChangedTools, onSaid });
+  });
+}
+
 /**
  * Says something in a conversation that no host holds, drives it to an ending, and leaves it resting in the journal. An id
  * that the journal does not have begins a conversation. What the journal shows to be said already is not said again.
  */
-export async function sendOnce<Answer>(
+async function sendOnce<Answer>(
   scope: AgentScope,
   execution: ExecutionId,
   work: SendWork,
@@ -77,7 +97,11 @@ async function sendInPast<Answer>(
 ): Promise<AgentReport<Answer>> {
   const past = await readOwnConversation(scope, execution, history);
   const known = userMessages(past);
-  if (isSaid(known, work)) return goOn<Answer>(scope, past, work, history);
+  const taking = { ...work.request, allowChangedTools: work.allowChangedTools, subject: "send", rests: true };
+  if (isSaid(known, work)) {
+    work.onSaid();
+    return resumePast<Answer>(scope, past, taking, history);
+  }
   refuseOther(past, known, work);
   if (past.outcome)
     throw new PortcullisError(
@@ -86,7 +110,7 @@ async function sendInPast<Answer>(
     );
   const here = drivenHere<AgentReport<Answer>>(scope.journal, execution);
   if (here?.log instanceof ConversationLog) return joinHere(here.log, here.ended, work);
-  return sendIn<Answer>(await taken(scope, past, work, history), work);
+  return sendIn<Answer>(await takeUp(scope, past, taking, history), work);
 }
 
 async function beginIfNew(
@@ -128,39 +152,6 @@ function anotherConversation(execution: ExecutionId): PortcullisError {
     "execution_exists",
     `There is another conversation ${JSON.stringify(execution)} already: its first message, model or settings differ. Choose another id.`,
   );
-}
-
-function taken(
-  scope: AgentScope,
-  past: PastConversation,
-  { request, allowChangedTools }: SendWork,
-  history: Share,
-): Promise<LiveConversation> {
-  return takeUp(scope, past, { ...request, allowChangedTools, subject: "send", rests: true }, history);
-}
-
-/** What was said already is driven on if its driver is gone; otherwise its report is given. */
-async function goOn<Answer>(
-  scope: AgentScope,
-  past: PastConversation,
-  work: SendWork,
-  history: Share,
-): Promise<AgentReport<Answer>> {
-  const { header, outcome } = past;
-  work.onSaid();
-  if (outcome) {
-    const { parseEnding } = await import("../from-journal/parse-message.ts");
-    return undrivenReport<Answer>(scope, past, parseEnding(header.execution, outcome.outcome));
-  }
-  const here = drivenHere<AgentReport<Answer>>(scope.journal, header.execution);
-  if (here) {
-    // What is said already is held by its driver.
-    history.end();
-    return here.ended;
-  }
-  const ending = await openEnding(past, standingOfConversation(past), scope.redactor);
-  if (ending) return undrivenReport<Answer>(scope, past, ending);
-  return driveConversation<Answer>(await taken(scope, past, work, history), { staysOpen: true });
 }
 
 async function sendIn<Answer>(

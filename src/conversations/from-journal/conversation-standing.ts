@@ -55,18 +55,20 @@ export function standingOfConversation(past: PastConversation): ConversationStan
 }
 
 /**
- * What an open conversation has come to; undefined if it goes on by itself. It waits for the user if nothing was said
- * in it yet, or if its host asked for a single turn.
+ * What a conversation has come to; undefined if it goes on by itself. It waits for the user if nothing was said in it yet, or if
+ * its host asked for a single turn. Rejects with `journal_invalid` for an ending that cannot be read.
  */
-export async function openEnding(
-  { header, rest }: PastConversation,
-  standing: ConversationStanding,
+export async function endingOf(
+  past: PastConversation,
   redactor: Redactor | undefined,
 ): Promise<AgentEnding | undefined> {
-  if (standing.state !== "waiting") return undefined;
-  if (rest?.ending === undefined) return shownWaiting(standing.waiting, redactor);
-  const { parseEnding } = await import("./parse-message.ts");
-  return parseEnding(header.execution, rest.ending);
+  const text = past.outcome?.outcome ?? past.rest?.ending;
+  if (text !== undefined) {
+    const { parseEnding } = await import("./parse-message.ts");
+    return parseEnding(past.header.execution, text);
+  }
+  const standing = standingOfConversation(past);
+  return standing.state === "waiting" ? shownWaiting(standing.waiting, redactor) : undefined;
 }
 
 /** What an open call, its program, or a turn that was asked for by `step` waits for. */

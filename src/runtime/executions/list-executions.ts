@@ -1,4 +1,13 @@
-import { Lane, plainFault, PortcullisError, readerFor, textOf, asUntrusted } from "../../base/index.ts";
+import {
+  type ExecutionId,
+  Lane,
+  pick,
+  plainFault,
+  PortcullisError,
+  readerFor,
+  textOf,
+  asUntrusted,
+} from "../../base/index.ts";
 import type { ExecutionSummary, Journal, ListOptions } from "../../journal/journal.ts";
 import {
   BudgetSpent,
@@ -11,12 +20,22 @@ import type { OutcomeRecord, ParentRef } from "../../journal/record.ts";
 import { isDriven, neededBy } from "../../executions/driven.ts";
 import { endingHead } from "../../executions/from-journal/ending-head.ts";
 import { applySliced, ExecutionState, type UnansweredCall } from "../../executions/from-journal/execution-state.ts";
+import { endingOf, standingOfConversation } from "../../conversations/from-journal/conversation-standing.ts";
+import { copiedTurns, userMessages } from "../../conversations/from-journal/conversation-state.ts";
 import {
-  type ConversationStanding,
-  standingOfConversation,
-} from "../../conversations/from-journal/conversation-standing.ts";
-import { type PastConversation, readPastConversation } from "../../conversations/from-journal/past-conversation.ts";
-import { ListedRoom, type Standing, standingOf } from "../../executions/from-journal/standing.ts";
+  type PastConversation,
+  readOwnConversation,
+  readPastConversation,
+} from "../../conversations/from-journal/past-conversation.ts";
+import type { Execution } from "../../executions/execution.ts";
+import { findOwn, headerOf, readPast } from "../../executions/from-journal/past-execution.ts";
+import { endedExecution, waitingExecution } from "../../executions/from-journal/recorded-execution.ts";
+import { ListedRoom, standingOf } from "../../executions/from-journal/standing.ts";
+import { limitsOf } from "../../executions/limits.ts";
+import type { Scope } from "../../executions/scope.ts";
+import { ArtifactSpace } from "../../journal/artifact-space.ts";
+import type { Language } from "../../../bridge/frames.ts";
+import type { ConversationStatus } from "./conversation-status.ts";
 import type { ListedExecution } from "./listed-execution.ts";
 
 /** Lists executions, the latest first. Reads the records of open executions, and the last record of others. */
@@ -25,14 +44,17 @@ export async function* listExecutions(journal: Journal, options?: ListOptions): 
 }
 
 /** An execution as it is listed. Reads its records if it is open and the budget allows that; beyond the budget it is `unread`. */
-export async function listExecution(
+export function listExecution(
   journal: Journal,
   summary: ExecutionSummary,
   budget?: ReadingBudget,
 ): Promise<ListedExecution> {
-  const driven = isDriven(journal, summary);
-  if (!summary.ended) return listedOpen(summary, driven, await readOpen(journal, summary, driven, budget));
-  return { ...baseOf(summary, driven), state: "ended", ...(await readEnd(journal, summary, budget)) };
+  return listed(
+    journal,
+    summary,
+    (driven) => readOpen(journal, summary, driven, budget),
+    () => readEnd(journal, summary, budget),
+  );
 }
 
 interface OpenFacts {
@@ -41,34 +63,37 @@ interface OpenFacts {
   readonly parent?: ParentRef | undefined;
 }
 
+async function listed(
+  journal: Journal,
+  summary: ExecutionSummary,
+  open: (driven: boolean) => Promise<OpenFacts>,
+  end: () => Promise<Pick<ListedExecution, "outcome" | "ms">>,
+): Promise<ListedExecution> {
+  const driven = isDriven(journal, summary);
+  const about = { ...pick(summary, "execution", "kind", "tenant", "startedAt", "records"), driven };
+  if (summary.ended) return { ...about, waitsFor: [], state: "ended", ...(await end()) };
+  const { state, calls = [], parent } = await open(driven);
+  const waitsFor = [...new Set(calls.map(({ tool }) => tool))];
+  const needs = state === "running" ? neededBy(summary, driven) : undefined;
+  return { ...about, waitsFor, state, needs, parent: parent?.execution };
+}
+
 /** An execution that was read, as it is listed. Its summary may be older than its records. */
-export async function listRead(
+function listRead(
   journal: Journal,
   summary: ExecutionSummary,
   { records, outcome }: { readonly records: number; readonly outcome: OutcomeRecord | undefined },
   open: () => Promise<OpenFacts>,
 ): Promise<ListedExecution> {
   const now = { ...summary, records, ended: outcome !== undefined };
-  const driven = isDriven(journal, now);
-  if (!outcome) return listedOpen(now, driven, await open());
-  return { ...baseOf(now, driven), state: "ended", ...(await endFacts(now, outcome, new Lane(summary.tenant))) };
+  return listed(journal, now, open, async () => (outcome ? endFacts(now, outcome, new Lane(summary.tenant)) : {}));
 }
 
-function baseOf({ execution, kind, tenant, startedAt, records }: ExecutionSummary, driven: boolean) {
-  return { execution, kind, tenant, startedAt, records, driven, waitsFor: [] };
-}
-
-function listedOpen(
+async function readEnd(
+  journal: Journal,
   summary: ExecutionSummary,
-  driven: boolean,
-  { state, calls = [], parent }: OpenFacts,
-): ListedExecution {
-  const waitsFor = [...new Set(calls.map(({ tool }) => tool))];
-  const needs = state === "running" ? neededBy(summary, driven) : undefined;
-  return { ...baseOf(summary, driven), state, waitsFor, needs, parent: parent?.execution };
-}
-
-async function readEnd(journal: Journal, summary: ExecutionSummary, budget?: ReadingBudget) {
+  budget?: ReadingBudget,
+): Promise<Pick<ListedExecution, "outcome" | "ms">> {
   const { execution, tenant, records } = summary;
   const onLength = (length: number) => budget?.take(length);
   const read = readRecords(journal, execution, { tenant, from: records - 1, onLength });
@@ -81,7 +106,11 @@ async function readEnd(journal: Journal, summary: ExecutionSummary, budget?: Rea
   }
 }
 
-async function endFacts({ startedAt }: ExecutionSummary, { outcome, at }: OutcomeRecord, lane: Lane) {
+async function endFacts(
+  { startedAt }: ExecutionSummary,
+  { outcome, at }: OutcomeRecord,
+  lane: Lane,
+): Promise<Pick<ListedExecution, "outcome" | "ms">> {
   const ending = await lane.work(endingHead(outcome));
   return { outcome: textOf(ending, "type") ?? "unreadable", ms: Math.max(0, at - startedAt) };
 }
@@ -94,13 +123,11 @@ async function readOpen(
   budget?: ReadingBudget,
 ): Promise<OpenFacts> {
   try {
-    if (kind === "conversation") {
-      const past = await readPastConversation(journal, execution, tenant, budget);
-      return await openConversation(past, standingOfConversation(past), tenant);
-    }
+    if (kind === "conversation")
+      return await openConversation(await readPastConversation(journal, execution, tenant, budget));
     const state = new ExecutionState();
     await readRecords(journal, execution, { tenant, budget, ...NO_ITEMS }).each((record) => applySliced(state, record));
-    return await openProgram(state, standingOf(state, driven), tenant);
+    return await openProgram(state, driven, tenant);
   } catch (error) {
     if (isUnreadable(error)) return { state: "unreadable" };
     if (error instanceof BudgetSpent) return { state: "unread" };
@@ -112,22 +139,21 @@ function isUnreadable(error: unknown): boolean {
   return PortcullisError.is(error) && UNREADABLE.has(error.code);
 }
 
-export async function openConversation(
-  past: PastConversation,
-  standing: ConversationStanding,
-  tenant: string,
-): Promise<OpenFacts> {
+async function openConversation(past: PastConversation): Promise<OpenFacts> {
+  const standing = standingOfConversation(past);
+  const { parent, tenant } = past.header;
   const all = standing.state === "waiting" ? standing.calls : [];
   const calls = past.rest ? all : all.filter(isOutside);
   // A model may write anything as the input of a call that its host is to answer.
   if (!past.rest && !(await haveInputs(calls, tenant))) return { state: "unreadable" };
-  return { state: standing.state, calls, parent: past.header.parent };
+  return { state: standing.state, calls, parent };
 }
 
-export async function openProgram({ header }: ExecutionState, standing: Standing, tenant: string): Promise<OpenFacts> {
+async function openProgram(state: ExecutionState, driven: boolean, tenant: string): Promise<OpenFacts> {
+  const standing = standingOf(state, driven);
   const calls = standing.state === "waiting" ? standing.calls.filter(isOutside) : [];
   if (!(await haveInputs(calls, tenant))) return { state: "unreadable" };
-  return { state: standing.state, calls, parent: header?.parent };
+  return { state: standing.state, calls, parent: state.header?.parent };
 }
 
 function isOutside({ decided }: UnansweredCall): boolean {
@@ -147,3 +173,46 @@ async function haveInputs(calls: readonly UnansweredCall[], tenant: string): Pro
 }
 
 const UNREADABLE: ReadonlySet<string> = new Set(["journal_invalid", "journal_version", "journal_corrupt"]);
+
+/** What the journal tells of an execution. `ended` is a program that has ended or waits. */
+export interface ExecutionFacts {
+  readonly listed: ListedExecution;
+  readonly ended?: Execution;
+  readonly conversation?: ConversationStatus;
+}
+
+/** Reads an execution of this tenant, and drives nothing. Rejects with `execution_unknown`, and as the journal does. */
+export async function readFacts(scope: Scope, execution: ExecutionId): Promise<ExecutionFacts> {
+  const summary = await findOwn(scope, execution);
+  if (summary.kind === "conversation") return conversationFacts(scope, summary);
+  if (summary.kind === "call") return { listed: await listExecution(scope.journal, summary) };
+  const past = await readPast(readRecords(scope.journal, execution, { tenant: scope.tenant, ...NO_ITEMS }));
+  const { state, outcome } = past;
+  const header = headerOf(state, execution);
+  const driven = isDriven(scope.journal, summary);
+  const listed = await listRead(scope.journal, summary, { records: state.records, outcome }, () =>
+    openProgram(state, driven, scope.tenant),
+  );
+  const own: Scope = { ...scope, limits: limitsOf(header), language: header.language as Language };
+  // Undefined for a program that goes on by itself.
+  const ended = await (outcome ? endedExecution(own, past) : waitingExecution(own, past, standingOf(state, driven)));
+  return { listed, ended };
+}
+
+/** All facts come from the same reading: between two readings a conversation may end. */
+async function conversationFacts(scope: Scope, summary: ExecutionSummary): Promise<ExecutionFacts> {
+  const past = await readOwnConversation(scope, summary.execution);
+  const listed = await listRead(scope.journal, summary, past, () => openConversation(past));
+  const { answering, turns, state, usage, use, header } = past;
+  const conversation = {
+    model: answering.model,
+    task: header.task,
+    turns: turns.length,
+    said: userMessages(state).length,
+    usage: { ...usage, turns: turns.length - copiedTurns(state), calls: use.lines.length },
+    calls: use.lines,
+    artifacts: new ArtifactSpace(scope.journal, header.execution, past.artifacts).all,
+    ending: await endingOf(past, scope.redactor),
+  };
+  return { listed, conversation };
+}

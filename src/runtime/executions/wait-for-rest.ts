@@ -3,7 +3,7 @@ import { leasedUntil } from "../../executions/driven.ts";
 import { findOwn } from "../../executions/from-journal/past-execution.ts";
 import type { ExecutionSummary, Journal } from "../../journal/journal.ts";
 import type { Scope } from "../../executions/scope.ts";
-import { type ExecutionFacts, readFacts } from "./read-facts.ts";
+import { type ExecutionFacts, readFacts } from "./list-executions.ts";
 
 /**
  * How often it is looked without a notice, in milliseconds: a journal may tell of no appends, a notice may be lost, and

@@ -11,7 +11,7 @@ import { standingOfConversation } from "../../../src/conversations/from-journal/
 import { readPastConversation } from "../../../src/conversations/from-journal/past-conversation.ts";
 import { shownText } from "../../../src/cli/commands/journal/show.ts";
 import { listExecutions } from "../../../src/runtime/executions/list-executions.ts";
-import { readFacts } from "../../../src/runtime/executions/read-facts.ts";
+import { readFacts } from "../../../src/runtime/executions/list-executions.ts";
 import type { Journal } from "../../../src/journal/journal.ts";
 import { createMemoryJournal } from "../../../src/journal/memory-journal.ts";
 import type { CallRecord, ConversationHeader, JournalRecord } from "../../../src/journal/record.ts";
