@@ -6,15 +6,15 @@ import type { AgentEvent } from "../conversations/event.ts";
 import type { AgentScope } from "../conversations/agent-scope.ts";
 import { FailureLog, type Logger } from "../gate/run/failure-log.ts";
 import { thrownText } from "../executions/output/thrown-text.ts";
+import { redactEnding } from "../executions/redact-execution.ts";
 import type { Redact } from "../journal/redaction/redact-option.ts";
 import type { ExecutionEvent } from "../executions/event.ts";
-import { Redactor } from "../journal/redaction/redactor.ts";
+import { type About, Redactor } from "../journal/redaction/redactor.ts";
 import { TelemetrySwitch } from "../gate/telemetry/sdk-switch.ts";
 import type { Capture } from "../gate/telemetry/options.ts";
 import type { Telemetry } from "../gate/telemetry/telemetry.ts";
 import type { ToolFailure } from "../tools/tool-set.ts";
 import type { RuntimeOptions } from "./options.ts";
-import { RedactedEvents } from "./redact-events.ts";
 
 const MAX_TOLD = 20;
 
@@ -100,7 +100,7 @@ export class HostObservers {
       this.#onEvent?.(event);
       if (event.type === "call_ended" || event.type === "call_undecided") failures.take(event);
     };
-    const events = this.redactor && new RedactedEvents(this.redactor, tell);
+    const events = this.redactor && redactedEvents(this.redactor, tell);
     const flush = async () => events?.flush();
     return {
       scope: {
@@ -238,4 +238,92 @@ const EXECUTION_EVENTS: ReadonlySet<string> = new Set(Object.keys(EXECUTION_EVEN
 
 function isExecutionEvent(event: AgentEvent): event is ExecutionEvent {
   return EXECUTION_EVENTS.has(event.type);
+}
+
+const TO_LOG: About = { to: "log" };
+/** Causes of an error that are told. */
+const MAX_CAUSES = 3;
+
+/**
+ * Tells of events once they are redacted, in their order. What a program prints is told together when it ends or waits: a
+ * secret may stand in several pieces of it.
+ */
+function redactedEvents(redactor: Redactor, tell: Listener) {
+  const printed = new Map<string, Extract<AgentEvent, { readonly type: "output" }>>();
+  let told: Promise<void> = Promise.resolve();
+  const add = (redacted: () => Promise<AgentEvent>) => {
+    told = told.then(async () => tell(await redacted()));
+  };
+  const addPrinted = (execution: string) => {
+    const event = printed.get(execution);
+    printed.delete(execution);
+    if (event) add(async () => ({ ...event, text: await textWithout(redactor, event.text) }));
+  };
+  return {
+    take(event: AgentEvent): void {
+      const { execution } = event;
+      if (event.type === "output") {
+        printed.set(execution, { ...event, text: (printed.get(execution)?.text ?? "") + event.text });
+        return;
+      }
+      if (event.type === "execution_ended" || event.type === "execution_waiting") addPrinted(execution);
+      add(() => redactedEvent(event, redactor));
+    },
+    /** Resolves once all so far are told. */
+    async flush(): Promise<void> {
+      for (const execution of printed.keys()) addPrinted(execution);
+      await told;
+    },
+  };
+}
+
+async function textWithout(redactor: Redactor, text: unknown, about = TO_LOG): Promise<string> {
+  return (await redactor.text(typeof text === "string" ? text : "", about)).text;
+}
+
+/** The words of a model are told as they are: what it was told was redacted before. */
+async function redactedEvent(event: AgentEvent, redactor: Redactor): Promise<AgentEvent> {
+  switch (event.type) {
+    case "call_ended":
+    case "call_retried":
+    case "call_undecided": {
+      const { tool, callId, error } = event;
+      if (error === undefined) return event;
+      return { ...event, error: await redactedError(error, redactor, { ...TO_LOG, tool, callId }) };
+    }
+    case "execution_ended":
+      return { ...event, outcome: await redactEnding(event.outcome, redactor, TO_LOG) };
+    case "program_ended":
+      return event.outcome ? { ...event, outcome: await redactEnding(event.outcome, redactor, TO_LOG) } : event;
+    case "execution_waiting":
+    case "conversation_waiting":
+      return { ...event, waiting: await redactor.value(event.waiting, TO_LOG) };
+    case "conversation_started":
+      return { ...event, task: await textWithout(redactor, event.task) };
+    case "program_started":
+      return { ...event, source: await textWithout(redactor, event.source) };
+    default:
+      return event;
+  }
+}
+
+/** A clean error in place of one, and of anything else that was thrown its JSON. Never rejects, also if a getter throws. */
+async function redactedError(thrown: unknown, redactor: Redactor, about: About, causes = MAX_CAUSES): Promise<unknown> {
+  try {
+    if (!(thrown instanceof Error)) return await redactor.value(thrown, about);
+    const given = causes === 0 ? undefined : thrown.cause;
+    const cause = given === undefined ? undefined : await redactedError(given, redactor, about, causes - 1);
+    const options = cause === undefined ? {} : { cause };
+    const message = await textWithout(redactor, thrown.message, about);
+    const clean = PortcullisError.is(thrown)
+      ? new PortcullisError(thrown.code, message, options)
+      : new Error(message, options);
+    for (const field of ["name", "stack"] as const) {
+      const value = await textWithout(redactor, thrown[field], about);
+      Object.defineProperty(clean, field, { value, configurable: true, writable: true });
+    }
+    return clean;
+  } catch {
+    return "What was thrown has no JSON, and was left out.";
+  }
 }
