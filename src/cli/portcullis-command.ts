@@ -29,14 +29,15 @@ export class PortcullisCommand extends Command {
     return this.addHelpText("after", `\nExample:\n  ${command}`);
   }
 
-  /** `work` gets the values of the options and the command's arguments, and resolves with the exit code. */
-  runs<Table extends OptionTable>(
+  /** What is loaded gets the command's arguments and the values of the options, and resolves with the exit code. */
+  runs<Table extends OptionTable, Args extends Arguments>(
     table: Table,
-    work: (given: CommandOptions<Table>, ...args: Arguments) => number | Promise<number>,
+    load: () => Promise<(...given: [...Args, CommandOptions<Table>]) => number | Promise<number>>,
   ): this {
     for (const option of optionsOf(table)) this.addOption(option);
     return this.action(async () => {
-      PortcullisCommand.exitCode = await work(this.opts<CommandOptions<Table>>(), ...this.processedArgs);
+      const work = await load();
+      PortcullisCommand.exitCode = await work(...(this.processedArgs as Args), this.opts<CommandOptions<Table>>());
     });
   }
 

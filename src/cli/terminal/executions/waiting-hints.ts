@@ -1,4 +1,4 @@
-import { countText, type PortcullisError, REMEDIES } from "../../../base/index.ts";
+import { countText } from "../../../base/index.ts";
 import type { Header } from "../../../journal/record.ts";
 import { POSTGRES_URL, withoutPassword } from "../../../fleet/postgres/connection/address.ts";
 import type { WaitingView } from "../../../serve/views/view.ts";
@@ -52,9 +52,7 @@ export function waitingHints(execution: string, ended: Outcome | AgentEnding, op
     ...(more > 0
       ? [`portcullis: ${countText(more, "further call")} ${more === 1 ? "is" : "are"} shown once these are decided.`]
       : []),
-    ...(approvals.length > 0
-      ? [`portcullis: then resume it, with:\n  ${resumeCommand(execution, options)}`, ...pageHint(options)]
-      : []),
+    ...(approvals.length > 0 ? [`portcullis: then resume it, with:\n  ${resumeCommand(execution, options)}`] : []),
   ];
 }
 
@@ -122,14 +120,6 @@ export function resumeCommand(execution: string, options: SameOptions): string {
   return `portcullis resume ${shellQuoted(execution)}${sameFlags(options)}`;
 }
 
-/** The page decides calls and takes programs up, those of the tenant of a server without keys. */
-function pageHint({ tools, mcp, openapi, allow, tenant, journal, sandbox, model }: SameOptions): readonly string[] {
-  if (model !== undefined || tenant !== undefined || (sandbox !== undefined && sandbox !== "isolate")) return [];
-  return [
-    `portcullis: or do both on a page, with:\n  portcullis serve${flags({ tools, mcp, openapi, allow, journal })}`,
-  ];
-}
-
 /** The command that takes a conversation up on a terminal. */
 export function chatCommand(execution: string, options: SameOptions): string {
   return `portcullis chat --id ${shellQuoted(execution)}${sameFlags(options)}`;
@@ -179,29 +169,6 @@ function withoutSecret(value: string): string {
 /** Callers choose ids of executions, and models ids of calls. */
 export function shellQuoted(arg: string): string {
   return quoted(oneLine(arg));
-}
-
-/** What the command that failed was given. */
-export interface CommandArguments {
-  /** The command's first argument, if that is an execution. */
-  readonly execution?: string | undefined;
-  readonly journal?: string | undefined;
-}
-
-/** What a person at a terminal does in place of the library's remedies. */
-const REMEDIES_HERE: Readonly<Record<keyof typeof REMEDIES, (given: CommandArguments) => string>> = {
-  execution_unknown: ({ journal }) => `List what it holds, and of whom, with: portcullis show${flags({ journal })}`,
-  call_unknown: ({ execution, journal }) =>
-    `Look at its calls, and at what it waits for, with: portcullis show ${shellQuoted(execution ?? "EXECUTION")}${flags({ journal })}`,
-};
-
-/** The sentence of an error, with the command in place of the library's remedy. */
-export function completeHint(
-  { code, message }: Pick<PortcullisError, "code" | "message">,
-  given: CommandArguments,
-): string {
-  if (code !== "execution_unknown" && code !== "call_unknown") return message;
-  return message.replace(REMEDIES[code], () => REMEDIES_HERE[code](given));
 }
 
 /** An argument as a shell takes it. */

@@ -1,7 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { expect, test } from "vitest";
-import { REMEDIES } from "../../../../src/base/index.ts";
-import { completeHint, resumeCommand, waitingHints } from "../../../../src/cli/terminal/executions/waiting-hints.ts";
+import { resumeCommand, waitingHints } from "../../../../src/cli/terminal/executions/waiting-hints.ts";
 
 /** Words that a shell reads of the lines below the hints. */
 function pasted(hints: readonly string[]): string[][] {
@@ -73,26 +72,3 @@ test.each(["https://me:key@host/v1", "https://key@host/v1", "https://host/v1?key
     expect(resumeCommand("one", { baseUrl })).toBe("portcullis resume one --base-url URL");
   },
 );
-
-test("an error that ends with a call of the library names the command in its place, with the journal of this command", () => {
-  const given = { execution: "e", journal: "a.db" };
-  const hintOf = (code: keyof typeof REMEDIES) => completeHint({ code, message: `Not here. ${REMEDIES[code]}` }, given);
-  expect(hintOf("call_unknown")).toMatch(/^Not here\. .*: portcullis show e --journal a\.db$/);
-  expect(hintOf("execution_unknown")).toMatch(/^Not here\. .*: portcullis show --journal a\.db$/);
-});
-
-test("who has to decide a call of a program is told of the page, if a server without keys would show it", () => {
-  const ended = { type: "waiting", approvals: [{ callId: "1", why: "approval" }], calls: [] } as unknown as Parameters<
-    typeof waitingHints
-  >[1];
-  const pageOf = (more: Parameters<typeof waitingHints>[2]) =>
-    pasted(waitingHints("e1", ended, { tools: "./t.js", journal: "a b.db", ...more })).filter(
-      ([command]) => command === "serve",
-    );
-  expect(pageOf({})).toEqual([["serve", "--tools", "./t.js", "--journal", "a b.db"]]);
-  expect([pageOf({ tenant: "acme" }), pageOf({ model: "./m.ts" }), pageOf({ sandbox: "docker" })]).toEqual([
-    [],
-    [],
-    [],
-  ]);
-});
