@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import type { AgentEnding } from "../src/conversations/ending.ts";
-import { EXIT } from "../src/cli/exit-code.ts";
+import { EXIT } from "../src/cli/failure.ts";
 import type { Mode } from "../src/comparison/index.ts";
 import { type BenchReport, leading } from "../src/comparison/report.ts";
 import { ERROR_CODES } from "../src/base/errors.ts";

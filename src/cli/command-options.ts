@@ -1,7 +1,17 @@
 import { type CommandOptions, defaulting, mandatory, reading, repeatable } from "./option.ts";
-import { APPROVE_MODES, callResult, parseJson, whole, word } from "./input/option-values.ts";
-import { readWebhookFile, readDocument, readSchema, readText } from "./input/option-files.ts";
-import { duration, settings } from "./input/units.ts";
+import {
+  APPROVE_MODES,
+  callResult,
+  parseJson,
+  whole,
+  word,
+  readWebhookFile,
+  readDocument,
+  readSchema,
+  readText,
+  duration,
+  settings,
+} from "./input/option-values.ts";
 import type { Language } from "../../bridge/frames.ts";
 import { SET_RULES } from "../conversations/agent-options.ts";
 import { WORK_RULES } from "../runtime/fleet.ts";

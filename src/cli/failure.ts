@@ -1,6 +1,52 @@
+import type { AgentEnding } from "../conversations/ending.ts";
+import type { Report } from "../executions/output/index.ts";
 import { describe, type ErrorCode, PortcullisError } from "../base/index.ts";
-import { EXIT } from "./exit-code.ts";
-import { oneLine } from "./terminal/one-line.ts";
+import { oneLine } from "./terminal/standard-streams.ts";
+import { writeSync } from "node:fs";
+
+export const EXIT = {
+  completed: 0,
+  failed: 1,
+  usage: 2,
+  refused: 3,
+  stopped: 4,
+  environment: 5,
+  waiting: 6,
+  hungUp: 129,
+  cancelled: 130,
+  terminated: 143,
+} as const;
+
+const OF_END: Readonly<Record<Exclude<Report["outcome"]["type"], "failed"> | AgentEnding["type"], number>> = {
+  completed: EXIT.completed,
+  answered: EXIT.completed,
+  refused: EXIT.refused,
+  stopped: EXIT.stopped,
+  turns_spent: EXIT.stopped,
+  tokens_spent: EXIT.stopped,
+  cut_off: EXIT.stopped,
+  stuck: EXIT.stopped,
+  answer_invalid: EXIT.stopped,
+  crashed: EXIT.environment,
+  provider_failed: EXIT.environment,
+  waiting: EXIT.waiting,
+  cancelled: EXIT.cancelled,
+};
+
+export function exitCodeOf({ outcome, usage, calls }: Report): number {
+  if (outcome.type !== "failed") return OF_END[outcome.type];
+  const { code = "" } = outcome.fault;
+  // The program chooses the code of the error that it throws: a refusal by the host is one that the report has too.
+  const isRefused =
+    usage.turns === 0
+      ? /^programs?_/.test(code)
+      : calls.some((call) => call.outcome.type === "refused" && call.outcome.code === code);
+  return isRefused ? EXIT.refused : EXIT.failed;
+}
+
+export function agentExitCodeOf({ type }: AgentEnding): number {
+  return OF_END[type];
+}
 
 /** Ends a command without a result: the sentence to print, and the exit code. */
 export class Failure extends Error {
@@ -91,4 +137,67 @@ export function causeOf(thrown: unknown): string {
   return reasonOf(thrown)
     .replace(/^\w*Error: /, "")
     .replace(/\.$/, "");
+}
+
+interface Guard {
+  /** Makes the failure to report from the reason. */
+  readonly failure: (reason: string, cause?: unknown) => Failure;
+  readonly fail: (failure: Failure) => void;
+}
+
+const guards: Guard[] = [];
+
+/**
+ * Waits for work that runs foreign code. Rejects with a `Failure` if that code ends the process instead of throwing: by
+ * an unhandled error, a promise that can never settle, or `process.exit`. Of nested guards the innermost reports.
+ */
+export async function guardWork<Value>(work: () => Promise<Value>, failure: Guard["failure"]): Promise<Value> {
+  const { promise: broken, reject: fail } = Promise.withResolvers<never>();
+  const guard = { failure, fail };
+  guards.push(guard);
+  try {
+    return await Promise.race([work(), broken]);
+  } finally {
+    guards.splice(guards.indexOf(guard), 1);
+  }
+}
+
+let outlast: ((error: unknown) => void) | undefined;
+
+/**
+ * Until disposed of, tells errors that would end the process, and lets it go on: a server has other clients than the
+ * client whose call left a rejection behind.
+ */
+export function outlastErrors(tell: (error: unknown) => void): Disposable {
+  outlast = tell;
+  return {
+    [Symbol.dispose]: () => {
+      outlast = undefined;
+    },
+  };
+}
+
+/** Reports errors that would end the process to the innermost guard. Without a guard all work has ended, and they are ignored. */
+export function listenToProcess(): void {
+  const onError = (error: unknown) => (outlast ? outlast(error) : report((failure) => failure(reasonOf(error), error)));
+  process.on("uncaughtException", onError);
+  process.on("unhandledRejection", onError);
+  process.on("beforeExit", () =>
+    report((failure) => failure("nothing is left to run, but a promise is still pending.")),
+  );
+  process.on("exit", () => {
+    const exited = guards.at(-1)?.failure("process.exit was called.");
+    if (!exited) return;
+    process.exitCode = exited.exitCode;
+    try {
+      writeSync(process.stderr.fd, `portcullis: ${oneLine(exited.message)}\n`);
+    } catch {
+      // Standard error is closed.
+    }
+  });
+}
+
+function report(make: (failure: Guard["failure"]) => Failure): void {
+  const guard = guards.at(-1);
+  guard?.fail(make(guard.failure));
 }

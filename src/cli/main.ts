@@ -1,12 +1,9 @@
 import { CommanderError } from "commander";
 import * as options from "./command-options.ts";
-import { EXIT } from "./exit-code.ts";
-import { Failure, failureOf, strayFailure } from "./failure.ts";
-import { guardWork } from "./guarded.ts";
+import { EXIT, Failure, failureOf, strayFailure, guardWork } from "./failure.ts";
 import { PortcullisCommand } from "./portcullis-command.ts";
-import { standardStreams, type Streams, useStreams, writeStderr } from "./terminal/standard-streams.ts";
+import { standardStreams, type Streams, useStreams, writeStderr, oneLine } from "./terminal/standard-streams.ts";
 import { version } from "./package-json.ts";
-import { oneLine } from "./terminal/one-line.ts";
 import { insetText } from "../base/index.ts";
 
 export const program = new PortcullisCommand("portcullis")

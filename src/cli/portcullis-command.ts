@@ -1,7 +1,7 @@
 import { Command, Help, type Option, type ParseOptionsResult } from "commander";
 import { didYouMean } from "../base/index.ts";
-import { EXIT } from "./exit-code.ts";
-import { oneLine } from "./terminal/one-line.ts";
+import { EXIT } from "./failure.ts";
+import { oneLine } from "./terminal/standard-streams.ts";
 import { type CommandOptions, optionsOf, type OptionTable } from "./option.ts";
 
 type Arguments = Parameters<Parameters<Command["action"]>[0]>;

@@ -1,5 +1,5 @@
 import { flushTelemetry } from "../gate/telemetry/index.ts";
-import { listenToProcess } from "./guarded.ts";
+import { EXIT, Failure, listenToProcess } from "./failure.ts";
 import { main, printFailure } from "./main.ts";
 import { flush, listenToStreams } from "./terminal/standard-streams.ts";
 
@@ -23,9 +23,8 @@ export function runProcess(): void {
 async function finish(code: number): Promise<never> {
   await flushTelemetry(TELEMETRY_MS);
   const lost = await flush();
-  if (lost) {
-    printFailure(lost);
-    await flush();
-  }
-  process.exit(lost?.exitCode ?? code);
+  if (lost === undefined) process.exit(code);
+  const exitCode = printFailure(new Failure(EXIT.environment, lost));
+  await flush();
+  process.exit(exitCode);
 }

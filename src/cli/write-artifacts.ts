@@ -3,10 +3,8 @@ import { lstat, readFile, writeFile } from "node:fs/promises";
 import { extname, join } from "node:path";
 import { artifactNameFault } from "../gate/artifacts/artifact-name.ts";
 import type { ReportArtifact } from "../executions/output/index.ts";
-import { EXIT } from "./exit-code.ts";
-import { causeOf, Failure, reasonOf } from "./failure.ts";
-import { oneLine } from "./terminal/one-line.ts";
-import { writeStderr } from "./terminal/standard-streams.ts";
+import { EXIT, causeOf, Failure, reasonOf } from "./failure.ts";
+import { oneLine, writeStderr } from "./terminal/standard-streams.ts";
 
 /** Makes the folder for artifacts, before anything runs. If `folder` is undefined, makes none. */
 export function makeArtifactsFolder(folder: string | undefined): void {

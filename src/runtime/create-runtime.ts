@@ -1,5 +1,5 @@
 import { optionsIn, pick, PortcullisError, readOptions } from "../base/index.ts";
-import { placesOf } from "./execution-places.ts";
+import { placesOf } from "./work-under-way.ts";
 import { createMemoryJournal } from "../journal/memory-journal.ts";
 import { preparingThread } from "../executions/prepare/preparing-thread.ts";
 import { defaultLimitsFor, resolveLimits } from "../executions/limits.ts";
@@ -14,7 +14,7 @@ export type { CallOptions, DeriveOptions, SearchToolsOptions } from "./method-op
 export type { RuntimeOptions, SearchOptions } from "./options.ts";
 export type { ExecutionHandle } from "./execution-handle.ts";
 export type { Runtime } from "./runtime.ts";
-export { PLACES_RULES } from "./execution-places.ts";
+export { PLACES_RULES } from "./work-under-way.ts";
 
 export const LEASE_MS = RUNTIME_RULES.leaseMs;
 

@@ -65,7 +65,7 @@ export class ExecutionHandle<Context = unknown> {
     const { signal } = readOptions("wait", options, SIGNAL_RULES);
     const { base } = this.#parts;
     const until = signal ? AbortSignal.any([signal, base.signal]) : base.signal;
-    const { waitForRest } = await import("./executions/wait-for-rest.ts");
+    const { waitForRest } = await import("./executions/list-executions.ts");
     return this.#statusOf(await waitForRest(base, this.id, until));
   }
 

@@ -28,7 +28,7 @@ import type { SearchFilter } from "../tools/search/tool-search.ts";
 import type { Embed } from "../tools/search/tool-vectors.ts";
 import { TELEMETRY } from "../gate/telemetry/options.ts";
 import { GIVEN_TOOLS, type GivenTools } from "../tools/current-tools.ts";
-import { PLACES_OPTION } from "./execution-places.ts";
+import { PLACES_OPTION } from "./work-under-way.ts";
 
 export const JOURNAL = withAdvice(
   option<Journal>("a journal: create, append, read, find, list and renew", isJournal),

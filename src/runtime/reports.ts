@@ -22,6 +22,5 @@ export type {
 } from "../executions/outcome.ts";
 export type { Divergence, Replayed } from "../executions/guest/replay-turns.ts";
 export type { ExecutionStatus } from "./execution-handle.ts";
-export type { ConversationStatus } from "./executions/conversation-status.ts";
-export type { ListedExecution } from "./executions/listed-execution.ts";
+export { type ConversationStatus, type ListedExecution } from "./executions/listed-execution.ts";
 export type { ReportArtifact } from "../executions/output/artifacts.ts";

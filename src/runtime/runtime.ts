@@ -35,8 +35,7 @@ import {
 } from "../executions/execute-options.ts";
 import { type Limits, resolveLimits } from "../executions/limits.ts";
 import type { ListedExecution } from "./executions/listed-execution.ts";
-import type { LeftOpen } from "./executions/left-open.ts";
-import type { TakeUpWork, Unrecovered } from "./executions/recover.ts";
+import type { LeftOpen, TakeUpWork, Unrecovered } from "./executions/recover.ts";
 import { RECOVER_RULES, type RecoverOptions } from "./executions/recover-options.ts";
 import { resultSchemaOf } from "../executions/drive/ending/result-schema.ts";
 import type { ResumeOptions } from "../executions/resume-options.ts";
@@ -63,9 +62,8 @@ import {
 } from "./method-options.ts";
 import { HostObservers, type Listener, listenerOfPrograms, type ObserverParts } from "./observers.ts";
 import { ExecutionHandle } from "./execution-handle.ts";
-import type { ExecutionPlaces, QueueState } from "./execution-places.ts";
+import { type ExecutionPlaces, type QueueState, WorkUnderWay } from "./work-under-way.ts";
 import { RuntimeScopes, type ScopeOptions, type ScopeParts } from "./scopes.ts";
-import { WorkUnderWay } from "./work-under-way.ts";
 
 type LoopTools = import("../frameworks/loops.ts").LoopTools;
 type AsToolOptions<Context> = import("../frameworks/loops.ts").AsToolOptions<Context>;
@@ -359,7 +357,7 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
       },
       status: (id) => this.execution(id).status(),
       untilAppended: async (id, records) => {
-        const { untilAppended } = await import("./executions/wait-for-rest.ts");
+        const { untilAppended } = await import("./executions/list-executions.ts");
         await untilAppended(this.journal, id, records, this.closing);
       },
       search: (input, context, signal) =>

@@ -1,7 +1,7 @@
 import { mkdirSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { EXIT } from "../../src/cli/exit-code.ts";
+import { EXIT } from "../../src/cli/failure.ts";
 import { newFolder } from "../support/new-folder.ts";
 import { writeArtifacts } from "../../src/cli/write-artifacts.ts";
 

@@ -1,15 +1,13 @@
 import { byteText, defaultHeldBytes, monotonic } from "../../base/index.ts";
-import { printJson } from "../terminal/print.ts";
-import { writeStdout, writeStyled } from "../terminal/standard-streams.ts";
+import { printJson, writeStdout, writeStyled, oneLine } from "../terminal/standard-streams.ts";
 import { findCompiler } from "../../executions/check/compiler.ts";
 import { createDockerSandbox } from "../../sandboxes/docker/index.ts";
 import { createIsolateSandbox } from "../../sandboxes/isolate/isolate-sandbox.ts";
 import type { Finding, Sandbox } from "../../sandboxes/sandbox.ts";
 import { createRuntime } from "../../runtime/create-runtime.ts";
 import type { CommandOptions, DOCTOR } from "../command-options.ts";
-import { EXIT } from "../exit-code.ts";
+import { EXIT } from "../failure.ts";
 import { databaseJournal } from "../input/open-journal.ts";
-import { oneLine } from "../terminal/one-line.ts";
 
 /** `portcullis doctor`: checks this machine. Resolves with the exit code, `environment` if programs cannot run here. */
 export async function doctor(options: CommandOptions<typeof DOCTOR>): Promise<number> {

@@ -1,7 +1,7 @@
 import { PortcullisError } from "../../base/index.ts";
 import { buildImage as build, checkImage, Daemon, IMAGE } from "../../sandboxes/docker/index.ts";
 import type { CommandOptions, IMAGE as IMAGE_OPTIONS } from "../command-options.ts";
-import { EXIT } from "../exit-code.ts";
+import { EXIT } from "../failure.ts";
 import { tellWork, writeStdout } from "../terminal/standard-streams.ts";
 
 /** `portcullis image build`: resolves with the exit code. Rejects with `sandbox_unavailable` if no Docker daemon answers, or the image cannot be built. */

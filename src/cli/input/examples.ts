@@ -1,13 +1,17 @@
 import { existsSync } from "node:fs";
 import { findPackageJSON } from "node:module";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import { EXIT } from "../exit-code.ts";
-import { Failure } from "../failure.ts";
+import { EXIT, Failure, UsageFailure } from "../failure.ts";
 import type { Tool } from "../../tools/tool.ts";
 import { devDependencies } from "../package-json.ts";
 import { loadTools } from "./load-module.ts";
+import { basename, dirname, extname, resolve } from "node:path";
+import { type ComparisonTask, TASK_RULES } from "../../comparison/task.ts";
+import { checkOptions, fieldsOf, object, pick, PortcullisError, required, words } from "../../base/index.ts";
+import { LIMIT_RULES, type LimitChanges } from "../../executions/limits.ts";
+import { readFileText, readJsonFile } from "../../sources/json-file.ts";
 
-const folder = fileURLToPath(new URL("../../../examples/", import.meta.url));
+const folder = fileURLToPath(new URL("../../../examples", import.meta.url));
 
 /** The examples that have a task with one answer, so that they can be measured. Small ones first. */
 export const EXAMPLES = [
@@ -98,5 +102,37 @@ function isInstalled(name: string): boolean {
     return findPackageJSON(name, pathToFileURL(folder)) !== undefined;
   } catch {
     return false;
+  }
+}
+
+export interface LoadedTask {
+  readonly task: ComparisonTask;
+  /** Changes to the limits that its program needs. */
+  readonly limits: LimitChanges;
+}
+
+/** Fields of a task file. `examples/README.md` describes them. */
+const FILE_RULES = {
+  ...pick(TASK_RULES, "question", "answer"),
+  program: required(words("the path of the program, from the folder of this file")),
+  limits: object<object>("an object of limits"),
+};
+/** Largest program, in bytes. */
+const PROGRAM_BYTES = 16 * 1024 * 1024;
+
+/** Reads a task. Rejects with a `Failure` that names the file and what is wrong with it. */
+export async function loadTask(path: string): Promise<LoadedTask> {
+  try {
+    const { program, limits = {}, ...asked } = checkOptions(fieldsOf("task"), await readJsonFile(path), FILE_RULES);
+    const file = resolve(path);
+    const source = await readFileText("task.program", resolve(dirname(file), program), PROGRAM_BYTES);
+    const own = basename(file, extname(file));
+    return {
+      task: { name: own === "task" ? basename(dirname(file)) : own, program: source.replace(/^\ufeff/, ""), ...asked },
+      limits: checkOptions(fieldsOf("task.limits"), limits, LIMIT_RULES),
+    };
+  } catch (cause) {
+    if (PortcullisError.is(cause)) throw new UsageFailure(`--task: ${path}: ${cause.message}`);
+    throw cause;
   }
 }

@@ -2,13 +2,17 @@ import { spawnSync } from "node:child_process";
 import { statSync } from "node:fs";
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
-import { describe, nextTurn } from "../../base/index.ts";
-import { keepStdout } from "../terminal/standard-streams.ts";
-import { causeOf, reasonOf, UsageFailure } from "../failure.ts";
-import { guardWork } from "../guarded.ts";
+import { describe, nextTurn, nearest, optionError, PortcullisError } from "../../base/index.ts";
+import { keepStdout, oneLine } from "../terminal/standard-streams.ts";
+import { causeOf, reasonOf, UsageFailure, guardWork, EXIT, Failure } from "../failure.ts";
 import { thrownText } from "../../executions/output/index.ts";
-import { noFile } from "./option-files.ts";
+import { noFile } from "./option-values.ts";
 import type { Tool } from "../../tools/tool.ts";
+import { isModel } from "../../conversations/agent-options.ts";
+import type { Model } from "../../models/model.ts";
+import type { ProviderOptions } from "../../models/provider/provider-options.ts";
+import { makeModel, PROVIDERS } from "../../models/provider/providers.ts";
+import { MODEL_NAMES, readModelName } from "../../models/turn/index.ts";
 
 /**
  * What a module exports by default. `option` is what named it, like `--tools`, and `wanted` what it must export, like
@@ -85,4 +89,58 @@ export async function loadTools(path: string): Promise<readonly Tool[]> {
       `--tools: the default export of ${path} must be an array of tools, got ${describe(exported)}.`,
     );
   return exported as readonly Tool[];
+}
+
+/** Options of a provider's model, beside its name. */
+export type ModelOptions = Omit<ProviderOptions, "model">;
+
+/** The model that `--model`, or another `flag`, names: `PROVIDER:NAME`, or the path of a module whose default export is a model. */
+export async function loadModel(text: string, options: ModelOptions, flag = "--model"): Promise<Model> {
+  if (!/^[^:]*[/\\]|\.[cm]?[jt]s$/.test(text)) return parseModel(text, options, flag);
+  const exported = await loadModule(flag, text, "a model, like those of portcullis/models");
+  if (isModel(exported)) return exported;
+  throw new UsageFailure(`${flag}: the default export of ${text} must be a model, got ${describe(exported)}.`);
+}
+
+/** The models that `--fallback` names, in their order. */
+export function loadFallbacks(texts: readonly string[], options: ModelOptions): Promise<readonly Model[]> {
+  return Promise.all(texts.map((text) => loadModel(text, options, "--fallback")));
+}
+
+/** The model that `--model PROVIDER:NAME`, or another `flag`, names. If its key is missing, the error names a command that needs no key. */
+export function parseModel(text: string, options: ModelOptions, flag = "--model"): Model {
+  const named = readModelName(text);
+  if (!named) throw noModel(flag, text);
+  const { provider, model } = named;
+  const { name, keyVariable } = provider;
+  if (!process.env[keyVariable])
+    throw new Failure(
+      EXIT.environment,
+      `There is no key for ${name}: set ${keyVariable}${options.baseUrl === undefined ? "" : ", to any text if the server needs no key"}. portcullis demo runs without a key.`,
+    );
+  return makeModel(provider, { ...options, model });
+}
+
+/** The error about a text that names no model, with the provider that was probably meant. */
+function noModel(flag: string, text: string): PortcullisError {
+  const colon = text.indexOf(":");
+  const [provider, model] = colon < 0 ? [text, "NAME"] : [text.slice(0, colon), text.slice(colon + 1) || "NAME"];
+  const meant = PROVIDERS.has(provider) ? provider : nearest(provider, [...PROVIDERS.keys()], 1)[0];
+  const expected = `${MODEL_NAMES}, or the path of a module whose default export is a model`;
+  const { code, message } = optionError(flag, expected, text);
+  const hint = meant === undefined ? "" : ` Did you mean ${meant}:${oneLine(model)}?`;
+  return new PortcullisError(code, `${message}${hint}`);
+}
+
+/** The model that a journal names. The name of a module's model does not say where the module is. */
+export function recordedModel(name: string, options: ModelOptions): Model {
+  try {
+    // A journal may come from elsewhere: it may name a provider's model, but no file to be loaded.
+    return parseModel(name, options);
+  } catch (error) {
+    if (!PortcullisError.is(error) || error.code !== "option_invalid") throw error;
+    throw new UsageFailure(
+      `The conversation began with the model ${oneLine(name)}, which is none of a provider. Give the module that exports it with --model.`,
+    );
+  }
 }

@@ -8,7 +8,7 @@ import { UsageFailure } from "../failure.ts";
 import { flags } from "../terminal/executions/waiting-hints.ts";
 import { keepStdout, tellWork, writeStderr } from "../terminal/standard-streams.ts";
 import { loadTools } from "./load-module.ts";
-import { requireFile } from "./option-files.ts";
+import { requireFile } from "./option-values.ts";
 import { readOpenApiFile } from "./openapi-file.ts";
 import { count, orMeant } from "../../base/index.ts";
 import type { ToolPolicy } from "../../sources/tool-policy.ts";

@@ -1,4 +1,4 @@
-import { EXIT } from "../exit-code.ts";
+import { EXIT } from "../failure.ts";
 
 /** Signals that ask a process to end, with the exit code of a process that they end. */
 const CODES = { SIGINT: EXIT.cancelled, SIGTERM: EXIT.terminated, SIGHUP: EXIT.hungUp } as const;

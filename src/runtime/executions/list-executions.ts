@@ -7,6 +7,11 @@ import {
   readerFor,
   textOf,
   asUntrusted,
+  after,
+  cancel,
+  monotonic,
+  pause,
+  untilAborted,
 } from "../../base/index.ts";
 import type { ExecutionSummary, Journal, ListOptions } from "../../journal/journal.ts";
 import {
@@ -17,7 +22,7 @@ import {
   readRecords,
 } from "../../journal/reading/read-records.ts";
 import type { OutcomeRecord, ParentRef } from "../../journal/record.ts";
-import { isDriven, neededBy } from "../../executions/driven.ts";
+import { isDriven, neededBy, leasedUntil } from "../../executions/driven.ts";
 import { endingHead } from "../../executions/from-journal/ending-head.ts";
 import { applySliced, ExecutionState, type UnansweredCall } from "../../executions/from-journal/execution-state.ts";
 import { endingOf, standingOfConversation } from "../../conversations/from-journal/conversation-standing.ts";
@@ -35,8 +40,7 @@ import { limitsOf } from "../../executions/limits.ts";
 import type { Scope } from "../../executions/scope.ts";
 import { ArtifactSpace } from "../../journal/artifact-space.ts";
 import type { Language } from "../../../bridge/frames.ts";
-import type { ConversationStatus } from "./conversation-status.ts";
-import type { ListedExecution } from "./listed-execution.ts";
+import type { ConversationStatus, ListedExecution } from "./listed-execution.ts";
 
 /** Lists executions, the latest first. Reads the records of open executions, and the last record of others. */
 export async function* listExecutions(journal: Journal, options?: ListOptions): AsyncGenerator<ListedExecution> {
@@ -215,4 +219,88 @@ async function conversationFacts(scope: Scope, summary: ExecutionSummary): Promi
     ending: await endingOf(past, scope.redactor),
   };
   return { listed, conversation };
+}
+
+/**
+ * How often it is looked without a notice, in milliseconds: a journal may tell of no appends, a notice may be lost, and
+ * what a conversation waits for may stand in the journal of its program.
+ */
+const LOOK_MS = 1000;
+const LOOK_WITHOUT_NOTICES_MS = 200;
+/** After an append that ends nothing and whose driver goes on, the next ones are waited for, in milliseconds. */
+const PAUSE_MS = 200;
+/** An execution is read again at most so many times as often as a reading takes, but once it has ended or was left. */
+const READ_PART = 4;
+
+/** Tells whether a program goes on as it did when it was read; undefined if only a reading tells how an execution stands. */
+function markOf({ kind, startedAt, records, lease }: ExecutionSummary): string | undefined {
+  if (kind !== "program" || leasedUntil(lease) === undefined) return undefined;
+  return JSON.stringify([startedAt, records, lease?.driver]);
+}
+
+/**
+ * Reads an execution after appends to it, until it ends or waits. Rejects with `execution_unknown`, also for another tenant's,
+ * as the journal does, and with the signal's reason.
+ */
+export async function waitForRest(scope: Scope, execution: ExecutionId, signal: AbortSignal): Promise<ExecutionFacts> {
+  const { journal } = scope;
+  let records = 0;
+  let seen: string | undefined;
+  let changed = Promise.withResolvers<void>();
+  let isOver = Promise.withResolvers<void>();
+  using _ = journal.onAppend?.((appended) => {
+    const { head = Number.POSITIVE_INFINITY } = appended;
+    if (appended.execution !== undefined && (appended.execution !== execution || head <= records)) return;
+    changed.resolve();
+    if (appended.ended === true || appended.left === true) isOver.resolve();
+  });
+  const lookMs = journal.onAppend ? LOOK_MS : LOOK_WITHOUT_NOTICES_MS;
+  for (;;) {
+    signal.throwIfAborted();
+    changed = Promise.withResolvers();
+    isOver = Promise.withResolvers();
+    const since = monotonic();
+    const found = await findOwn(scope, execution);
+    if (seen === undefined || markOf(found) !== seen) {
+      const facts = await readFacts(scope, execution);
+      const { listed } = facts;
+      if (listed.state !== "running") return facts;
+      // What a conversation waits for may have changed without a record of its own.
+      records = listed.kind === "program" ? listed.records : 0;
+      // Undefined if the lease has run out since.
+      seen = markOf(found);
+    }
+    const readMs = (monotonic() - since) * READ_PART;
+    const looking = new AbortController();
+    const stop = AbortSignal.any([signal, looking.signal]);
+    const sleep = (ms: number) => pause(Math.max(ms, readMs), { signal: stop, ref: false });
+    try {
+      await Promise.race([isOver.promise, changed.promise.then(() => sleep(PAUSE_MS)), sleep(lookMs)]);
+    } finally {
+      looking.abort();
+    }
+  }
+}
+
+/**
+ * Resolves once the journal has more than `records` records of an execution. Rejects as the journal does, and with the
+ * signal's reason.
+ */
+export async function untilAppended(
+  journal: Journal,
+  execution: ExecutionId,
+  records: number,
+  signal: AbortSignal,
+): Promise<void> {
+  let changed = Promise.withResolvers<void>();
+  using _ = journal.onAppend?.((appended) => {
+    if (appended.execution === undefined || appended.execution === execution) changed.resolve();
+  });
+  for (;;) {
+    signal.throwIfAborted();
+    changed = Promise.withResolvers();
+    if ((await journal.find(execution)).records > records) return;
+    const looking = after(LOOK_MS, changed.resolve).unref();
+    await untilAborted(changed.promise, signal).finally(() => cancel(looking));
+  }
 }

@@ -3,7 +3,7 @@
  * the other. Prints a table; no provider is asked, and tokens are those of the texts that a model reads and writes.
  */
 import { z } from "zod";
-import { table } from "../../../src/cli/terminal/print.ts";
+import { table } from "../../../src/cli/terminal/standard-streams.ts";
 import { createRuntime, createSqliteJournal, defineTool } from "../../../src/index.ts";
 import { createMemorySandbox, scriptedModel } from "../../../src/runtime/testing.ts";
 import { countTokens } from "../../../src/tools/count-tokens.ts";

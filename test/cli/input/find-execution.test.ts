@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { createSqliteJournal } from "portcullis";
 import { beforeAll, expect, test } from "vitest";
-import { readResumedHeader } from "../../../src/cli/input/find-execution.ts";
+import { readResumedHeader } from "../../../src/cli/input/open-journal.ts";
 import { createMemoryJournal } from "../../../src/journal/memory-journal.ts";
 import { header } from "../../journal/records.ts";
 import { keyOf, openServer } from "../../serve/servers.ts";

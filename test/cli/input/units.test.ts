@@ -1,7 +1,7 @@
 import { Option } from "commander";
 import { expect, test } from "vitest";
 import { PortcullisError } from "../../../src/base/index.ts";
-import { duration, settings } from "../../../src/cli/input/units.ts";
+import { duration, settings } from "../../../src/cli/input/option-values.ts";
 import { SETTINGS_RULES } from "../../../src/models/setting-rules.ts";
 import { LIMIT_RULES } from "../../../src/executions/limits.ts";
 

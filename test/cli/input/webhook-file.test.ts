@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { readWebhookFile } from "../../../src/cli/input/option-files.ts";
+import { readWebhookFile } from "../../../src/cli/input/option-values.ts";
 import { newFolder } from "../../support/new-folder.ts";
 
 const folder = newFolder();

@@ -1,7 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { foldLines, insetLines, oneLine } from "../../../src/cli/terminal/one-line.ts";
-import { table } from "../../../src/cli/terminal/print.ts";
+import { foldLines, insetLines, oneLine, table } from "../../../src/cli/terminal/standard-streams.ts";
 
 const BREAKS = ["\n", "\r\n", "\r", "\t", "\v", "\f", "\u0085", "\u2028", "\u2029"];
 const hostile = fc

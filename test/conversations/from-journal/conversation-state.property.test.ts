@@ -10,8 +10,7 @@ import {
 import { standingOfConversation } from "../../../src/conversations/from-journal/conversation-standing.ts";
 import { readPastConversation } from "../../../src/conversations/from-journal/past-conversation.ts";
 import { shownText } from "../../../src/cli/commands/journal/show.ts";
-import { listExecutions } from "../../../src/runtime/executions/list-executions.ts";
-import { readFacts } from "../../../src/runtime/executions/list-executions.ts";
+import { listExecutions, readFacts } from "../../../src/runtime/executions/list-executions.ts";
 import type { Journal } from "../../../src/journal/journal.ts";
 import { createMemoryJournal } from "../../../src/journal/memory-journal.ts";
 import type { CallRecord, ConversationHeader, JournalRecord } from "../../../src/journal/record.ts";

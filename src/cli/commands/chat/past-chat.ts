@@ -6,12 +6,11 @@ import type { Waiting } from "../../../executions/outcome.ts";
 import type { ConversationView } from "../../../serve/views/view.ts";
 import { viewExecution } from "../../../serve/views/view-execution.ts";
 import type { SameOptions } from "../../command-options.ts";
-import { EXIT } from "../../exit-code.ts";
-import { Failure, UsageFailure } from "../../failure.ts";
-import { findExecution } from "../../input/find-execution.ts";
-import { loadModel, type ModelOptions, recordedModel } from "../../input/load-model.ts";
+import { EXIT, Failure, UsageFailure } from "../../failure.ts";
+import { findExecution } from "../../input/open-journal.ts";
+import { loadModel, type ModelOptions, recordedModel } from "../../input/load-module.ts";
 import { flags, shellQuoted } from "../../terminal/executions/waiting-hints.ts";
-import { oneLine } from "../../terminal/one-line.ts";
+import { oneLine } from "../../terminal/standard-streams.ts";
 
 /** A conversation of the journal that is taken up. */
 export interface PastChat {

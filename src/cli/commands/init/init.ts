@@ -2,11 +2,9 @@ import { readFileSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync, 
 import { dirname, join, basename, relative, resolve, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { CommandOptions, INIT } from "../../command-options.ts";
-import { EXIT } from "../../exit-code.ts";
+import { EXIT, causeOf, Failure, UsageFailure } from "../../failure.ts";
 import { quoted } from "../../terminal/executions/waiting-hints.ts";
-import { writeStdout } from "../../terminal/standard-streams.ts";
-import { causeOf, Failure, UsageFailure } from "../../failure.ts";
-import { oneLine } from "../../terminal/one-line.ts";
+import { writeStdout, oneLine } from "../../terminal/standard-streams.ts";
 import { devDependencies, peerDependencies, version } from "../../package-json.ts";
 import { fieldOf } from "../../../base/index.ts";
 

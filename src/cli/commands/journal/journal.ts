@@ -5,13 +5,22 @@ import { createReadStream } from "node:fs";
 import type { Journal } from "../../../journal/journal.ts";
 import { exportLines, importLines } from "../../../journal/lines.ts";
 import type { CommandOptions, CHECK, EXPORT, IMPORT, PRUNE } from "../../command-options.ts";
-import { EXIT } from "../../exit-code.ts";
-import { causeOf, UsageFailure } from "../../failure.ts";
-import { findExecution } from "../../input/find-execution.ts";
-import { existingJournal, journalPathOf, namedJournal, type OpenJournal } from "../../input/open-journal.ts";
-import { oneLine } from "../../terminal/one-line.ts";
-import { printJson } from "../../terminal/print.ts";
-import { standardStreams, writeInTime, writeStderr, writeStdout } from "../../terminal/standard-streams.ts";
+import { EXIT, causeOf, UsageFailure } from "../../failure.ts";
+import {
+  findExecution,
+  existingJournal,
+  journalPathOf,
+  namedJournal,
+  type OpenJournal,
+} from "../../input/open-journal.ts";
+import {
+  oneLine,
+  printJson,
+  standardStreams,
+  writeInTime,
+  writeStderr,
+  writeStdout,
+} from "../../terminal/standard-streams.ts";
 
 /** `portcullis journal export`: prints executions as JSON lines, all by default. */
 export async function exportJournal(ids: readonly string[], options: CommandOptions<typeof EXPORT>): Promise<number> {

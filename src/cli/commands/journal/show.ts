@@ -5,15 +5,12 @@ import { HOST, readHeader, readRecords } from "../../../journal/reading/index.ts
 import { titleIn } from "../../../serve/views/parts/first-message.ts";
 import { viewExecution } from "../../../serve/views/view-execution.ts";
 import type { CommandOptions, SHOW } from "../../command-options.ts";
-import { EXIT } from "../../exit-code.ts";
-import { UsageFailure } from "../../failure.ts";
-import { findExecution, readResumedHeader } from "../../input/find-execution.ts";
-import { existingJournal } from "../../input/open-journal.ts";
+import { EXIT, UsageFailure } from "../../failure.ts";
+import { findExecution, readResumedHeader, existingJournal } from "../../input/open-journal.ts";
 import { cancelOnSignal } from "../../terminal/cancel-on-signal.ts";
 import { executionLines, listLine, newLines } from "../../terminal/executions/execution-text.ts";
 import { sameAs } from "../../terminal/executions/waiting-hints.ts";
-import { printJson, printLines } from "../../terminal/print.ts";
-import { standardStreams, writeStderr } from "../../terminal/standard-streams.ts";
+import { printJson, printLines, standardStreams, writeStderr } from "../../terminal/standard-streams.ts";
 
 /**
  * `portcullis show`: shows one execution as the journal has it, its program or task, its calls, decisions and outcome; or lists

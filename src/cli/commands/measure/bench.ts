@@ -4,21 +4,24 @@ import { type BenchReport, lossesFirst, reportNotes, reportTable } from "../../.
 import { createRuntime } from "../../../runtime/create-runtime.ts";
 import type { Tool } from "../../../tools/tool.ts";
 import type { BENCH, CommandOptions } from "../../command-options.ts";
-import { EXIT } from "../../exit-code.ts";
-import { causeOf, UsageFailure } from "../../failure.ts";
-import { EXAMPLES, exampleFile, exampleTools, requireData, TASKS } from "../../input/examples.ts";
-import { loadTools } from "../../input/load-module.ts";
+import { EXIT, causeOf, UsageFailure } from "../../failure.ts";
+import {
+  EXAMPLES,
+  exampleFile,
+  exampleTools,
+  requireData,
+  TASKS,
+  loadTask,
+  type LoadedTask,
+} from "../../input/examples.ts";
+import { loadTools, parseModel } from "../../input/load-module.ts";
 import { word } from "../../input/option-values.ts";
-import { loadTask, type LoadedTask } from "../../input/task-file.ts";
 import { version } from "../../package-json.ts";
 import { cancelOnSignal } from "../../terminal/cancel-on-signal.ts";
-import { oneLine } from "../../terminal/one-line.ts";
-import { printJson, printTable } from "../../terminal/print.ts";
-import { tellWork, writeStdout, writeStderr } from "../../terminal/standard-streams.ts";
+import { oneLine, printJson, printTable, tellWork, writeStdout, writeStderr } from "../../terminal/standard-streams.ts";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { runTrials, summariseTrials, TRIAL_MODES, type Trial, type TrialsRequest } from "../../../comparison/trials.ts";
-import { parseModel } from "../../input/load-model.ts";
 
 /**
  * `portcullis bench`: measures the tokens that programs save against direct calls, for the package's tasks or the

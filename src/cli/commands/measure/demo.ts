@@ -10,7 +10,7 @@ import { createRuntime } from "../../../runtime/create-runtime.ts";
 import { viewExecution } from "../../../serve/views/view-execution.ts";
 import { duration, funnelInLine } from "../../../serve/views/words.ts";
 import type { CommandOptions, DEMO } from "../../command-options.ts";
-import { EXIT } from "../../exit-code.ts";
+import { EXIT } from "../../failure.ts";
 import {
   DEFAULT_DEMOS,
   DEMOS,
@@ -23,14 +23,13 @@ import {
   requirePackages,
   type SceneName,
   SCENES,
+  loadTask,
 } from "../../input/examples.ts";
 import { loadModule } from "../../input/load-module.ts";
 import { word } from "../../input/option-values.ts";
-import { loadTask } from "../../input/task-file.ts";
 import { cancelOnSignal } from "../../terminal/cancel-on-signal.ts";
 import { quoted } from "../../terminal/executions/waiting-hints.ts";
-import { oneLine } from "../../terminal/one-line.ts";
-import { writeStdout, writeStyled } from "../../terminal/standard-streams.ts";
+import { oneLine, writeStdout, writeStyled } from "../../terminal/standard-streams.ts";
 
 const heading = (text: string) => writeStyled("bold", `\n${text}\n`);
 

@@ -4,17 +4,14 @@ import type { Header } from "../../../journal/record.ts";
 import type { Report } from "../../../executions/output/index.ts";
 import { createRuntime } from "../../../runtime/create-runtime.ts";
 import type { RunningOptions } from "../../command-options.ts";
-import { agentExitCodeOf, EXIT, exitCodeOf } from "../../exit-code.ts";
+import { agentExitCodeOf, EXIT, exitCodeOf } from "../../failure.ts";
 import { openAnyTools, tellUnassigned } from "../../input/open-tools.ts";
 import { refuseLater } from "../../input/option-values.ts";
 import { cancelOnSignal } from "../../terminal/cancel-on-signal.ts";
-import { createApprover } from "../../terminal/executions/ask-approvals.ts";
-import { OperatorLog } from "../../terminal/executions/operator-log.ts";
+import { createApprover, Screen } from "../../terminal/executions/ask-approvals.ts";
+import { OperatorLog, printAgentReport, printReport } from "../../terminal/executions/print-report.ts";
 import { correctedHints, restsText, sameOr, tellHeld, waitingHints } from "../../terminal/executions/waiting-hints.ts";
-import { printAgentReport, printReport } from "../../terminal/executions/print-report.ts";
-import { printJson } from "../../terminal/print.ts";
-import { Screen } from "../../terminal/screen.ts";
-import { standardStreams } from "../../terminal/standard-streams.ts";
+import { printJson, standardStreams } from "../../terminal/standard-streams.ts";
 import { makeArtifactsFolder, writeArtifacts } from "../../write-artifacts.ts";
 
 /** What the commands that run something work with. */

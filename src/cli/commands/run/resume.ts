@@ -6,15 +6,11 @@ import { HOST, readHeader, readList } from "../../../journal/reading/index.ts";
 import type { Header } from "../../../journal/record.ts";
 import { leasedUntil } from "../../../executions/driven.ts";
 import type { RecoveredConversation, RecoveredExecution, Unrecovered } from "../../../runtime/executions/index.ts";
-import { findExecution } from "../../input/find-execution.ts";
-import { loadFallbacks, loadModel, recordedModel } from "../../input/load-model.ts";
-import { reasonOf, UsageFailure } from "../../failure.ts";
-import { existingJournal } from "../../input/open-journal.ts";
-import { oneLine } from "../../terminal/one-line.ts";
-import { printJson } from "../../terminal/print.ts";
+import { findExecution, existingJournal } from "../../input/open-journal.ts";
+import { loadFallbacks, loadModel, recordedModel } from "../../input/load-module.ts";
+import { reasonOf, UsageFailure, EXIT } from "../../failure.ts";
+import { oneLine, printJson, writeStderr, writeStdout } from "../../terminal/standard-streams.ts";
 import type { CommandOptions, RESUME, RunningOptions } from "../../command-options.ts";
-import { EXIT } from "../../exit-code.ts";
-import { writeStderr, writeStdout } from "../../terminal/standard-streams.ts";
 import { openRuntime, type OpenRuntime } from "./open-runtime.ts";
 
 /**

@@ -1,13 +1,11 @@
 import type { CommandOptions, RUN } from "../../command-options.ts";
-import { EXIT } from "../../exit-code.ts";
-import { Failure, UsageFailure } from "../../failure.ts";
-import { needsJournal, optionalJournal } from "../../input/open-journal.ts";
-import { findExecution } from "../../input/find-execution.ts";
+import { EXIT, Failure, UsageFailure } from "../../failure.ts";
+import { needsJournal, optionalJournal, findExecution } from "../../input/open-journal.ts";
 import { openRuntime } from "./open-runtime.ts";
 import { isUtf8 } from "node:buffer";
 import { createReadStream, fstatSync, type Stats, statSync } from "node:fs";
 import { PROGRAM_BYTES } from "../../../executions/prepare/refuse-text.ts";
-import { requireFile } from "../../input/option-files.ts";
+import { requireFile } from "../../input/option-values.ts";
 import { standardStreams } from "../../terminal/standard-streams.ts";
 
 /** `portcullis run`: runs a program. Resolves with the exit code. The result goes to standard output, everything else to standard error. */

@@ -1,21 +1,49 @@
+import type { Journal } from "../../../journal/journal.ts";
+import { createRuntime, type Runtime, type RuntimeOptions } from "../../../runtime/create-runtime.ts";
+import type { ServedOptions, ServerOptions } from "../../command-options.ts";
+import { reasonOf, causeOf, framesOf, UsageFailure, outlastErrors } from "../../failure.ts";
+import { type OpenJournal, optionalJournal, journalPathOf } from "../../input/open-journal.ts";
+import { openAnyTools, openTools, tellUnassigned } from "../../input/open-tools.ts";
+import { writeStderr, oneLine } from "../../terminal/standard-streams.ts";
+import { printFailures } from "../../terminal/executions/print-report.ts";
 import { count, insetText, every } from "../../../base/index.ts";
-import type { Runtime } from "../../../runtime/create-runtime.ts";
 import { createServer, type PortcullisServer } from "../../../serve/create-server.ts";
 import {
   type AnsweredRequest,
   LISTEN_RULES,
   type ServerOptions as DoorOptions,
 } from "../../../serve/server-options.ts";
-import type { ServerOptions } from "../../command-options.ts";
-import { causeOf, framesOf, reasonOf, UsageFailure } from "../../failure.ts";
-import { outlastErrors } from "../../guarded.ts";
-import { journalPathOf } from "../../input/open-journal.ts";
-import { writeStderr } from "../../terminal/standard-streams.ts";
 import { decideCommand } from "../../terminal/executions/waiting-hints.ts";
 import { readFileSync, statSync } from "node:fs";
 import { isLoopback } from "../../../serve/http/allowed-hosts.ts";
 import { parseKeys } from "../../../serve/http/keys.ts";
-import { oneLine } from "../../terminal/one-line.ts";
+
+/**
+ * Opens the tools, the journal and a runtime with both. All of them close with the stack. Where models are served, the
+ * clients may bring all the tools.
+ */
+export async function openServed(
+  stack: AsyncDisposableStack,
+  options: ServedOptions & { readonly model?: readonly string[] },
+  more: (journal: Journal | undefined) => Partial<RuntimeOptions>,
+): Promise<Runtime> {
+  const open = stack.use(await (options.model?.length ? openAnyTools : openTools)(options));
+  tellUnassigned(open, options);
+  const journal = stack.use(optionalJournal(options.journal));
+  const { limit: limits, policy } = options;
+  const tools = () => open.tools;
+  const fleet = journal && (await fleetOf(stack, journal));
+  const where = fleet ? { fleet } : { journal };
+  return stack.use(await createRuntime({ tools, limits, logger: printFailures, ...where, policy, ...more(journal) }));
+}
+
+/** The fleet of a journal in PostgreSQL; undefined for a journal in a file, which other machines do not reach. */
+async function fleetOf(stack: AsyncDisposableStack, journal: OpenJournal) {
+  if (!("query" in journal)) return undefined;
+  const { createFleet } = await import("../../../fleet/fleet.ts");
+  const onError = (error: unknown) => writeStderr(`portcullis: the queue of the fleet: ${reasonOf(error)}\n`);
+  return stack.use(createFleet({ journal, onError }));
+}
 
 /** The options of a server, read and checked. */
 export type HttpSettings = ReturnType<typeof readHttpSettings>;

@@ -1,10 +1,8 @@
 import { PortcullisError } from "../../../base/index.ts";
 import { type Key, parseKeys, type Scope, SCOPES } from "../../../serve/http/keys.ts";
 import type { CommandOptions, KEY_ADD } from "../../command-options.ts";
-import { EXIT } from "../../exit-code.ts";
-import { UsageFailure } from "../../failure.ts";
-import { printJson } from "../../terminal/print.ts";
-import { writeStderr, writeStdout } from "../../terminal/standard-streams.ts";
+import { EXIT, UsageFailure } from "../../failure.ts";
+import { printJson, writeStderr, writeStdout } from "../../terminal/standard-streams.ts";
 import { hash, randomBytes } from "node:crypto";
 import {
   readFileSync,

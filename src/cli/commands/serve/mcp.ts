@@ -5,18 +5,22 @@ import { openMcpDoor } from "../../../serve/mcp/mcp-door.ts";
 import { StdioTransport } from "../../../serve/mcp/stdio-transport.ts";
 import { DOORS_VARIABLE } from "../../../sources/mcp/wire/server-process.ts";
 import type { CommandOptions, MCP } from "../../command-options.ts";
-import { EXIT } from "../../exit-code.ts";
-import { reasonOf, UsageFailure } from "../../failure.ts";
-import { outlastErrors } from "../../guarded.ts";
+import { EXIT, reasonOf, UsageFailure, outlastErrors } from "../../failure.ts";
 import { journalPathOf } from "../../input/open-journal.ts";
 import { refuseLater } from "../../input/option-values.ts";
 import { version } from "../../package-json.ts";
-import { createApprover } from "../../terminal/executions/ask-approvals.ts";
+import { createApprover, Screen } from "../../terminal/executions/ask-approvals.ts";
 import { cancelOnSignal } from "../../terminal/cancel-on-signal.ts";
-import { Screen } from "../../terminal/screen.ts";
 import { keepStdout, standardStreams, writeInTime } from "../../terminal/standard-streams.ts";
-import { decideCommandOf, listening, openHttpServer, readHttpSettings, tell, tellStray } from "./http-server.ts";
-import { openServed } from "./open-served.ts";
+import {
+  decideCommandOf,
+  listening,
+  openHttpServer,
+  readHttpSettings,
+  tell,
+  tellStray,
+  openServed,
+} from "./http-server.ts";
 import { AT_ONCE } from "./serve.ts";
 
 /** How long closing may take. What has not ended by then, engines and servers too, ends with the process. */

@@ -3,15 +3,20 @@ import { namedDatabase } from "../../../fleet/postgres/connection/address.ts";
 import type { RecoveredConversation } from "../../../runtime/executions/index.ts";
 import { CLOSE_RULES } from "../../../serve/server-options.ts";
 import type { CommandOptions, WORKER } from "../../command-options.ts";
-import { EXIT } from "../../exit-code.ts";
-import { reasonOf, UsageFailure } from "../../failure.ts";
-import { outlastErrors } from "../../guarded.ts";
-import { loadModel } from "../../input/load-model.ts";
+import { EXIT, reasonOf, UsageFailure, outlastErrors } from "../../failure.ts";
+import { loadModel } from "../../input/load-module.ts";
 import { fleetJournalOf } from "../../input/open-journal.ts";
 import { cancelOnSignal } from "../../terminal/cancel-on-signal.ts";
 import { keepStdout } from "../../terminal/standard-streams.ts";
-import { type HttpSettings, listening, openHttpServer, readHttpSettings, tell, tellStray } from "./http-server.ts";
-import { openServed } from "./open-served.ts";
+import {
+  type HttpSettings,
+  listening,
+  openHttpServer,
+  readHttpSettings,
+  tell,
+  tellStray,
+  openServed,
+} from "./http-server.ts";
 
 /** Time to close tools and journal at the end, in milliseconds. */
 const CLOSE_MS = 2000;

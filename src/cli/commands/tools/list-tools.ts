@@ -8,12 +8,10 @@ import type { Tool } from "../../../tools/tool.ts";
 import { inputSchemaOf } from "../../../tools/tool-schemas.ts";
 import { ToolSet } from "../../../tools/tool-set.ts";
 import type { CommandOptions, LIST_TOOLS } from "../../command-options.ts";
-import { EXIT } from "../../exit-code.ts";
+import { EXIT } from "../../failure.ts";
 import { openTools, tellUnassigned, type OpenTools } from "../../input/open-tools.ts";
-import { printJson, printTable, table } from "../../terminal/print.ts";
-import { writeStdout } from "../../terminal/standard-streams.ts";
+import { printJson, printTable, table, writeStdout, oneLine } from "../../terminal/standard-streams.ts";
 import type { UnassignedTool } from "../../../sources/mcp/make-tools.ts";
-import { oneLine } from "../../terminal/one-line.ts";
 
 /**
  * `portcullis tools`: lists the tools with the tokens of their declarations; or those that a program finds by words, the best

@@ -3,10 +3,31 @@ import type { ApproveMode } from "../../input/option-values.ts";
 import { isApprovalOfProgram } from "../../../executions/from-journal/index.ts";
 import { callAbout, shownInput } from "../../../executions/output/index.ts";
 import { countText } from "../../../base/index.ts";
-import { insetLines, oneLine } from "../one-line.ts";
-import type { Screen } from "../screen.ts";
+import { insetLines, oneLine, standardStreams } from "../standard-streams.ts";
 import { type Answer, type AnswerLines, TerminalLines } from "../terminal-lines.ts";
-import { standardStreams } from "../standard-streams.ts";
+
+/** What commands show while they work. A question that is open has the screen for itself. */
+export class Screen {
+  #isTaken = false;
+  #waiting: (() => void)[] = [];
+
+  /** Runs `write` now, or when no question is open any more, in the order of the calls. */
+  show(write: () => void): void {
+    if (this.#isTaken) this.#waiting.push(write);
+    else write();
+  }
+
+  /** Takes the screen until the returned object is disposed. One question is open at a time. */
+  take(): Disposable {
+    this.#isTaken = true;
+    return {
+      [Symbol.dispose]: () => {
+        this.#isTaken = false;
+        for (const write of this.#waiting.splice(0)) write();
+      },
+    };
+  }
+}
 
 const ALLOWED: ApprovalDecision = { allow: true, by: "terminal" };
 const DENIED: ApprovalDecision = { allow: false, by: "terminal", note: "The person who was asked denied it." };

@@ -4,9 +4,8 @@ import type { CallLine } from "../../../gate/call-line.ts";
 import { cleanText, countText, INSET } from "../../../base/index.ts";
 import { isApprovalOfProgram } from "../../../executions/from-journal/index.ts";
 import { duration, hostedCallText } from "../../../serve/views/words.ts";
-import { insetLines, oneLine } from "../one-line.ts";
-import type { Screen } from "../screen.ts";
-import { standardStreams, writeStderr, writeStdout } from "../standard-streams.ts";
+import { insetLines, oneLine, standardStreams, writeStderr, writeStdout } from "../standard-streams.ts";
+import type { Screen } from "./ask-approvals.ts";
 
 /**
  * Shows a conversation while it goes on, as lines: the model's text on standard output, calls and programs on standard error.

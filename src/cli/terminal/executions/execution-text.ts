@@ -26,7 +26,7 @@ import {
   WAITS,
 } from "../../../serve/views/words.ts";
 import type { SameOptions } from "../../command-options.ts";
-import { oneLine, shortLine } from "../one-line.ts";
+import { oneLine, shortLine } from "../standard-streams.ts";
 import { nextCommands, restsText, resumeCommand } from "./waiting-hints.ts";
 
 /** UTF-16 units of an input, a result or a title in a line. */

@@ -6,12 +6,11 @@ import { isModelName } from "../../../models/turn/index.ts";
 import { ANSWERS, type AnswerWords, RESTS } from "../../../serve/views/words.ts";
 import { SAME, type SameOptions } from "../../command-options.ts";
 import { optionsOf } from "../../option.ts";
-import { oneLine } from "../one-line.ts";
+import { oneLine, writeStderr } from "../standard-streams.ts";
 import type { AgentEnding } from "../../../conversations/ending.ts";
 import type { Report } from "../../../executions/output/index.ts";
 import type { ExecutionEvent } from "../../../executions/event.ts";
 import type { Outcome, WaitingApproval } from "../../../executions/outcome.ts";
-import { writeStderr } from "../standard-streams.ts";
 
 /**
  * `SameOptions` of an execution that only its journal tells of: `FILE` stands for the tools that it began with, and for

@@ -4,8 +4,7 @@ import * as fc from "fast-check";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { ApprovalRequest } from "../../../../src/gate/approve/approval.ts";
 import type { ApproveMode } from "../../../../src/cli/input/option-values.ts";
-import { createApprover, type Approver } from "../../../../src/cli/terminal/executions/ask-approvals.ts";
-import { Screen } from "../../../../src/cli/terminal/screen.ts";
+import { createApprover, type Approver, Screen } from "../../../../src/cli/terminal/executions/ask-approvals.ts";
 import { type Streams, useStreams } from "../../../../src/cli/terminal/standard-streams.ts";
 
 const approvers: Approver[] = [];
