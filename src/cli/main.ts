@@ -3,6 +3,7 @@ import * as options from "./command-options.ts";
 import { EXIT, Failure, failureOf, strayFailure, guardWork } from "./failure.ts";
 import { PortcullisCommand } from "./portcullis-command.ts";
 import { standardStreams, type Streams, useStreams, writeStderr, oneLine } from "./terminal/standard-streams.ts";
+import { flags, shellQuoted } from "./terminal/executions/waiting-hints.ts";
 import { version } from "./package-json.ts";
 import { insetText } from "../base/index.ts";
 
@@ -185,16 +186,20 @@ program
 export async function main(args: readonly string[], streams: Streams): Promise<number> {
   useStreams(streams);
   PortcullisCommand.exitCode = EXIT.completed;
+  PortcullisCommand.ran = undefined;
   try {
     await guardWork(() => program.parseAsync(args, { from: "user" }), strayFailure);
     return PortcullisCommand.exitCode;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.completed : EXIT.usage;
     const failure = failureOf(error);
+    const { ran } = PortcullisCommand;
+    const journal = flags({ journal: ran?.opts<{ readonly journal?: string }>().journal });
+    const execution = shellQuoted(ran?.args[0] ?? "EXECUTION");
     // What a person at a terminal does in place of what a host calls.
     const message = failure.message
-      .replace("runtime.executions.list()", "portcullis show")
-      .replace("runtime.execution(id).status()", "portcullis show EXECUTION");
+      .replace("runtime.executions.list()", () => `portcullis show${journal}`)
+      .replace("runtime.execution(id).status()", () => `portcullis show ${execution}${journal}`);
     return printFailure(new Failure(failure.exitCode, message, failure));
   }
 }

@@ -13,6 +13,7 @@ const PROMPT = "$ ";
 export class PortcullisCommand extends Command {
   /** How the last command has ended. A process runs one command at a time. */
   static exitCode: number = EXIT.completed;
+  static ran: PortcullisCommand | undefined;
   exampleText = "";
 
   override createCommand(name: string): PortcullisCommand {
@@ -36,6 +37,7 @@ export class PortcullisCommand extends Command {
   ): this {
     for (const option of optionsOf(table)) this.addOption(option);
     return this.action(async () => {
+      PortcullisCommand.ran = this;
       const work = await load();
       PortcullisCommand.exitCode = await work(...(this.processedArgs as Args), this.opts<CommandOptions<Table>>());
     });

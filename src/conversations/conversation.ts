@@ -13,10 +13,9 @@ import {
   required,
 } from "../base/index.ts";
 import { findIfKnown } from "../journal/find-if-known.ts";
-import { beginConversation } from "./agent.ts";
+import { beginConversation, changeTools } from "./agent.ts";
 import { type HELD_RULES, KEPT_IN, KEPT_OPTIONS, type ResolvedAgentOptions, requestOf } from "./agent-options.ts";
 import { type CopiedTurns, copyConversation, copyTranscript, takeOver } from "./drive/copy-conversation.ts";
-import { changeTools } from "./drive/change-opening.ts";
 import type { ModelTurn, ToolCall } from "../models/model.ts";
 import type { ClientResult } from "../executions/decide.ts";
 import type { AgentReport } from "./agent-report.ts";
@@ -30,10 +29,9 @@ import { refuseSilence, sendOrGoOn } from "./drive/send-once.ts";
 import type { AgentEnding } from "./ending.ts";
 import type { LiveConversation } from "./drive/live-conversation.ts";
 import { RUN_PROGRAM } from "../tools/tool-name.ts";
-import { saidByUser } from "./prompt/said-message.ts";
+import { saidByUser, messagesOf, type UserMessages } from "./prompt/said-message.ts";
 import type { Tool } from "../tools/tool.ts";
 import { type ToolSet, TOOLS } from "../tools/tool-set.ts";
-import { messagesOf, type UserMessages } from "./user-message.ts";
 
 /** One turn of the model, of which nothing was done yet. */
 export interface Step {

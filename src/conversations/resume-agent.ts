@@ -18,9 +18,8 @@ import { checkAnswer, recordedSchema } from "./prompt/answer-schema.ts";
 import { type AgentReport, agentReport, type AgentRequest, type LoopRules } from "./agent-report.ts";
 import { driveConversation } from "./drive/drive-conversation.ts";
 import { restoreConversation } from "./from-journal/restore-conversation.ts";
-import { ConversationLog } from "./drive/conversation-log.ts";
+import { ConversationLog, withHistory } from "./drive/conversation-log.ts";
 import { hasOpenTurn, isHeld } from "./from-journal/conversation-state.ts";
-import { withHistory } from "./drive/history-share.ts";
 import { LiveConversation } from "./drive/live-conversation.ts";
 import type { AgentScope } from "./agent-scope.ts";
 import {
@@ -31,9 +30,14 @@ import {
 } from "./decide-conversation.ts";
 import type { AgentEnding } from "./ending.ts";
 import { openingFor } from "./prompt/opening.ts";
-import { cancelPrograms, type PastConversation, readOwnConversation } from "./from-journal/past-conversation.ts";
+import {
+  cancelPrograms,
+  type PastConversation,
+  readOwnConversation,
+  endingOf,
+  standingOfConversation,
+} from "./from-journal/past-conversation.ts";
 import { settingsOf } from "./conversation-settings.ts";
-import { endingOf, standingOfConversation } from "./from-journal/conversation-standing.ts";
 import { programsOf } from "./prompt/programs-option.ts";
 
 export interface ResumeAgentWork

@@ -1,7 +1,7 @@
 import type { ResumeAgentOptions, SendOptions } from "../conversations/agent-options.ts";
 import type { AgentReport } from "../conversations/agent-report.ts";
 import type { AgentScope } from "../conversations/agent-scope.ts";
-import type { UserMessages } from "../conversations/user-message.ts";
+import type { UserMessages } from "../conversations/prompt/said-message.ts";
 import { checkValue, type ExecutionId, fieldOf, readOptions } from "../base/index.ts";
 import type { ClientResult, Decision } from "../executions/decide.ts";
 import { resultSchemaOf } from "../executions/drive/ending/result-schema.ts";

@@ -19,7 +19,7 @@ import type { AgentScope } from "../agent-scope.ts";
 import { checkOwned, type Sending } from "../drive/ask-model.ts";
 import { unansweredText } from "../drive/interruption.ts";
 import type { LiveConversation } from "../drive/live-conversation.ts";
-import { standingOfConversation } from "../from-journal/conversation-standing.ts";
+import { standingOfConversation } from "../from-journal/past-conversation.ts";
 import { refusal, resultOfAnswer, resultOfReport, withFound } from "./call-result.ts";
 import { childExecution } from "./child-execution.ts";
 import type { FailedProgram } from "./failed-programs.ts";

@@ -7,7 +7,7 @@ import { declareTools, declareWholeTypes, type ProgramLanguage } from "../../too
 import { SEARCH_INPUT } from "../../tools/search/search-tool.ts";
 import type { ToolSearch } from "../../tools/search/tool-search.ts";
 import type { Tool } from "../../tools/tool.ts";
-import { programBoundaries } from "../prompt/limit-sentences.ts";
+import { programBoundaries } from "../prompt/instructions.ts";
 
 export const NO_SOURCE = `${RUN_PROGRAM} takes the program's source as text in the field "code", and got none.`;
 

@@ -12,18 +12,19 @@ import { isAskedOtherwise } from "../../executions/run-under-id.ts";
 import { openedOptions, requestOf, type ResolvedAgentOptions, SEND_RULES } from "../agent-options.ts";
 import type { AgentReport, AgentRequest } from "../agent-report.ts";
 import type { AgentScope } from "../agent-scope.ts";
-import { beginConversation } from "../agent.ts";
-import { standingOfConversation } from "../from-journal/conversation-standing.ts";
+import { beginConversation, changeOpening } from "../agent.ts";
+import {
+  standingOfConversation,
+  cancelPrograms,
+  type PastConversation,
+  readOwnConversation,
+} from "../from-journal/past-conversation.ts";
 import { userMessages } from "../from-journal/conversation-state.ts";
-import { cancelPrograms, type PastConversation, readOwnConversation } from "../from-journal/past-conversation.ts";
 import { refusal } from "../calls/call-result.ts";
-import { saidByUser } from "../prompt/said-message.ts";
+import { saidByUser, messagesOf } from "../prompt/said-message.ts";
 import { resumePast, takeUp } from "../resume-agent.ts";
-import { messagesOf } from "../user-message.ts";
-import { changeOpening } from "./change-opening.ts";
-import { ConversationLog } from "./conversation-log.ts";
+import { ConversationLog, withHistory } from "./conversation-log.ts";
 import { driveConversation } from "./drive-conversation.ts";
-import { withHistory } from "./history-share.ts";
 import type { LiveConversation } from "./live-conversation.ts";
 
 interface SendWork {

@@ -1,4 +1,11 @@
-export { HELD_CONVERSATION, standingOfConversation, waitingCallsOf } from "./conversation-standing.ts";
+export {
+  HELD_CONVERSATION,
+  standingOfConversation,
+  waitingCallsOf,
+  cancelPrograms,
+  type PastConversation,
+  readPastConversation,
+} from "./past-conversation.ts";
 export {
   applyRecord,
   ConversationState,
@@ -8,5 +15,4 @@ export {
   userMessages,
 } from "./conversation-state.ts";
 export { parseEnding, readContent } from "./parse-message.ts";
-export { cancelPrograms, type PastConversation, readPastConversation } from "./past-conversation.ts";
 export { MAX_TURN_CALLS, type Transcript, type TranscriptTurn } from "./transcript.ts";

@@ -5,6 +5,7 @@ import {
   type Share,
   type SlicedWork,
   textOf,
+  jsonOrText,
 } from "../../base/index.ts";
 import type { CallLine } from "../../gate/call-line.ts";
 import type { PastUse } from "../../gate/session.ts";
@@ -12,14 +13,14 @@ import type { Journal } from "../../journal/journal.ts";
 import { type ModelCall, type ModelUsage, sumOfUsage } from "../../models/model.ts";
 import { isHeadMoved } from "../../journal/execution-log.ts";
 import { NO_ITEMS, type ReadingBudget, type ReadingOptions, readRecords } from "../../journal/reading/read-records.ts";
-import type { ConversationHeader, Header, JournalRecord } from "../../journal/record.ts";
+import type { ConversationHeader, Header, JournalRecord, ToolDigest } from "../../journal/record.ts";
 import { endAsCancelled } from "../../executions/drive/ending/end-without-running.ts";
 import { isDriven } from "../../executions/driven.ts";
 import { findOwn, type Past, readPast, withoutOpenCalls } from "../../executions/from-journal/past-execution.ts";
 import { FailedPrograms } from "../calls/failed-programs.ts";
 import { startedBy } from "../calls/child-execution.ts";
 import { readingSliced } from "../../executions/from-journal/read-turns.ts";
-import { holdHistory } from "../drive/history-share.ts";
+import { holdHistory } from "../drive/conversation-log.ts";
 import {
   applyRecord,
   type Content,
@@ -28,7 +29,15 @@ import {
   type KeptTurn,
   type KnownState,
   type UnansweredModelCall,
+  isHeld,
 } from "./conversation-state.ts";
+import { isExpired, isWaiting } from "../../executions/from-journal/call-history.ts";
+import { shownWaiting } from "../../executions/redact-execution.ts";
+import type { UnansweredCall } from "../../executions/from-journal/execution-state.ts";
+import { ListedRoom, standingOf, waitingCalls, waitingFor } from "../../executions/from-journal/standing.ts";
+import type { Redactor } from "../../journal/redaction/redactor.ts";
+import type { AgentEnding } from "../ending.ts";
+import type { Waiting } from "../../executions/outcome.ts";
 
 export interface OpenModelCall extends UnansweredModelCall {
   /** The program that it runs, if it has begun. */
@@ -147,11 +156,11 @@ export async function readBelow(
   const { header, open } = state;
   const own = state.turns.slice(copiedTurns(state));
   const usages = own.map(({ turn }) => turn.usage);
-  const below: Record<ModelCall["type"], Below[]> = { program_call: [], tool_call: [] };
+  const below: Below[] = [];
   const failed = new FailedPrograms();
   const begun = new Map<string, Pick<OpenModelCall, "program" | "driven">>();
   const take = (call: string, { use, usage, hasEnded }: PastAgent, isOpen: boolean) => {
-    below.tool_call.push({ call, calls: use.calls, lines: use.lines });
+    below.push({ call, calls: use.calls, lines: use.lines });
     // The driver of an agent that goes on counts its tokens in all budgets.
     if (hasEnded || !isOpen) usages.push(usage);
   };
@@ -167,7 +176,7 @@ export async function readBelow(
       const program = past.outcome ? past : withoutOpenCalls(past);
       noteProgram(failed, id, turn, past);
       // No more is kept of programs that have ended: their values may be of any size.
-      below[type].push({ call: id, calls: program.calls - program.openCalls, lines: program.lines });
+      below.push({ call: id, calls: program.calls - program.openCalls, lines: program.lines });
       if (open.has(id)) begun.set(id, { program, driven: isDriven(journal, await journal.find(child)) });
       if (agents)
         for (const { call, isOpen, agent } of await agentsOf(journal, past)) take(`${id}/${call}`, agent, isOpen);
@@ -180,7 +189,7 @@ export async function readBelow(
     state,
     failed,
     open: new Map([...open].map(([id, call]) => [id, { ...call, ...(begun.get(id) ?? NOT_BEGUN) }])),
-    use: useOf(state, own, [...below.program_call, ...below.tool_call]),
+    use: useOf(state, own, below),
     usage: sumOfUsage(usages),
   });
 }
@@ -285,4 +294,107 @@ export async function cancelPrograms(
     }
   }
   return cancelled;
+}
+
+/** How a conversation stands, as `Standing` tells of programs. */
+export type ConversationStanding =
+  | { readonly state: "running" | "ended" }
+  | {
+      readonly state: "waiting";
+      /** It goes no further before the user says more. */
+      readonly rests: boolean;
+      /** Its calls that wait, including calls of its programs. If it rests, the calls that its host is to answer. */
+      readonly calls: readonly UnansweredCall[];
+      /** The same calls with their inputs, which are parsed when the field is read. */
+      readonly waiting: Waiting;
+      /** Why it waits only as long as its driver lives, as `Standing` tells it. */
+      readonly held?: "redaction";
+    };
+
+/** What people are told of a conversation that is held. */
+export const HELD_CONVERSATION =
+  "Its journal was redacted and does not hold what happened: only the process that has the conversation can continue it. Once that process has ended, begin a new conversation.";
+
+export function standingOfConversation(past: PastConversation): ConversationStanding {
+  if (past.outcome) return { state: "ended" };
+  const { header, rest, turns, said } = past;
+  const rests = rest !== undefined || (isHeld(header) && turns.length === 0 && said.length === 0);
+  const waits = waitingCallsOf(past);
+  if (!rests && (waits.length === 0 || waits.some(({ goesOn }) => goesOn))) return { state: "running" };
+  return {
+    state: "waiting",
+    rests,
+    calls: waits.flatMap(({ calls }) => calls),
+    get waiting() {
+      const room = new ListedRoom();
+      const all = waits.map((one) => waitingOf(one, room));
+      return {
+        type: "waiting" as const,
+        approvals: all.flatMap(({ approvals }) => approvals),
+        calls: all.flatMap(({ calls }) => calls),
+        more: sumOf(all.map(({ more = 0 }) => more)) || undefined,
+      };
+    },
+    ...(past.isRedacted && { held: "redaction" as const }),
+  };
+}
+
+/**
+ * What a conversation has come to; undefined if it goes on by itself. It waits for the user if nothing was said in it yet, or if
+ * its host asked for a single turn. Rejects with `journal_invalid` for an ending that cannot be read.
+ */
+export async function endingOf(
+  past: PastConversation,
+  redactor: Redactor | undefined,
+): Promise<AgentEnding | undefined> {
+  const text = past.outcome?.outcome ?? past.rest?.ending;
+  if (text !== undefined) {
+    const { parseEnding } = await import("./parse-message.ts");
+    return parseEnding(past.header.execution, text);
+  }
+  const standing = standingOfConversation(past);
+  return standing.state === "waiting" ? shownWaiting(standing.waiting, redactor) : undefined;
+}
+
+/** What an open call, its program, or a turn that was asked for by `step` waits for. */
+interface Waits {
+  /** Calls that wait for a person, a client or the host, whether the program does more or not. */
+  readonly calls: readonly UnansweredCall[];
+  /** The tools of the conversation, or of its program. */
+  readonly tools: readonly ToolDigest[];
+  readonly execution: ExecutionId | undefined;
+  /** What the ids of calls of a program begin with. */
+  readonly above: string;
+  /** Whether it goes on by itself. */
+  readonly goesOn: boolean;
+  /** Since when the calls wait for the host, in milliseconds since 1970; missing for calls that the gate has made. */
+  readonly hostSince?: number;
+}
+
+/** The calls of a conversation and of its programs that wait. The host answers the calls of a turn that it asked for by `step`. */
+export function waitingCallsOf({ header, tools, open, outcome, rest }: PastConversation): readonly Waits[] {
+  if (outcome) return [];
+  const { execution } = header;
+  if (rest) return [{ calls: [...open.values()], tools, execution, above: "", goesOn: false, hostSince: rest.at }];
+  return [...open.values()].map((call) => {
+    const { id, program, driven } = call;
+    if (!program) {
+      const waits = isWaiting(call) && !isExpired(header, call);
+      return { calls: waits ? [call] : [], tools, execution, above: "", goesOn: !waits };
+    }
+    const { state } = program;
+    const goesOn = standingOf(state, driven).state !== "waiting";
+    const { execution: own, tools: given = [] } = state.header ?? {};
+    return { calls: waitingCalls(state, driven), tools: given, execution: own, above: `${id}/`, goesOn };
+  });
+}
+
+function waitingOf({ calls, execution, above, hostSince }: Waits, room: ListedRoom): Omit<Waiting, "type"> {
+  if (hostSince !== undefined) {
+    const waits = calls.map(({ id, tool, inputText }) => ({ callId: String(id), tool, input: jsonOrText(inputText) }));
+    return { approvals: [], calls: waits.map((call) => ({ ...call, since: hostSince })) };
+  }
+  const waiting = waitingFor(calls, execution, room);
+  const under = <Call extends { readonly callId: string }>(call: Call) => ({ ...call, callId: above + call.callId });
+  return { ...waiting, approvals: waiting.approvals.map(under), calls: waiting.calls.map(under) };
 }

@@ -7,10 +7,9 @@ import type { ToolSearch } from "../../tools/search/tool-search.ts";
 import { isVisible } from "../../tools/tool-set.ts";
 import { settingsFor } from "../conversation-settings.ts";
 import { without } from "../../base/index.ts";
-import { callBoundaries } from "./limit-sentences.ts";
+import { callBoundaries, instructionsFor } from "./instructions.ts";
 import { compactAtOf } from "./compact.ts";
 import { checkOpening } from "./programs-option.ts";
-import { instructionsFor } from "./instructions.ts";
 import { declarePrograms, SEARCH_DIRECT } from "../calls/run-program.ts";
 import type { ProgramsOption } from "../prompt/programs-option.ts";
 

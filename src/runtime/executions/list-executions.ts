@@ -25,13 +25,14 @@ import type { OutcomeRecord, ParentRef } from "../../journal/record.ts";
 import { isDriven, neededBy, leasedUntil } from "../../executions/driven.ts";
 import { endingHead } from "../../executions/from-journal/ending-head.ts";
 import { applySliced, ExecutionState, type UnansweredCall } from "../../executions/from-journal/execution-state.ts";
-import { endingOf, standingOfConversation } from "../../conversations/from-journal/conversation-standing.ts";
-import { copiedTurns, userMessages } from "../../conversations/from-journal/conversation-state.ts";
 import {
+  endingOf,
+  standingOfConversation,
   type PastConversation,
   readOwnConversation,
   readPastConversation,
 } from "../../conversations/from-journal/past-conversation.ts";
+import { copiedTurns, userMessages } from "../../conversations/from-journal/conversation-state.ts";
 import type { Execution } from "../../executions/execution.ts";
 import { findOwn, headerOf, readPast } from "../../executions/from-journal/past-execution.ts";
 import { endedExecution, waitingExecution } from "../../executions/from-journal/recorded-execution.ts";

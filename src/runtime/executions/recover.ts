@@ -4,7 +4,11 @@
  */
 import { type ExecutionId, now, PortcullisError } from "../../base/index.ts";
 import { childExecution } from "../../conversations/calls/child-execution.ts";
-import { type PastConversation, readPastConversation } from "../../conversations/from-journal/past-conversation.ts";
+import {
+  type PastConversation,
+  readPastConversation,
+  standingOfConversation,
+} from "../../conversations/from-journal/past-conversation.ts";
 import { findIfKnown } from "../../journal/find-if-known.ts";
 import type { ExecutionSummary, Head, Journal } from "../../journal/journal.ts";
 import type { Header } from "../../journal/record.ts";
@@ -15,7 +19,6 @@ import { openCalls, standingOf } from "../../executions/from-journal/standing.ts
 import type { RecoveredConversation, RecoveredExecution } from "./recover-options.ts";
 import type { AgentReport } from "../../conversations/agent-report.ts";
 import type { AgentScope } from "../../conversations/agent-scope.ts";
-import { standingOfConversation } from "../../conversations/from-journal/conversation-standing.ts";
 import { cancelConversation, resumeAgent } from "../../conversations/resume-agent.ts";
 import { readHeader, readList, readRecords } from "../../journal/reading/read-records.ts";
 import { isDriven } from "../../executions/driven.ts";

@@ -7,8 +7,10 @@ import {
   copiedTurns,
   ConversationState,
 } from "../../../src/conversations/from-journal/conversation-state.ts";
-import { standingOfConversation } from "../../../src/conversations/from-journal/conversation-standing.ts";
-import { readPastConversation } from "../../../src/conversations/from-journal/past-conversation.ts";
+import {
+  standingOfConversation,
+  readPastConversation,
+} from "../../../src/conversations/from-journal/past-conversation.ts";
 import { shownText } from "../../../src/cli/commands/journal/show.ts";
 import { listExecutions, readFacts } from "../../../src/runtime/executions/list-executions.ts";
 import type { Journal } from "../../../src/journal/journal.ts";
