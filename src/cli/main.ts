@@ -186,7 +186,6 @@ program
 export async function main(args: readonly string[], streams: Streams): Promise<number> {
   useStreams(streams);
   PortcullisCommand.exitCode = EXIT.completed;
-  PortcullisCommand.ran = undefined;
   try {
     await guardWork(() => program.parseAsync(args, { from: "user" }), strayFailure);
     return PortcullisCommand.exitCode;
