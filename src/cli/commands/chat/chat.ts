@@ -1,25 +1,25 @@
-import { countText, monotonic, PortcullisError } from "../../../base/index.ts";
-import type { AgentEnding } from "../../../conversations/ending.ts";
-import { agentEndingText } from "../../../conversations/index.ts";
+import { countText, now, PortcullisError } from "../../../base/index.ts";
 import type { AgentReport } from "../../../conversations/agent-report.ts";
-import type { AgentEvent } from "../../../conversations/event.ts";
-import type { Conversation } from "../../../conversations/conversation.ts";
-import type { Approve } from "../../../gate/approve/approval.ts";
 import { groupedOptions } from "../../../conversations/agent-options.ts";
-import type { CHAT, CommandOptions } from "../../command-options.ts";
-import { agentExitCodeOf, EXIT } from "../../failure.ts";
-import { existingJournal, needsJournal, optionalJournal } from "../../input/open-journal.ts";
-import { loadFallbacks } from "../../input/load-module.ts";
-import { createApprover, type Screen } from "../../terminal/executions/ask-approvals.ts";
+import type { Conversation } from "../../../conversations/conversation.ts";
+import type { AgentEvent } from "../../../conversations/event.ts";
+import { agentEndingText } from "../../../conversations/index.ts";
+import { readLines } from "../../../journal/reading/index.ts";
+import type { Journal } from "../../../journal/journal.ts";
+import type { Model } from "../../../models/model.ts";
+import type { ConversationView } from "../../../serve/views/view.ts";
+import { viewExecution } from "../../../serve/views/view-execution.ts";
+import type { CHAT, CommandOptions, SameOptions } from "../../command-options.ts";
+import { agentExitCodeOf, EXIT, Failure, UsageFailure } from "../../failure.ts";
+import { loadFallbacks, loadModel, type ModelOptions, recordedModel } from "../../input/load-module.ts";
+import { existingJournal, findExecution, needsJournal, optionalJournal } from "../../input/open-journal.ts";
 import { showConversation } from "../../terminal/executions/conversation-lines.ts";
-import { printFailures, takenText } from "../../terminal/executions/print-report.ts";
-import { turnLines } from "../../terminal/executions/execution-text.ts";
-import { duration } from "../../../serve/views/words.ts";
-import { chatCommand, resumeCommand, sameOr, waitingHints } from "../../terminal/executions/waiting-hints.ts";
+import { turnLines, waitingLines } from "../../terminal/executions/execution-text.ts";
+import { takenText } from "../../terminal/executions/print-report.ts";
+import { chatCommand, resumeCommand, waitingHints } from "../../terminal/executions/waiting-hints.ts";
 import { oneLine, standardStreams, writeStderr } from "../../terminal/standard-streams.ts";
+import { type AnswerLines, TerminalLines } from "../../terminal/terminal-lines.ts";
 import { openRuntime, type OpenRuntime } from "../run/open-runtime.ts";
-import { type ChatInput, openChatInput } from "./chat-input.ts";
-import { chatModel, type PastChat, readPastChat } from "./past-chat.ts";
 
 type ChatOptions = CommandOptions<typeof CHAT>;
 
@@ -31,60 +31,72 @@ export async function chat(options: ChatOptions): Promise<number> {
   const { stream, baseUrl, id, tenant, approveProgram = false } = options;
   needsJournal("--id", id, options.journal);
   await using journal = id === undefined ? optionalJournal(options.journal) : existingJournal(options.journal);
-  const past = id === undefined || !journal ? undefined : await readPastChat(journal, id, options);
+  const past = id === undefined || !journal ? undefined : await readPast(journal, id, options);
   const models = { stream, baseUrl };
   const model = await chatModel(options.model, past, models);
   const fallbacks = await loadFallbacks(options.fallback, models);
   const control = new ControlC();
-  // The runtime is there before the terminal is taken.
-  const opened: { input?: ChatInput; screen?: Screen } = {};
-  let approve: Approve = () => false;
+  // The terminal is read with the first question.
+  const input = openChatInput(() => control.press() === "armed");
   await using open = await openRuntime({ ...options, json: false }, journal, {
     tellsCalls: true,
-    interrupt: () => opened.input?.lines !== undefined && control.press() !== "ended",
+    lines: input.lines,
+    interrupt: () => input.lines !== undefined && control.press() !== "ended",
     limits: options.limit,
     approvePrograms: approveProgram,
-    approve: (request) => approve(request),
-    logger: { error: (entry, message) => opened.screen?.show(() => printFailures.error(entry, message)) },
     tenant,
   });
-  const { runtime, signal } = open;
-  const over = AbortSignal.any([signal, control.end.signal]);
-  using messages = openChatInput(() => control.press() === "armed");
-  Object.assign(opened, { input: messages, screen: open.screen });
-  using approver = createApprover({
-    mode: options.approve,
-    screen: open.screen,
-    canWait: journal !== undefined,
-    lines: messages.lines,
-  });
-  approve = approver.approve;
   const { context: documents, instructions, set, allowChangedTools } = options;
-  const talk = await runtime.conversation({
+  const talk = await open.runtime.conversation({
     ...groupedOptions(set),
     model,
     // One that is taken up has what it began with.
-    ...(documents.length === 0 ? {} : { documents }),
-    ...(fallbacks.length === 0 ? {} : { fallbacks }),
-    ...(past && {
-      [past.view.state === "ended" ? "from" : "id"]: past.view.execution,
-      allowChangedTools: allowChangedTools === true,
-    }),
-    ...(open.approve && { approve }),
+    documents: documents.length > 0 ? documents : undefined,
+    fallbacks,
+    ...(past && { [past.outcome ? "from" : "id"]: past.execution, allowChangedTools: allowChangedTools === true }),
+    approve: open.approve,
     instructions,
     onEvent: (event: AgentEvent) => show(event),
   });
-  const isInset = standardStreams().stdout.isTTY;
-  const show = showConversation(open.screen, { conversation: talk.id, isInset });
-  const isKept = journal !== undefined;
-  const loop = new ChatLoop({ options, open, talk, control, over, model: model.name, past, isKept });
-  if (messages.lines) loop.greet();
+  const show = showConversation(open.screen, { conversation: talk.id, isInset: standardStreams().stdout.isTTY });
+  const over = AbortSignal.any([open.signal, control.end.signal]);
   try {
-    return await loop.run(messages);
+    return await converse({ options, open, talk, control, over, model, past, isKept: journal !== undefined }, input);
   } finally {
-    // With a journal it is left, so that it can be taken up under its id.
-    await (journal && (past || loop.wasSaid) ? talk.leave() : talk[Symbol.asyncDispose]());
+    input[Symbol.dispose]();
   }
+}
+
+/** A conversation of the journal that is taken up. */
+async function readPast(journal: Journal, named: string, options: SameOptions): Promise<ConversationView> {
+  const execution = await findExecution(journal, named, options.tenant ?? "default");
+  const view = await viewExecution(journal, execution);
+  if (view.kind !== "conversation")
+    throw new UsageFailure(`--id: ${oneLine(named)} is a ${view.kind}, and no conversation.`);
+  const { drivenUntil } = view;
+  if (drivenUntil === undefined) return view;
+  // A conversation has one driver. Another one that has just died holds it for as long as its lease lasts.
+  const seconds = countText(Math.max(1, Math.ceil((drivenUntil - now()) / 1000)), "second");
+  throw new Failure(
+    EXIT.environment,
+    `--id: ${oneLine(execution)} is open in another process. End it there (/exit), then start this command again; if that process has died, wait ${seconds}.`,
+  );
+}
+
+/** Whether it goes on without a new message: its host died, or its calls wait. */
+function goesOn(past: ConversationView | undefined): past is ConversationView {
+  return past !== undefined && !past.outcome && !past.rests;
+}
+
+/** The model of `--model`, or else the one that the conversation has. */
+async function chatModel(
+  named: string | undefined,
+  past: ConversationView | undefined,
+  options: ModelOptions,
+): Promise<Model> {
+  if (named !== undefined) return loadModel(named, options);
+  if (past) return recordedModel(past.model, options);
+  throw new UsageFailure("chat needs --model PROVIDER:NAME, or --id ID, which takes a conversation of the journal up.");
 }
 
 /** Turns that are shown of a conversation that is taken up. */
@@ -92,136 +104,109 @@ const SHOWN = 6;
 /** What a person may say to the command in place of a message. */
 const [CONTINUE, EXIT_CHAT] = ["/continue", "/exit"];
 
-interface ChatParts {
+interface Chatting {
   readonly options: ChatOptions;
   readonly open: OpenRuntime;
   readonly talk: Conversation;
   readonly control: ControlC;
   /** Aborted when the conversation is to end. */
   readonly over: AbortSignal;
-  readonly model: string;
+  readonly model: Model;
   /** What it was when it was taken up. */
-  readonly past: PastChat | undefined;
+  readonly past: ConversationView | undefined;
   /** Whether a journal keeps it. */
   readonly isKept: boolean;
 }
 
 const NOT_KEPT = "Nothing of it is kept: with --journal FILE it is, and can be resumed.";
 const NO_MESSAGE =
-  "Nothing was said: standard input had no message. Each of its lines that is not empty is one; on a terminal you are asked for them.";
+  "portcullis: Nothing was said: standard input had no message. Each of its lines that is not empty is one; on a terminal you are asked for them.";
 
-/** Takes messages, one after the other, and says what came of each. */
-class ChatLoop {
-  readonly #parts: ChatParts;
-  #report: AgentReport<unknown> | undefined;
-  #turnsDone: number;
+function note(text: string): void {
+  writeStderr(`${text}\n`);
+}
 
-  constructor(parts: ChatParts) {
-    const { past } = parts;
-    this.#parts = parts;
-    this.#turnsDone = past ? past.view.turns.length - (past.goesOn ? 1 : 0) : 0;
-  }
-
-  get wasSaid(): boolean {
-    return this.#report !== undefined;
-  }
-
-  greet(): void {
-    const { model, open, talk, past, isKept } = this.#parts;
-    const tools = open.runtime.tools.all.length;
-    this.#note(`${oneLine(model)}, ${countText(tools, "tool")}. ${EXIT_CHAT} or Ctrl-D ends, Ctrl-C interrupts.`);
-    this.#note(isKept ? `Conversation ${oneLine(talk.id)}` : NOT_KEPT);
-    for (const line of past ? turnLines(past.view, Math.max(0, past.view.turns.length - SHOWN)) : []) this.#note(line);
-    if (past?.view.state === "ended") this.#note("It has ended, so it continues as a new conversation.");
-    if (past?.goesOn)
-      this.#note(`It has not come to its end: ${CONTINUE} continues it. A message gives its open calls up.`);
-  }
-
-  #note(text: string): void {
-    writeStderr(`${text}\n`);
-  }
-
-  /** Resolves with the exit code. */
-  async run(input: ChatInput): Promise<number> {
-    const { options, control, over, open, past, isKept } = this.#parts;
-    const isPerson = input.lines !== undefined;
-    let code: number = EXIT.completed;
-    for (;;) {
+/** Takes messages, one after the other, and says what came of each. Resolves with the exit code. */
+async function converse(chatting: Chatting, input: ChatInput): Promise<number> {
+  const { options, control, over, open, talk, past, isKept } = chatting;
+  const isPerson = input.lines !== undefined;
+  if (isPerson) greet(chatting);
+  let report: AgentReport<unknown> | undefined;
+  let code: number = EXIT.completed;
+  try {
+    while (code === EXIT.completed && !over.aborted) {
       const message = await input.next(over);
       if (message === undefined) break;
       control.isArmed = false;
       const command = isPerson ? message.trim() : undefined;
       if (command === EXIT_CHAT) break;
-      if (!isPerson && past?.goesOn && !this.#report)
-        this.#note("portcullis: the conversation had calls without answers: the message gives them up.");
-      const ending = await this.#say(command === CONTINUE ? undefined : message, isPerson);
-      if (!ending) continue;
+      if (!isPerson && goesOn(past) && !report)
+        note("portcullis: the conversation had calls without answers: the message gives them up.");
+      const said = await send(chatting, command === CONTINUE ? undefined : message);
+      if (!said) continue;
+      report = said;
+      tell(chatting, report, isPerson);
       // A script gets no further answer to a question that has none.
-      code = isPerson ? code : agentExitCodeOf(ending);
-      if (over.aborted || code !== EXIT.completed) break;
+      if (!isPerson) code = agentExitCodeOf(report.ending);
     }
-    if (code !== EXIT.completed) this.#note("portcullis: no further message of standard input was sent.");
-    if (!isPerson && !this.#report && !over.aborted) code = this.#endSilent();
+    if (code !== EXIT.completed) note("portcullis: no further message of standard input was sent.");
+    if (!isPerson && !report && !over.aborted) code = endSilent(chatting);
     // What brings a pipe with a call that waits further was told: a new message would give the call up.
-    if (this.#report && isKept && code !== EXIT.waiting)
-      this.#note(`Resume it with:\n  ${chatCommand(this.#report.execution, sameOr(options, undefined))}`);
-    return open.end(over.aborted ? EXIT.cancelled : code, this.#report?.artifacts);
+    if (report && isKept && code !== EXIT.waiting) note(`Resume it with:\n  ${chatCommand(report.execution, options)}`);
+    return await open.end(over.aborted ? EXIT.cancelled : code, report?.artifacts);
+  } finally {
+    // With a journal it is left, so that it can be taken up under its id.
+    await (isKept && (past ?? report) ? talk.leave() : talk[Symbol.asyncDispose]());
   }
+}
 
-  /** Says that a pipe had no message, and what brings a conversation that waits further. Gives the exit code. */
-  #endSilent(): number {
-    const { past, options } = this.#parts;
-    this.#note(`portcullis: ${NO_MESSAGE}`);
-    if (!past?.goesOn) return EXIT.completed;
-    const { execution } = past.view;
-    const same = sameOr(options, undefined);
-    const resume = `portcullis: the conversation has not come to its end. Resume it, with:\n  ${resumeCommand(execution, same)}`;
-    for (const hint of past.waits ? waitingHints(execution, past.waits, same) : [resume]) this.#note(hint);
-    return past.waits ? EXIT.waiting : EXIT.completed;
-  }
+function greet({ model, open, talk, past, isKept }: Chatting): void {
+  const tools = countText(open.runtime.tools.all.length, "tool");
+  note(`${oneLine(model.name)}, ${tools}. ${EXIT_CHAT} or Ctrl-D ends, Ctrl-C interrupts.`);
+  note(isKept ? `Conversation ${oneLine(talk.id)}` : NOT_KEPT);
+  if (!past) return;
+  for (const line of turnLines(past, Math.max(0, past.turns.length - SHOWN))) note(line);
+  if (past.outcome) note("It has ended, so it continues as a new conversation.");
+  if (goesOn(past)) note(`It has not come to its end: ${CONTINUE} continues it. A message gives its open calls up.`);
+}
 
-  /** Resolves with the ending; undefined if nothing was said. */
-  async #say(message: string | undefined, isPerson: boolean): Promise<AgentEnding | undefined> {
-    const { talk, control, over } = this.#parts;
-    const interrupt = () => talk.interrupt();
-    control.interrupts = interrupt;
-    over.addEventListener("abort", interrupt);
-    const since = monotonic();
-    try {
-      const report = await talk.send(message);
-      this.#tell(report, monotonic() - since, isPerson);
-      return report.ending;
-    } catch (error) {
-      if (message !== undefined || !PortcullisError.is(error) || error.code !== "option_invalid") throw error;
-      this.#note("There is nothing to continue: the model has answered.");
-      return undefined;
-    } finally {
-      control.interrupts = undefined;
-      over.removeEventListener("abort", interrupt);
-    }
-  }
+/** Says that a pipe had no message, and what brings a conversation that waits further. Gives the exit code. */
+function endSilent({ past, options }: Chatting): number {
+  note(NO_MESSAGE);
+  if (!goesOn(past)) return EXIT.completed;
+  for (const line of waitingLines(past, options)) note(line);
+  const command = resumeCommand(past.execution, options);
+  note(`portcullis: the conversation has not come to its end. Resume it, with:\n  ${command}`);
+  return past.waiting.length > 0 ? EXIT.waiting : EXIT.completed;
+}
 
-  #tell(report: AgentReport<unknown>, ms: number, isPerson: boolean): void {
-    const { ending } = report;
-    const { options, over } = this.#parts;
-    const goesOn = isPerson && !over.aborted ? " Your next message continues from here." : "";
-    if (ending.type === "cancelled") this.#note(`Interrupted.${goesOn}`);
-    else if (ending.type !== "answered") this.#note(`${ending.type}: ${oneLine(agentEndingText(ending))}`);
-    const { turns } = report.transcript;
-    const sum = (name: "inputTokens" | "outputTokens") =>
-      turns.slice(this.#turnsDone).reduce((all, { turn }) => all + turn.usage[name], 0);
-    const tokens = { inputTokens: sum("inputTokens"), outputTokens: sum("outputTokens") };
-    this.#note(`${takenText(report, this.#turnsDone, tokens)}, ${duration(ms)}`);
-    if (ending.type === "waiting") {
-      const hints = waitingHints(report.execution, ending, sameOr(options, undefined));
-      // The last one takes it up elsewhere.
-      for (const hint of isPerson && ending.approvals.length > 0 ? hints.slice(0, -1) : hints) this.#note(hint);
-      if (isPerson) this.#note(`portcullis: then ${CONTINUE} continues it.`);
-    }
-    this.#report = report;
-    // The last turn goes on if its calls wait.
-    this.#turnsDone = ending.type === "waiting" ? Math.max(0, turns.length - 1) : turns.length;
+/** Undefined if nothing was said. */
+async function send({ talk, control, over }: Chatting, message: string | undefined) {
+  const interrupt = () => talk.interrupt();
+  control.interrupts = interrupt;
+  over.addEventListener("abort", interrupt);
+  try {
+    return await talk.send(message);
+  } catch (error) {
+    if (message !== undefined || !PortcullisError.is(error) || error.code !== "option_invalid") throw error;
+    return note("There is nothing to continue: the model has answered.");
+  } finally {
+    control.interrupts = undefined;
+    over.removeEventListener("abort", interrupt);
   }
+}
+
+function tell({ options, over }: Chatting, report: AgentReport<unknown>, isPerson: boolean): void {
+  const { ending } = report;
+  if (ending.type === "cancelled")
+    note(`Interrupted.${isPerson && !over.aborted ? " Your next message continues from here." : ""}`);
+  else if (ending.type !== "answered") note(`${ending.type}: ${oneLine(agentEndingText(ending))}`);
+  note(takenText(report));
+  if (ending.type !== "waiting") return;
+  const hints = waitingHints(report.execution, ending, options);
+  // The last one takes it up elsewhere.
+  for (const hint of isPerson && ending.approvals.length > 0 ? hints.slice(0, -1) : hints) note(hint);
+  if (isPerson) note(`portcullis: then ${CONTINUE} continues it.`);
 }
 
 /** Ctrl-C in a conversation: it interrupts what is under way, and the second one, before anything else was typed, ends. */
@@ -247,4 +232,63 @@ class ControlC {
     writeStderr("Ctrl-C once more ends the conversation; so do /exit and Ctrl-D.\n");
     return "armed";
   }
+}
+
+/** Longest message of a pipe, in bytes. */
+const MESSAGE_BYTES = 4 * 1024 * 1024;
+const PROMPT = "› ";
+
+/** Where the messages of a conversation come from. */
+interface ChatInput extends Disposable {
+  /** The lines of the person who types at a terminal. Undefined for a pipe. */
+  readonly lines: AnswerLines | undefined;
+  /** The next message that is not empty; undefined once there is none, or if the signal is aborted. */
+  next(signal: AbortSignal): Promise<string | undefined>;
+}
+
+/** Messages from the lines of a terminal, or from a pipe. */
+function openChatInput(onInterrupt: () => boolean): ChatInput {
+  const { stdin, stderr } = standardStreams();
+  if (!stdin.isTTY) return pipedMessages(stdin);
+  const lines = new TerminalLines(stdin, stderr, onInterrupt);
+  return {
+    lines,
+    next: (signal) => nextTyped(lines, signal),
+    [Symbol.dispose]: () => lines[Symbol.dispose](),
+  };
+}
+
+async function nextTyped(lines: AnswerLines, signal: AbortSignal): Promise<string | undefined> {
+  for (;;) {
+    const answer = await lines.ask(PROMPT, signal);
+    if (answer.type === "ended") writeStderr("\n");
+    if (answer.type !== "line") return undefined;
+    if (answer.text.trim() !== "") return answer.text;
+  }
+}
+
+function pipedMessages(stdin: NodeJS.ReadStream): ChatInput {
+  const read = readLines(stdin as AsyncIterable<Uint8Array>, MESSAGE_BYTES);
+  const next = async (signal: AbortSignal): Promise<string | undefined> => {
+    const { promise: aborted, resolve } = Promise.withResolvers<undefined>();
+    const onAbort = () => resolve(undefined);
+    signal.addEventListener("abort", onAbort);
+    try {
+      while (!signal.aborted) {
+        const line = await Promise.race([read.next(), aborted]);
+        if (!line || line.done) return undefined;
+        if (line.value.trim() !== "") return line.value;
+      }
+      return undefined;
+    } catch (error) {
+      if (!PortcullisError.is(error)) throw error;
+      throw new UsageFailure(
+        `A message on standard input is longer than ${MESSAGE_BYTES} bytes, or is not UTF-8. Each line is a message.`,
+        { cause: error },
+      );
+    } finally {
+      signal.removeEventListener("abort", onAbort);
+    }
+  };
+  return { lines: undefined, next, [Symbol.dispose]: () => void stdin.destroy() };
 }

@@ -1,6 +1,7 @@
 import type { AgentReport } from "../../../conversations/agent-report.ts";
 import type { Journal } from "../../../journal/journal.ts";
 import type { Header } from "../../../journal/record.ts";
+import type { Logger } from "../../../gate/run/failure-log.ts";
 import type { Report } from "../../../executions/output/index.ts";
 import { createRuntime } from "../../../runtime/create-runtime.ts";
 import type { RunningOptions } from "../../command-options.ts";
@@ -9,8 +10,15 @@ import { openAnyTools, tellUnassigned } from "../../input/open-tools.ts";
 import { refuseLater } from "../../input/option-values.ts";
 import { cancelOnSignal } from "../../terminal/cancel-on-signal.ts";
 import { createApprover, Screen } from "../../terminal/executions/ask-approvals.ts";
-import { OperatorLog, printAgentReport, printReport } from "../../terminal/executions/print-report.ts";
+import {
+  type OperatorEntry,
+  operatorEntry,
+  printAgentReport,
+  printFailures,
+  printReport,
+} from "../../terminal/executions/print-report.ts";
 import { correctedHints, restsText, sameOr, tellHeld, waitingHints } from "../../terminal/executions/waiting-hints.ts";
+import type { AnswerLines } from "../../terminal/terminal-lines.ts";
 import { printJson, standardStreams } from "../../terminal/standard-streams.ts";
 import { makeArtifactsFolder, writeArtifacts } from "../../write-artifacts.ts";
 
@@ -19,7 +27,7 @@ export type OpenRuntime = Awaited<ReturnType<typeof openRuntime>>;
 
 /**
  * Opens tools and a runtime. Without a journal, decisions have to come at once. `tellsCalls`: the command itself tells of
- * calls, and of those that wait.
+ * calls, and of those that wait. `lines` are those of a command that reads other lines of the terminal too.
  * `interrupt` is asked at each SIGINT, as `cancelOnSignal` says.
  */
 export async function openRuntime(
@@ -27,10 +35,12 @@ export async function openRuntime(
   journal: Journal | undefined,
   {
     tellsCalls = false,
+    lines,
     interrupt,
     ...more
   }: Partial<Parameters<typeof createRuntime>[0]> & {
     readonly tellsCalls?: boolean;
+    readonly lines?: AnswerLines | undefined;
     readonly interrupt?: () => boolean;
   } = {},
 ) {
@@ -43,14 +53,20 @@ export async function openRuntime(
   tellUnassigned(open, options);
   const cancelling = opening.use(cancelOnSignal(interrupt));
   const screen = new Screen();
-  const operator = new OperatorLog();
+  const operator: OperatorEntry[] = [];
+  const logger: Logger = {
+    error(entry, message) {
+      if (json) operator.push(operatorEntry(entry, message));
+      else screen.show(() => printFailures.error(entry, message));
+    },
+  };
   const { stdin, stderr } = standardStreams();
-  const { approve } = opening.use(createApprover({ mode, screen, canWait }));
+  const { approve } = opening.use(createApprover({ mode, screen, canWait, lines }));
   const runtime = opening.use(
     await createRuntime({
       tools: open.tools,
       sandbox,
-      logger: operator,
+      logger,
       approve,
       journal,
       policy,
@@ -70,7 +86,7 @@ export async function openRuntime(
     approve: mode === "later" || (mode === "ask" && !(stdin.isTTY && stderr.isTTY)) ? undefined : approve,
     /** Prints the report of a program. `header` is of an execution that was taken up. Returns its exit code. */
     print(report: Report, header?: Header): number {
-      if (json) printJson({ ...report, operator: operator.entries });
+      if (json) printJson({ ...report, operator });
       else {
         const same = { ...sameOr(options, header), model: undefined };
         const hints = [...waitingHints(report.execution, report.outcome, same), ...correctedHints(report, same)];
@@ -83,17 +99,15 @@ export async function openRuntime(
       const { execution, ending, answer, transcript, calls, usage, artifacts } = report;
       if (json) {
         const { turns } = transcript;
-        const { entries } = operator;
-        printJson({ execution, ending, answer: answer ?? null, turns, calls, usage, artifacts, operator: entries });
+        printJson({ execution, ending, answer: answer ?? null, turns, calls, usage, artifacts, operator });
       } else {
         const hints = waitingHints(execution, ending, sameOr(options, header));
         printAgentReport(report, rests ? [`portcullis: ${restsText(execution, sameOr(options, header))}`] : hints);
       }
       return agentExitCodeOf(ending);
     },
-    /** Prints what has failed at handlers, and writes artifacts. Resolves with the exit code of the command. */
+    /** Writes artifacts. Resolves with the exit code of the command. */
     async end(code: number, artifacts: Report["artifacts"] = []): Promise<number> {
-      if (!json) operator.print();
       const written = await writeArtifacts(folder, artifacts);
       return code === EXIT.cancelled ? cancelling.exitCode : code || written;
     },

@@ -14,29 +14,16 @@ export interface OperatorEntry extends Omit<FailureEntry, "err"> {
   readonly error?: string;
 }
 
-/** Keeps what only the operator should see. */
-export class OperatorLog implements Logger {
-  readonly entries: OperatorEntry[] = [];
-
-  error({ err, ...entry }: FailureEntry, message: string): void {
-    this.entries.push({ ...entry, message, error: err === undefined ? undefined : thrownText(err) });
-  }
-
-  /** Prints the entries on standard error. Their text comes from tools, so it is indented. */
-  print(): void {
-    for (const { message, error } of this.entries) {
-      const stack = error === undefined ? "" : `\n${insetText(error)}`;
-      writeStderr(`portcullis: ${oneLine(message)}${stack}\n`);
-    }
-  }
+export function operatorEntry({ err, ...entry }: FailureEntry, message: string): OperatorEntry {
+  return { ...entry, message, error: err === undefined ? undefined : thrownText(err) };
 }
 
-/** Prints each failure of a handler when it happens, for commands that go on. */
+/** Prints each failure of a handler when it happens. Its text comes from tools, so it is indented. */
 export const printFailures: Logger = {
   error(entry, message) {
-    const log = new OperatorLog();
-    log.error(entry, message);
-    log.print();
+    const { error } = operatorEntry(entry, message);
+    const stack = error === undefined ? "" : `\n${insetText(error)}`;
+    writeStderr(`portcullis: ${oneLine(message)}${stack}\n`);
   },
 };
 
@@ -57,25 +44,15 @@ export function printReport({ output, outcome, usage }: Report, hints: readonly 
  * `hints` say how it goes on.
  */
 export function printAgentReport(report: AgentReport<unknown>, hints: readonly string[]): void {
-  const { ending, transcript, usage } = report;
+  const { ending } = report;
   if (ending.type !== "answered") writeStderr(`${ending.type}: ${oneLine(agentEndingText(ending))}\n`);
   for (const hint of hints) writeStderr(`${hint}\n`);
-  // The turns of a conversation that this one continues were counted there.
-  writeStderr(`${takenText(report, transcript.turns.length - usage.turns, usage)}\n`);
+  writeStderr(`${takenText(report)}\n`);
 }
 
-type Tokens = Pick<AgentReport<unknown>["usage"], "inputTokens" | "outputTokens">;
-
-/** What the turns of a conversation from `first` on have taken: the funnel, and turns, programs, calls and tokens. */
-export function takenText(
-  { calls, transcript }: Pick<AgentReport<unknown>, "calls" | "transcript">,
-  first: number,
-  tokens: Tokens,
-): string {
-  const turns = transcript.turns.slice(first);
-  const ids = new Set(turns.flatMap(({ turn }) => turn.calls.map(({ id }) => id)));
-  // The calls of a program have ids below the id of the call that runs it.
-  const own = calls.filter(({ callId }) => ids.has(callId) || ids.has(callId.split("/", 1).join("")));
+/** What a conversation has taken so far: the funnel, and turns, programs, calls and tokens. The turns of one that it continues were counted there. */
+export function takenText({ calls, transcript, usage }: AgentReport<unknown>): string {
+  const turns = transcript.turns.slice(transcript.turns.length - usage.turns);
   const results = turns.flatMap((one) => one.results);
   const programs = turns.flatMap(({ turn }) => [
     ...turn.calls.filter(({ type }) => type === "program_call"),
@@ -84,10 +61,8 @@ export function takenText(
   const made = [
     countText(turns.length, "turn"),
     ...(programs.length === 0 ? [] : [countText(programs.length, "program")]),
-    countText(own.length, "call"),
-    tokensText(tokens),
-  ];
-  return [...(results.length === 0 ? [] : [funnelInLine(conversationFunnel(own, results))]), made.join(", ")].join(
-    "\n",
-  );
+    countText(calls.length, "call"),
+    tokensText(usage),
+  ].join(", ");
+  return results.length === 0 ? made : `${funnelInLine(conversationFunnel(calls, results))}\n${made}`;
 }

@@ -39,7 +39,7 @@ describe.skipIf(!hasScript)("on a terminal", () => {
         "  It came to 100",
         "11.5 KiB (about 2,948 tokens) returned by tools → 3 B (1 token) given to the mod",
         "el",
-        "2 turns, 1 program, 1 call, 100 tokens in, 20 out, TIME",
+        "2 turns, 1 program, 1 call, 100 tokens in, 20 out",
       ]);
       expect(shown).not.toMatch(/\u001b\[[1-9]\d*m/);
     },
