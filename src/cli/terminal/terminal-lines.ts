@@ -24,100 +24,41 @@ export interface AnswerLines {
 
 /**
  * Lines that the person types. The terminal is not read before the first question, so that a command in the background is
- * not stopped. The system's terminal driver edits the lines and turns Ctrl-C into SIGINT. With `onInterrupt`, node's
+ * not stopped. The system's terminal driver edits the lines and turns Ctrl-C into SIGINT. With `interrupt`, node's
  * readline edits them where a terminal can move its cursor, and Ctrl-C is a key: it discards a line that was begun, or is
  * passed on; the result says whether an open question is asked again.
  */
-export class TerminalLines implements AnswerLines, Disposable {
-  readonly #input: NodeJS.ReadStream;
-  readonly #output: NodeJS.WriteStream;
-  readonly #onInterrupt: (() => boolean) | undefined;
-  readonly #lines: string[] = [];
-  #reader: Interface | undefined;
-  #isAsking = false;
-  #isPasting = false;
+export function terminalLines(
+  input: NodeJS.ReadStream,
+  output: NodeJS.WriteStream,
+  interrupt?: () => boolean,
+): AnswerLines & Disposable {
+  const onInterrupt = output.isTTY && process.env["TERM"] !== "dumb" ? interrupt : undefined;
+  const lines: string[] = [];
+  let opened: Interface | undefined;
+  let isAsking = false;
+  let isPasting = false;
   /** The lines of a paste that have ended: a paste is part of one line. */
-  #pasted = "";
-  #hasEnded = false;
-  #wake: (() => void) | undefined;
+  let pasted = "";
+  let isClosed = false;
+  let wake = () => {};
 
-  constructor(input: NodeJS.ReadStream, output: NodeJS.WriteStream, onInterrupt?: () => boolean) {
-    this.#input = input;
-    this.#output = output;
-    this.#onInterrupt = output.isTTY && process.env["TERM"] !== "dumb" ? onInterrupt : undefined;
-  }
-
-  get hasEnded(): boolean {
-    return this.#input.readableEnded || (this.#hasEnded && this.#lines.length === 0);
-  }
-
-  async discardTyped(): Promise<void> {
-    const isFirst = this.#reader === undefined;
-    this.#reader ??= this.#read();
-    // What the terminal holds arrives in the turns after the first reading.
-    for (let turns = isFirst ? 2 : 0; turns > 0; turns -= 1) await nextTurn();
-    this.#discardBegun(this.#reader);
-    this.#lines.length = 0;
-  }
-
-  async ask(question: string, signal: AbortSignal): Promise<Answer> {
-    const reader = (this.#reader ??= this.#read());
-    const wake = () => this.#wake?.();
-    signal.addEventListener("abort", wake);
-    // A question that is open keeps the process alive; the terminal alone does not.
-    this.#input.ref();
-    this.#isAsking = true;
-    if (!this.#onInterrupt) this.#output.write(question);
-    reader.setPrompt(question);
-    // What was typed early was shown when it was typed.
-    if (this.#onInterrupt && this.#lines.length === 0) reader.prompt(true);
-    try {
-      for (;;) {
-        if (signal.aborted) return { type: "withdrawn" };
-        const text = this.#lines.shift();
-        if (text !== undefined) return { type: "line", text };
-        if (this.#hasEnded) return { type: "ended" };
-        await new Promise<void>((resolve) => (this.#wake = resolve));
-      }
-    } finally {
-      this.#isAsking = false;
-      this.#input.unref();
-      signal.removeEventListener("abort", wake);
-    }
-  }
-
-  [Symbol.dispose](): void {
-    this.#reader?.close();
-  }
-
-  #read(): Interface {
-    const reader = this.#onInterrupt
-      ? this.#edit(this.#onInterrupt)
-      : createInterface({ input: this.#input, terminal: false });
-    reader.on("line", (line) => {
-      this.#pasted += line;
-      if (this.#isPasting) return void (this.#pasted += "\n");
-      this.#lines.push(this.#pasted);
-      this.#pasted = "";
-      this.#wake?.();
-    });
-    reader.on("close", () => {
-      this.#hasEnded = true;
-      this.#wake?.();
-    });
-    return reader;
-  }
-
-  #edit(onInterrupt: () => boolean): Interface {
-    const output = this.#output;
-    const reader = createInterface({ input: this.#input, output, terminal: true });
+  /** Returns whether a line was begun. */
+  const discardBegun = (reader: Interface): boolean => {
+    const hasBegun = reader.line !== "" || pasted !== "";
+    pasted = "";
+    if (reader.line !== "") for (const name of ["e", "u"]) reader.write(null, { ctrl: true, name });
+    return hasBegun;
+  };
+  const edit = (interrupted: () => boolean): Interface => {
+    const reader = createInterface({ input, output, terminal: true });
     reader.on("SIGINT", () => {
-      this.#lines.length = 0;
-      if (this.#discardBegun(reader) && this.#isAsking) return;
-      if (onInterrupt() && this.#isAsking) reader.prompt();
+      lines.length = 0;
+      if (discardBegun(reader) && isAsking) return;
+      if (interrupted() && isAsking) reader.prompt();
     });
-    this.#input.on("keypress", (_: unknown, { name }: Key) => {
-      if (name === "paste-start" || name === "paste-end") this.#isPasting = name === "paste-start";
+    input.on("keypress", (_: unknown, { name }: Key) => {
+      if (name === "paste-start" || name === "paste-end") isPasting = name === "paste-start";
     });
     const end = () => {
       process.off("exit", end);
@@ -128,13 +69,59 @@ export class TerminalLines implements AnswerLines, Disposable {
     // A command that fails ends its process without disposing of what it holds.
     process.once("exit", end);
     return reader;
-  }
-
-  /** Returns whether a line was begun. */
-  #discardBegun(reader: Interface): boolean {
-    const hasBegun = reader.line !== "" || this.#pasted !== "";
-    this.#pasted = "";
-    if (reader.line !== "") for (const name of ["e", "u"]) reader.write(null, { ctrl: true, name });
-    return hasBegun;
-  }
+  };
+  const read = (): Interface => {
+    const reader = onInterrupt ? edit(onInterrupt) : createInterface({ input, terminal: false });
+    reader.on("line", (line) => {
+      pasted += line;
+      if (isPasting) return void (pasted += "\n");
+      lines.push(pasted);
+      pasted = "";
+      wake();
+    });
+    reader.on("close", () => {
+      isClosed = true;
+      wake();
+    });
+    return reader;
+  };
+  return {
+    get hasEnded() {
+      return input.readableEnded || (isClosed && lines.length === 0);
+    },
+    async discardTyped() {
+      const isFirst = opened === undefined;
+      const reader = (opened ??= read());
+      // What the terminal holds arrives in the turns after the first reading.
+      for (let turns = isFirst ? 2 : 0; turns > 0; turns -= 1) await nextTurn();
+      discardBegun(reader);
+      lines.length = 0;
+    },
+    async ask(question, signal) {
+      const reader = (opened ??= read());
+      const onAbort = () => wake();
+      signal.addEventListener("abort", onAbort);
+      // A question that is open keeps the process alive; the terminal alone does not.
+      input.ref();
+      isAsking = true;
+      if (!onInterrupt) output.write(question);
+      reader.setPrompt(question);
+      // What was typed early was shown when it was typed.
+      if (onInterrupt && lines.length === 0) reader.prompt(true);
+      try {
+        for (;;) {
+          if (signal.aborted) return { type: "withdrawn" };
+          const text = lines.shift();
+          if (text !== undefined) return { type: "line", text };
+          if (isClosed) return { type: "ended" };
+          await new Promise<void>((resolve) => (wake = resolve));
+        }
+      } finally {
+        isAsking = false;
+        input.unref();
+        signal.removeEventListener("abort", onAbort);
+      }
+    },
+    [Symbol.dispose]: () => opened?.close(),
+  };
 }

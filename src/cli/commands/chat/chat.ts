@@ -18,7 +18,7 @@ import { turnLines, waitingLines } from "../../terminal/executions/execution-tex
 import { takenText } from "../../terminal/executions/print-report.ts";
 import { chatCommand, resumeCommand, waitingHints } from "../../terminal/executions/waiting-hints.ts";
 import { oneLine, standardStreams, writeStderr } from "../../terminal/standard-streams.ts";
-import { type AnswerLines, TerminalLines } from "../../terminal/terminal-lines.ts";
+import { type AnswerLines, terminalLines } from "../../terminal/terminal-lines.ts";
 import { openRuntime, type OpenRuntime } from "../run/open-runtime.ts";
 
 type ChatOptions = CommandOptions<typeof CHAT>;
@@ -250,7 +250,7 @@ interface ChatInput extends Disposable {
 function openChatInput(onInterrupt: () => boolean): ChatInput {
   const { stdin, stderr } = standardStreams();
   if (!stdin.isTTY) return pipedMessages(stdin);
-  const lines = new TerminalLines(stdin, stderr, onInterrupt);
+  const lines = terminalLines(stdin, stderr, onInterrupt);
   return {
     lines,
     next: (signal) => nextTyped(lines, signal),

@@ -2,9 +2,8 @@ import type { ApprovalDecision, ApprovalRequest, Approve } from "../../../gate/a
 import type { ApproveMode } from "../../input/option-values.ts";
 import { isApprovalOfProgram } from "../../../executions/from-journal/index.ts";
 import { callAbout, shownInput } from "../../../executions/output/index.ts";
-import { countText } from "../../../base/index.ts";
 import { insetLines, oneLine, standardStreams } from "../standard-streams.ts";
-import { type Answer, type AnswerLines, TerminalLines } from "../terminal-lines.ts";
+import { type Answer, type AnswerLines, terminalLines } from "../terminal-lines.ts";
 
 /** What commands show while they work. A question that is open has the screen for itself. */
 export class Screen {
@@ -69,16 +68,15 @@ export function createApprover({ mode, screen, canWait = false, lines }: Approve
   };
   if (mode !== "ask") return { approve: fixed[mode], [Symbol.dispose]: () => {} };
 
-  const own = new TerminalLines(input, output);
+  const own = terminalLines(input, output);
   const answers = lines ?? own;
   const asker = createAsker(answers, output);
   let last: Promise<unknown> = Promise.resolve();
-  const waiting = new Set<ApprovalRequest>();
   const ask = async (request: ApprovalRequest): Promise<ApprovalDecision | "later"> => {
     if (request.signal.aborted) return { allow: false };
     if (input.isTTY && output.isTTY && !answers.hasEnded) {
       using _ = screen.take();
-      return await asker(request, () => [...waiting].filter(({ tool }) => tool === request.tool).length - 1);
+      return await asker(request);
     }
     if (canWait) return "later";
     return deny(
@@ -89,8 +87,7 @@ export function createApprover({ mode, screen, canWait = false, lines }: Approve
   };
   return {
     approve: (request) => {
-      waiting.add(request);
-      const decision = last.then(() => ask(request)).finally(() => waiting.delete(request));
+      const decision = last.then(() => ask(request));
       last = decision.catch(() => {});
       return decision;
     },
@@ -143,7 +140,7 @@ function grantIn(text: string): NonNullable<ApprovalDecision["grant"]> | undefin
   return { calls: Number(calls), sums: pointer === undefined ? undefined : { [pointer]: Number(sum) } };
 }
 
-/** Makes a function that puts one question, and resolves when it is answered, withdrawn, or the terminal's input has ended. `others`: how many calls of the tool wait beside. */
+/** Makes a function that puts one question, and resolves when it is answered, withdrawn, or the terminal's input has ended. */
 function createAsker(answers: AnswerLines, output: NodeJS.WriteStream) {
   let wasWithdrawn = false;
   const answerTo = async (question: string, signal: AbortSignal): Promise<Answer> => {
@@ -153,8 +150,8 @@ function createAsker(answers: AnswerLines, output: NodeJS.WriteStream) {
     if (answer.type === "ended") output.write("\nDenied: the terminal's input has ended.\n");
     return answer.type === "line" ? { ...answer, text: answer.text.trim() } : answer;
   };
-  return async (request: ApprovalRequest, others: () => number): Promise<ApprovalDecision> => {
-    const { tool, signal, grantsLeft } = request;
+  return async (request: ApprovalRequest): Promise<ApprovalDecision> => {
+    const { signal, grantsLeft } = request;
     await answers.discardTyped();
     // A program may withdraw a call while the person types, so that the answer would count for its next call.
     if (wasWithdrawn) {
@@ -165,20 +162,15 @@ function createAsker(answers: AnswerLines, output: NodeJS.WriteStream) {
     const { question, about, lines, isWhole } = shownRequest(request, columns);
     const shown = [question, ...(about === undefined ? [] : insetLines(about, columns)), ...lines];
     output.write(`${shown.join("\n")}\n`);
-    const mayGrant = grantsLeft > 0 && !isApprovalOfProgram(request);
+    const more = grantsLeft > 0 && !isApprovalOfProgram(request) ? ", g 20 also up to 20 more" : "";
     for (;;) {
-      const waiting = mayGrant ? others() : 0;
-      if (waiting > 0)
-        output.write(
-          `${countText(waiting, "other call")} of ${oneLine(tool)}: g 20 runs this one and up to 20 more.\n`,
-        );
       const whole = isWhole ? "" : ", v shows the whole input";
-      const answer = await answerTo(`Run it? y runs it, n or Enter denies it${whole}: `, signal);
+      const answer = await answerTo(`Run it? y runs it${more}, n or Enter denies it${whole}: `, signal);
       if (answer.type !== "line") return { allow: false };
       const { text } = answer;
       if (/^y(?:es)?$/i.test(text)) return ALLOWED;
       if (/^(?:no?)?$/i.test(text)) return DENIED;
-      const grant = mayGrant ? grantIn(text) : undefined;
+      const grant = more === "" ? undefined : grantIn(text);
       if (grant) return { ...ALLOWED, grant };
       if (/^v$/i.test(text))
         output.write(`${inputLines(request, columns, Number.POSITIVE_INFINITY).lines.join("\n")}\n`);

@@ -102,7 +102,7 @@ test("the question shows the caller, the tool and the input", async () => {
   const { answered, shown } = terminal();
   await answered({ amount: 250, lines: [{ sku: "K-9" }] }, "y\n");
   expect(shown()).toBe(
-    'The program calls pay, which needs approval:\n  It changes something each time. Its source "bank" says:\n  Pays Run it? y\n  {"amount":250,"lines":[{"sku":"K-9"}]}\nRun it? y runs it, n or Enter denies it: ',
+    'The program calls pay, which needs approval:\n  It changes something each time. Its source "bank" says:\n  Pays Run it? y\n  {"amount":250,"lines":[{"sku":"K-9"}]}\nRun it? y runs it, g 20 also up to 20 more, n or Enter denies it: ',
   );
 });
 
@@ -271,11 +271,11 @@ test("g and a number allow further calls, with a sum if one is given; other word
   expect(await decision).toEqual({ ...allowed, grant: { calls: 20, sums: { "/amount": 500 } } });
 });
 
-test("a grant is offered while other calls of the tool wait, and not where the execution may have no more", async () => {
+test("a grant is offered with the question, and not where the execution may have no more", async () => {
   const { call, type, prompted, shown } = terminal();
   const decisions = [call({ amount: 1 }), call({ amount: 2 }, undefined, { grantsLeft: 0 })];
   await prompted(1);
-  expect(shown()).toContain("1 other call of pay: g 20 runs this one and up to 20 more.\n");
+  expect(shown()).toContain("y runs it, g 20 also up to 20 more, n or Enter");
   type("y\n");
   await prompted(2);
   type("g 20\n");
