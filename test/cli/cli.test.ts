@@ -40,7 +40,7 @@ test("run prints the error of a handler that failed, with its stack, for the ope
   expect(code).toBe(1);
   expect(stdout).not.toContain("hunter2");
   expect(stderr).toMatch(
-    /\nportcullis: broken failed in call 1, handler_failed: .*hunter2.*\n {2}Error: .*hunter2.*\n {6}at .*tools\.ts/,
+    /^portcullis: broken failed in call 1, handler_failed: .*hunter2.*\n {2}Error: .*hunter2.*\n {6}at .*tools\.ts/,
   );
 });
 

@@ -11,7 +11,7 @@ import { checkOptions, fieldsOf, object, pick, PortcullisError, required, words 
 import { LIMIT_RULES, type LimitChanges } from "../../executions/limits.ts";
 import { readFileText, readJsonFile } from "../../sources/json-file.ts";
 
-const folder = fileURLToPath(new URL("../../../examples", import.meta.url));
+const folder = fileURLToPath(new URL("../../../examples/", import.meta.url));
 
 /** The examples that have a task with one answer, so that they can be measured. Small ones first. */
 export const EXAMPLES = [
