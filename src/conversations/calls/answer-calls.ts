@@ -1,6 +1,5 @@
 import PQueue from "p-queue";
 import { after, now } from "../../base/index.ts";
-import type { PastCall } from "../../gate/open-call.ts";
 import { findIfKnown, ifKnown } from "../../journal/find-if-known.ts";
 import { NO_ITEMS } from "../../journal/reading/read-records.ts";
 import type { CallResult, ModelCall, ProgramCall, ToolCall } from "../../models/model.ts";
@@ -28,8 +27,6 @@ import { NO_SOURCE } from "./run-program.ts";
 /** A call of the turn that has no result yet. */
 interface Pending {
   readonly call: ModelCall;
-  /** What the journal says of it, if another driver has left it open. */
-  readonly past: PastCall | undefined;
   readonly overlaps: boolean;
   /** Gives its place in the order up. */
   leave: () => void;
@@ -55,13 +52,9 @@ interface AnsweredTurn extends Sending {
 
 /**
  * Answers the calls of a model's turn, each exactly once. Resolves once all have a result, or with what the calls without a
- * result wait for. `past` is what the journal says of calls that another driver has left open.
+ * result wait for.
  */
-export async function answerCalls(
-  sending: Sending,
-  calls: readonly ModelCall[],
-  past: ReadonlyMap<string, PastCall>,
-): Promise<Waiting | undefined> {
+export async function answerCalls(sending: Sending, calls: readonly ModelCall[]): Promise<Waiting | undefined> {
   const { live, scope, session } = sending;
   const pending = new Map<string, Pending>();
   const turn: AnsweredTurn = {
@@ -82,7 +75,7 @@ export async function answerCalls(
   };
   for (const call of calls) {
     const overlaps = await mayOverlap(sending, call);
-    pending.set(call.id, { call, past: past.get(call.id), overlaps, leave: () => {} });
+    pending.set(call.id, { call, overlaps, leave: () => {} });
   }
   for (const one of pending.values()) begin(one);
   while (pending.size > 0) {
@@ -143,8 +136,8 @@ async function beginCall(turn: AnsweredTurn, one: Pending): Promise<void> {
 
 /** A program that was put down to wait has no result. */
 async function answer(turn: AnsweredTurn, one: Pending): Promise<void> {
-  const { call, past } = one;
-  const result = await (call.type === "program_call" ? runProgram(turn, one, call) : callTool(turn, call, past));
+  const { call } = one;
+  const result = await (call.type === "program_call" ? runProgram(turn, one, call) : callTool(turn, call));
   if (turn.isOver) return;
   checkOwned(turn.scope.signal);
   if (result) {
@@ -154,7 +147,7 @@ async function answer(turn: AnsweredTurn, one: Pending): Promise<void> {
   turn.wake();
 }
 
-async function callTool(sending: Sending, call: ToolCall, past: PastCall | undefined): Promise<CallResult> {
+async function callTool(sending: Sending, call: ToolCall): Promise<CallResult> {
   const { live, scope, session } = sending;
   const { id: callId, tool, caller, inputText, answerBy, forbidden } = call;
   if (forbidden !== undefined) return refuseCall(live, call, forbidden);
@@ -164,6 +157,8 @@ async function callTool(sending: Sending, call: ToolCall, past: PastCall | undef
   // Only journalling can fail here, and the call itself reports that error.
   const giveUp = () => void session.giveUp(callId, late).catch(() => {});
   using _ = answerBy === undefined ? undefined : after(answerBy - now(), giveUp);
+  // What the journal says of it, if another driver has left it open.
+  const past = { ...live.state.open.get(callId) };
   const answered = await session.call({ callId, tool, caller, inputText }, past);
   if (!answered) {
     const isLate = answerBy !== undefined && !scope.signal.aborted;

@@ -195,7 +195,7 @@ async function untilEnding(sending: Sending): Promise<Ended> {
       if (await isMended(sending, open.turn, ended.ending)) continue;
       return ended;
     }
-    const waiting = await answerCalls(sending, live.openCalls, live.leftOpen);
+    const waiting = await answerCalls(sending, live.openCalls);
     if (waiting && !scope.signal.aborted) return { ending: waiting };
     if (waiting) await cancelOpen(sending);
     await live.closeTurn();

@@ -29,12 +29,12 @@ import {
   type KeptTurn,
   resultsInOrder,
   type KnownState,
-  type UnansweredModelCall,
 } from "../from-journal/conversation-state.ts";
 import { isSent, restoreConversation } from "../from-journal/restore-conversation.ts";
 import { type PastConversation, readBelow } from "../from-journal/past-conversation.ts";
 import { openingFor } from "../prompt/opening.ts";
-import { isSame, type SaidMessage } from "../prompt/said-message.ts";
+import type { ChangedTurn } from "../prompt/compact.ts";
+import type { SaidMessage } from "../prompt/said-message.ts";
 import { keepLarge } from "../../executions/drive/ending/keep-value.ts";
 
 export interface LiveParts {
@@ -101,11 +101,6 @@ export class LiveConversation {
 
   get state(): KnownState {
     return this.log.state;
-  }
-
-  /** What the journal says of the open turn's calls, if an earlier driver or an earlier `send` has left them. */
-  get leftOpen(): ReadonlyMap<string, UnansweredModelCall> {
-    return new Map([...this.state.open].map(([id, call]) => [id, { ...call }]));
   }
 
   resultWays(lane: Lane): ResultWays {
@@ -191,13 +186,9 @@ export class LiveConversation {
     this.takeOpened(opening, conversation);
   }
 
-  async compact(kept: readonly { readonly from: KeptTurn; readonly to: KeptTurn }[]): Promise<void> {
+  async compact(kept: readonly ChangedTurn[]): Promise<void> {
     const places = new Map(this.state.turns.map(({ turn }, place) => [turn, place]));
-    const history = kept.map(({ from, to }) => ({
-      turn: places.get(from.turn) as number,
-      ...(isSame(from.said, to.said) ? {} : { said: to.said }),
-      results: resultsInOrder(to).filter((result) => from.results.get(result.callId) !== result),
-    }));
+    const history = kept.map(({ from, ...changed }) => ({ turn: places.get(from.turn) as number, ...changed }));
     await this.log.append(...recordOf({ history }));
     this.reopen();
   }

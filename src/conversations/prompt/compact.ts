@@ -1,6 +1,6 @@
 import { optionError, PortcullisError } from "../../base/index.ts";
 import type { CallResult, Model, ModelCall } from "../../models/model.ts";
-import type { KeptTurn } from "../from-journal/conversation-state.ts";
+import type { CompactTurn, KeptTurn } from "../from-journal/conversation-state.ts";
 import { type TranscriptTurn, transcriptTurns } from "../from-journal/transcript.ts";
 import { isSame } from "./said-message.ts";
 
@@ -84,11 +84,16 @@ function handleOf(result: CallResult, isRepeatable: boolean): CallResult {
   };
 }
 
+/** A turn of a shortened history, and what changed in it, which the journal has to be read with from here on. */
+export interface ChangedTurn extends Omit<CompactTurn, "turn"> {
+  readonly from: KeptTurn;
+}
+
 /** A history that was made shorter; undefined if nothing changed. Throws `option_invalid` for a history that cannot be sent. */
 export async function compactTurns(
   sent: readonly KeptTurn[],
   compact: Compact,
-): Promise<readonly { readonly from: KeptTurn; readonly to: KeptTurn }[] | undefined> {
+): Promise<readonly ChangedTurn[] | undefined> {
   const given = transcriptTurns(sent);
   const wanted = await compact(given);
   // Those that are given: a transcript's turns may lack what is only for the host.
@@ -101,36 +106,29 @@ export async function compactTurns(
     if (place === undefined || from === undefined) throw invalid("a turn of it is none of the history's own");
     if (place <= last) throw invalid("its turns are not in their order");
     last = place;
-    return { from, to: changedTurn(from, one) };
+    return changedTurn(from, one);
   });
-  const isUnchanged = ({ from, to }: (typeof kept)[number]) =>
-    isSame(from.said, to.said) && [...to.results].every(([id, result]) => from.results.get(id) === result);
-  if (kept.length === sent.length && kept.every(isUnchanged)) return undefined;
-  await checkChanges(kept);
+  if (kept.length === sent.length && kept.every(({ said, results }) => !said && results.length === 0)) return undefined;
+  const { RESULTS, SAID } = await import("../from-journal/parse-message.ts");
+  for (const { said, results } of kept)
+    if (!SAID.optional().safeParse(said).success || !RESULTS.safeParse(results).success)
+      throw invalid("a message or a result of it is not like one of the history");
   return kept;
 }
 
-/** What is sent from here on is also what the journal has to be read with. */
-async function checkChanges(kept: readonly { readonly from: KeptTurn; readonly to: KeptTurn }[]): Promise<void> {
-  const { RESULTS, SAID } = await import("../from-journal/parse-message.ts");
-  for (const { from, to } of kept) {
-    const changed = [...to.results.values()].filter((result) => from.results.get(result.callId) !== result);
-    if ((isSame(from.said, to.said) || SAID.safeParse(to.said).success) && RESULTS.safeParse(changed).success) continue;
-    throw invalid("a message or a result of it is not like one of the history");
-  }
-}
-
-function changedTurn(from: KeptTurn, { said = [], results }: TranscriptTurn): KeptTurn {
-  const byCall = new Map(results.map((result) => [result.callId, result]));
+function changedTurn(from: KeptTurn, { said = [], results: given }: TranscriptTurn): ChangedTurn {
+  const byCall = new Map(given.map((result) => [result.callId, result]));
+  const results: CallResult[] = [];
   for (const call of from.turn.calls) {
     const result = byCall.get(call.id);
     if (!result || typeof result.text !== "string") throw invalid(`call ${call.id} has no result`);
-    const isOfProgram = call.type === "tool_call" && call.caller !== "direct";
-    if (isOfProgram && result !== from.results.get(call.id))
+    if (result === from.results.get(call.id)) continue;
+    if (call.type === "tool_call" && call.caller !== "direct")
       throw invalid(`call ${call.id} was made by a program at the provider, whose results cannot be changed`);
+    results.push(result);
   }
   if (byCall.size !== from.turn.calls.length) throw invalid("it has results of no call");
-  return { ...from, said, results: byCall };
+  return { from, said: isSame(from.said, said) ? undefined : said, results };
 }
 
 function invalid(why: string): Error {
