@@ -65,7 +65,7 @@ test.skipIf(!hasScript)("on a terminal a person allows one call and denies the n
   expect(shown).toContain('[{"paid":1},"approval_denied"]');
   // The line of progress is not written while a question is open.
   expect(shown).toMatch(
-    /The program calls pay, which needs approval:\r\n {2}It changes something each time\. [^\r]+\r\n {2}\{"amount":1\}\r\nRun it\? y runs it, n or Enter denies it: y/,
+    /The program calls pay, which needs approval:\r\n {2}It changes something each time\. [^\r]+\r\n {2}\{"amount":1\}\r\nRun it\? y runs it, g 20 also up to 20 more, n or Enter denies it: y/,
   );
 });
 

@@ -217,8 +217,8 @@ test("no input controls the terminal or begins a line, shortened or whole", asyn
         .map((line) => line.replace(", v shows the whole input", ""));
       expect(own).toEqual([
         "The program calls pay, which needs approval:",
-        "Run it? y runs it, n or Enter denies it: v",
-        "Run it? y runs it, n or Enter denies it: y",
+        "Run it? y runs it, g 20 also up to 20 more, n or Enter denies it: v",
+        "Run it? y runs it, g 20 also up to 20 more, n or Enter denies it: y",
         "",
       ]);
       expect(lines.filter((line) => line.startsWith("  ") && cellsOf(line) >= 60)).toEqual([]);
