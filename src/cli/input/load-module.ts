@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import { statSync } from "node:fs";
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
-import { describe, nextTurn, nearest, optionError, PortcullisError } from "../../base/index.ts";
+import { describe, didYouMean, nextTurn, optionError, PortcullisError } from "../../base/index.ts";
 import { keepStdout, oneLine } from "../terminal/standard-streams.ts";
 import { causeOf, reasonOf, UsageFailure, guardWork, EXIT, Failure } from "../failure.ts";
 import { thrownText } from "../../executions/output/index.ts";
@@ -123,13 +123,9 @@ export function parseModel(text: string, options: ModelOptions, flag = "--model"
 
 /** The error about a text that names no model, with the provider that was probably meant. */
 function noModel(flag: string, text: string): PortcullisError {
-  const colon = text.indexOf(":");
-  const [provider, model] = colon < 0 ? [text, "NAME"] : [text.slice(0, colon), text.slice(colon + 1) || "NAME"];
-  const meant = PROVIDERS.has(provider) ? provider : nearest(provider, [...PROVIDERS.keys()], 1)[0];
   const expected = `${MODEL_NAMES}, or the path of a module whose default export is a model`;
   const { code, message } = optionError(flag, expected, text);
-  const hint = meant === undefined ? "" : ` Did you mean ${meant}:${oneLine(model)}?`;
-  return new PortcullisError(code, `${message}${hint}`);
+  return new PortcullisError(code, `${message}${didYouMean(text.split(":", 1).join(""), [...PROVIDERS.keys()])}`);
 }
 
 /** The model that a journal names. The name of a module's model does not say where the module is. */

@@ -1,18 +1,12 @@
 import { countText, now, PortcullisError } from "../../../base/index.ts";
 import { readLines, readList } from "../../../journal/reading/index.ts";
-import { once } from "node:events";
 import { createReadStream } from "node:fs";
 import type { Journal } from "../../../journal/journal.ts";
 import { exportLines, importLines } from "../../../journal/lines.ts";
 import type { CommandOptions, CHECK, EXPORT, IMPORT, PRUNE } from "../../command-options.ts";
-import { EXIT, causeOf, UsageFailure } from "../../failure.ts";
-import {
-  findExecution,
-  existingJournal,
-  journalPathOf,
-  namedJournal,
-  type OpenJournal,
-} from "../../input/open-journal.ts";
+import { EXIT, UsageFailure } from "../../failure.ts";
+import { findExecution, existingJournal, namedJournal } from "../../input/open-journal.ts";
+import { requireFile } from "../../input/option-values.ts";
 import {
   oneLine,
   printJson,
@@ -35,42 +29,22 @@ export async function exportJournal(ids: readonly string[], options: CommandOpti
 
 /** `portcullis journal import`: reads JSON lines from a file or standard input, and tells how many executions were added. */
 export async function importJournal(file: string, options: CommandOptions<typeof IMPORT>): Promise<number> {
-  const input = file === "-" ? standardStreams().stdin : await openFile(file);
-  await using stack = new AsyncDisposableStack();
-  // Opened with the first execution that was read whole: invalid lines leave no journal behind.
-  let opened: OpenJournal | undefined;
-  const open = () => (opened ??= stack.use(namedJournal(options.journal)));
-  const journal: Parameters<typeof importLines>[0] = {
-    create: (header) => open().create(header),
-    append: (...given) => open().append(...given),
-  };
-  if (journalPathOf(options.journal) === undefined) open();
+  if (file !== "-") requireFile("journal import", file);
+  const input: AsyncIterable<Uint8Array> = file === "-" ? standardStreams().stdin : createReadStream(file);
+  await using journal = namedJournal(options.journal);
   let added = 0;
   let skipped = 0;
   const passing = options.skipExisting ? { onExisting: () => (skipped += 1) } : {};
   try {
-    for await (const _ of importLines(journal, readLines(input as AsyncIterable<Uint8Array>), passing)) added += 1;
-  } catch (error) {
-    if (!PortcullisError.is(error) || error.code !== "execution_exists") throw error;
-    throw new UsageFailure(`${error.message} To pass over what is there already: --skip-existing.`, {
-      cause: error,
-    });
+    for await (const _ of importLines(journal, readLines(input), passing)) added += 1;
+  } catch (cause) {
+    if (!PortcullisError.is(cause) || cause.code !== "execution_exists") throw cause;
+    throw new UsageFailure(`${cause.message} To pass over what is there already: --skip-existing.`, { cause });
   }
   const known = skipped === 0 ? "" : `, ${executionsText(skipped, "in the journal already")}`;
   if (options.json) printJson({ added, skipped });
   else writeStderr(`${executionsText(added, "added")}${known}.\n`);
   return EXIT.completed;
-}
-
-/** Resolves once the file is open, so that a missing file leaves no journal behind. */
-async function openFile(file: string): Promise<AsyncIterable<Uint8Array>> {
-  const stream = createReadStream(file);
-  try {
-    await once(stream, "readable");
-  } catch (error) {
-    throw new UsageFailure(`The file ${oneLine(file)} cannot be read: ${causeOf(error)}.`, { cause: error });
-  }
-  return stream;
 }
 
 /** `portcullis journal prune`: deletes old executions. */

@@ -4,9 +4,10 @@ import type { ServedOptions, ServerOptions } from "../../command-options.ts";
 import { reasonOf, causeOf, framesOf, UsageFailure, outlastErrors } from "../../failure.ts";
 import { type OpenJournal, optionalJournal, journalPathOf } from "../../input/open-journal.ts";
 import { openAnyTools, openTools, tellUnassigned } from "../../input/open-tools.ts";
-import { writeStderr, oneLine } from "../../terminal/standard-streams.ts";
+import { keepStdout, oneLine, writeStderr } from "../../terminal/standard-streams.ts";
+import { type Cancelling, cancelOnSignal } from "../../terminal/cancel-on-signal.ts";
 import { printFailures } from "../../terminal/executions/print-report.ts";
-import { count, insetText, every } from "../../../base/index.ts";
+import { count, every, insetText, pause } from "../../../base/index.ts";
 import { createServer, type PortcullisServer } from "../../../serve/create-server.ts";
 import {
   type AnsweredRequest,
@@ -79,14 +80,13 @@ export async function openHttpServer(
   more: DoorOptions,
 ) {
   const { host, hostName, log } = options;
-  const onError = (error: unknown) => tell(reasonOf(error));
   const server = await createServer(runtime, {
     ...more,
     keys,
     decideCommand: decideCommandOf(journalPathOf(options.journal)),
     hostNames: hostName,
     onRequest: log ? logRequest : undefined,
-    onError,
+    onError: tellError,
   });
   const { url } = await server.listen({ port, host });
   void server.recover().then(tellRecovered, () => {});
@@ -136,6 +136,31 @@ export function decideCommandOf(journal: string | undefined): DoorOptions["decid
 function logRequest({ at, ms, ...request }: AnsweredRequest): void {
   const line = { time: new Date(at).toISOString(), ...request, ms: Math.round(ms * 1000) / 1000 };
   writeStderr(`${JSON.stringify(line)}\n`);
+}
+
+/** Time to close tools and journal at the end, in milliseconds. */
+const CLOSE_MS = 2000;
+
+/**
+ * Runs a command that serves until it is stopped, and closes at its end what is on the stack. What has not closed by then, engines
+ * and servers too, ends with the process.
+ */
+export async function untilStopped(
+  work: (stack: AsyncDisposableStack, cancelling: Cancelling) => Promise<number>,
+  closeMs = CLOSE_MS,
+): Promise<number> {
+  keepStdout();
+  using cancelling = cancelOnSignal();
+  const stack = new AsyncDisposableStack();
+  try {
+    return await work(stack, cancelling);
+  } finally {
+    await Promise.race([stack.disposeAsync().catch(() => {}), pause(closeMs)]);
+  }
+}
+
+export function tellError(error: unknown): void {
+  tell(reasonOf(error));
 }
 
 export function tell(text: string): void {

@@ -5,20 +5,21 @@ import { openMcpDoor } from "../../../serve/mcp/mcp-door.ts";
 import { StdioTransport } from "../../../serve/mcp/stdio-transport.ts";
 import { DOORS_VARIABLE } from "../../../sources/mcp/wire/server-process.ts";
 import type { CommandOptions, MCP } from "../../command-options.ts";
-import { EXIT, reasonOf, UsageFailure, outlastErrors } from "../../failure.ts";
+import { EXIT, UsageFailure, outlastErrors } from "../../failure.ts";
 import { journalPathOf } from "../../input/open-journal.ts";
 import { refuseLater } from "../../input/option-values.ts";
 import { version } from "../../package-json.ts";
 import { createApprover, Screen } from "../../terminal/executions/ask-approvals.ts";
-import { cancelOnSignal } from "../../terminal/cancel-on-signal.ts";
-import { keepStdout, standardStreams, writeInTime } from "../../terminal/standard-streams.ts";
+import { standardStreams, writeInTime } from "../../terminal/standard-streams.ts";
 import {
   decideCommandOf,
   listening,
   openHttpServer,
   readHttpSettings,
   tell,
+  tellError,
   tellStray,
+  untilStopped,
   openServed,
 } from "./http-server.ts";
 import { AT_ONCE } from "./serve.ts";
@@ -47,48 +48,46 @@ export async function mcp(options: CommandOptions<typeof MCP>): Promise<number> 
   const canWait = journalPath !== undefined;
   refuseLater(mode, canWait);
   await loadServer();
-  keepStdout();
-  using cancelling = cancelOnSignal();
-  const transport = settings ? undefined : new StdioTransport({ input: standardStreams().stdin, write: writeInTime });
-  const ended = Promise.race([cancelling.asked, ...(transport ? [transport.ended] : [])]);
-
-  const stack = new AsyncDisposableStack();
-  const serve = async (): Promise<void> => {
-    const approver = stack.use(createApprover({ mode, screen: new Screen(), canWait }));
-    const runtime = await openServed(stack, options, (journal) => ({
-      sandbox,
-      ...(journal && { approve: () => "later" }),
-      executions: settings && { concurrency: AT_ONCE, ...places },
-      tenant: options.tenant,
-    }));
-    const more = { patienceMs, approve: mode === "ask" ? undefined : approver.approve };
-    if (settings) {
-      // The server with the routes of MCP alone.
-      const { server, url } = stack.use(await openHttpServer(runtime, settings, drain, { ...more, routes: "mcp" }));
-      if (server.token !== undefined) tell(`clients send the header Authorization: Bearer ${server.token}`);
-      tell(`MCP at ${url}/mcp`);
-      return;
-    }
-    const decideCommand = decideCommandOf(journalPath);
-    const onError = (error: unknown) => tell(reasonOf(error));
-    const door = await openMcpDoor({ runtime, version, ...more, decideCommand, onError });
-    if (transport) {
-      const principal = { id: STDIO_ID, tenant: runtime.tenant };
-      const onerror = (error: Error) => door.onError(error);
-      const open = () => door.serverFor(principal, transport.answerTurn);
-      const handle = door.mcp.serveStdio(open, { transport, onerror });
-      stack.defer(() => handle.close());
-    }
-    stack.use(outlastErrors(tellStray));
-  };
-  try {
-    await Promise.race([serve(), ended.then(() => pause(FAIL_MS))]);
-    await ended;
-    // A server over HTTP ends by a signal and by nothing else; a client on the standard streams ends its input.
-    return transport && cancelling.signal.aborted ? cancelling.exitCode : EXIT.completed;
-  } finally {
-    await Promise.race([stack.disposeAsync().catch(() => {}), pause(CLOSE_MS + (settings ? drain : 0))]);
-  }
+  return untilStopped(
+    async (stack, cancelling) => {
+      const transport = settings
+        ? undefined
+        : new StdioTransport({ input: standardStreams().stdin, write: writeInTime });
+      const ended = Promise.race([cancelling.asked, ...(transport ? [transport.ended] : [])]);
+      const serve = async (): Promise<void> => {
+        const approver = stack.use(createApprover({ mode, screen: new Screen(), canWait }));
+        const runtime = await openServed(stack, options, (journal) => ({
+          sandbox,
+          ...(journal && { approve: () => "later" }),
+          executions: settings && { concurrency: AT_ONCE, ...places },
+          tenant: options.tenant,
+        }));
+        const more = { patienceMs, approve: mode === "ask" ? undefined : approver.approve };
+        if (settings) {
+          // The server with the routes of MCP alone.
+          const { server, url } = stack.use(await openHttpServer(runtime, settings, drain, { ...more, routes: "mcp" }));
+          if (server.token !== undefined) tell(`clients send the header Authorization: Bearer ${server.token}`);
+          tell(`MCP at ${url}/mcp`);
+          return;
+        }
+        const decideCommand = decideCommandOf(journalPath);
+        const door = await openMcpDoor({ runtime, version, ...more, decideCommand, onError: tellError });
+        if (transport) {
+          const principal = { id: STDIO_ID, tenant: runtime.tenant };
+          const onerror = (error: Error) => door.onError(error);
+          const open = () => door.serverFor(principal, transport.answerTurn);
+          const handle = door.mcp.serveStdio(open, { transport, onerror });
+          stack.defer(() => handle.close());
+        }
+        stack.use(outlastErrors(tellStray));
+      };
+      await Promise.race([serve(), ended.then(() => pause(FAIL_MS))]);
+      await ended;
+      // A server over HTTP ends by a signal and by nothing else; a client on the standard streams ends its input.
+      return transport && cancelling.signal.aborted ? cancelling.exitCode : EXIT.completed;
+    },
+    CLOSE_MS + (settings ? drain : 0),
+  );
 }
 
 /** Refuses a door that starts itself, by an entry that is not seen to be the door's own. */

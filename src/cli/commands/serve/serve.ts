@@ -1,20 +1,16 @@
-import { pause, PortcullisError } from "../../../base/index.ts";
+import { PortcullisError } from "../../../base/index.ts";
 import { fleetJournalOf, journalPathOf } from "../../input/open-journal.ts";
 import { CLOSE_RULES } from "../../../serve/server-options.ts";
 import type { CommandOptions, SERVE } from "../../command-options.ts";
 import { EXIT } from "../../failure.ts";
 import { loadModel } from "../../input/load-module.ts";
-import { cancelOnSignal } from "../../terminal/cancel-on-signal.ts";
-import { keepStdout } from "../../terminal/standard-streams.ts";
-import { openHttpServer, readHttpSettings, tell, openServed } from "./http-server.ts";
+import { openHttpServer, readHttpSettings, tell, openServed, untilStopped } from "./http-server.ts";
 import { POSTGRES_URL } from "../../../fleet/postgres/connection/address.ts";
 import { randomBytes } from "node:crypto";
 import { closeSync, existsSync, fstatSync, linkSync, openSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 
 /** Executions that run at once by default. */
 export const AT_ONCE = 256;
-/** Time to close tools and journal at the end, in milliseconds. */
-const CLOSE_MS = 2000;
 
 /** `portcullis serve`: serves programs over HTTP until it is stopped. Resolves with the exit code. */
 export async function serve(options: CommandOptions<typeof SERVE>): Promise<number> {
@@ -24,10 +20,7 @@ export async function serve(options: CommandOptions<typeof SERVE>): Promise<numb
   const { concurrency = AT_ONCE, perTenant, queued, ...set } = options.set;
   const executions = { concurrency, perTenant, queued };
   const model = await Promise.all(options.model.map((text) => loadModel(text, { baseUrl })));
-  keepStdout();
-  using cancelling = cancelOnSignal();
-  const stack = new AsyncDisposableStack();
-  try {
+  return untilStopped(async (stack, cancelling) => {
     const runtime = await openServed(stack, options, (journal) => {
       if (!journal)
         tell("executions are kept in memory alone, and end with the server: give --journal FILE to keep them.");
@@ -47,9 +40,7 @@ export async function serve(options: CommandOptions<typeof SERVE>): Promise<numb
     tell(server.token === undefined ? `the page is at ${page}` : `the page, and the token of all requests: ${page}`);
     await cancelling.asked;
     return EXIT.completed;
-  } finally {
-    await Promise.race([stack.disposeAsync().catch(() => {}), pause(CLOSE_MS)]);
-  }
+  });
 }
 
 /** The secrets of servers whose journal is no file, the current one first, with spaces between. */

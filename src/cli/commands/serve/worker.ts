@@ -1,25 +1,22 @@
-import { count, pause } from "../../../base/index.ts";
+import { count } from "../../../base/index.ts";
 import { namedDatabase } from "../../../fleet/postgres/connection/address.ts";
 import type { RecoveredConversation } from "../../../runtime/executions/index.ts";
 import { CLOSE_RULES } from "../../../serve/server-options.ts";
 import type { CommandOptions, WORKER } from "../../command-options.ts";
-import { EXIT, reasonOf, UsageFailure, outlastErrors } from "../../failure.ts";
+import { EXIT, UsageFailure, outlastErrors } from "../../failure.ts";
 import { loadModel } from "../../input/load-module.ts";
 import { fleetJournalOf } from "../../input/open-journal.ts";
-import { cancelOnSignal } from "../../terminal/cancel-on-signal.ts";
-import { keepStdout } from "../../terminal/standard-streams.ts";
 import {
   type HttpSettings,
   listening,
   openHttpServer,
   readHttpSettings,
   tell,
+  tellError,
   tellStray,
+  untilStopped,
   openServed,
 } from "./http-server.ts";
-
-/** Time to close tools and journal at the end, in milliseconds. */
-const CLOSE_MS = 2000;
 
 /** `portcullis worker`: drives executions of a fleet until it is stopped. Resolves with the exit code. */
 export async function worker(options: CommandOptions<typeof WORKER>): Promise<number> {
@@ -29,18 +26,14 @@ export async function worker(options: CommandOptions<typeof WORKER>): Promise<nu
   const settings = metricsSettings(options);
   const models = await Promise.all(options.model.map((text) => loadModel(text, { baseUrl })));
   const model = ({ model: name }: RecoveredConversation) => models.find((one) => one.name === name);
-  keepStdout();
-  using cancelling = cancelOnSignal();
   using _ = outlastErrors(tellStray);
-  const stack = new AsyncDisposableStack();
-  try {
+  return await untilStopped(async (stack, cancelling) => {
     const runtime = await openServed(stack, options, () => ({
       sandbox,
       approve: () => "later",
       leaseMs,
     }));
-    const onError = (error: unknown) => tell(reasonOf(error));
-    const started = await runtime.fleet!.work(runtime, { model, onError, ...set });
+    const started = await runtime.fleet!.work(runtime, { model, onError: tellError, ...set });
     if (settings) {
       // What drives nothing, and tells of this process and its fleet by the routes of any server.
       const routes = { routes: "operator", workers: "elsewhere" } as const;
@@ -54,9 +47,7 @@ export async function worker(options: CommandOptions<typeof WORKER>): Promise<nu
     const left = await started.drain(drain);
     if (left > 0) tell(`${count(left)} ${left === 1 ? "execution goes" : "executions go"} on with other workers.`);
     return EXIT.completed;
-  } finally {
-    await Promise.race([stack.disposeAsync().catch(() => {}), pause(CLOSE_MS)]);
-  }
+  });
 }
 
 /** The server of a worker's metrics, if there is to be one. */
