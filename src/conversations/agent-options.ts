@@ -278,11 +278,8 @@ export type ResumeAgentOptions<Context = unknown, Answer = string> = Omit<
   readonly answer?: Schema<unknown, Answer>;
 };
 
+/** Options that an open conversation has from its beginning, as it has its settings and all of its loop but `RUN_RULES`. */
 export const KEPT_OPTIONS = ["instructions", "documents", "programs", "language", "limits", "answer"];
-export const KEPT_IN = {
-  settings: Object.keys(CONVERSATION_SETTINGS),
-  loop: Object.keys(LOOP_RULES).filter((name) => !Object.hasOwn(RUN_RULES, name)),
-};
 
 type RequestOptions = OptionsOf<
   typeof INSTRUCTION_RULES & typeof CONVERSATION_SETTINGS & typeof RUN_RULES & typeof KEPT_LOOP_RULES

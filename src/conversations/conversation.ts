@@ -14,7 +14,7 @@ import {
 } from "../base/index.ts";
 import { findIfKnown } from "../journal/find-if-known.ts";
 import { beginConversation, changeTools } from "./agent.ts";
-import { type HELD_RULES, KEPT_IN, KEPT_OPTIONS, type ResolvedAgentOptions, requestOf } from "./agent-options.ts";
+import { type HELD_RULES, KEPT_OPTIONS, type ResolvedAgentOptions, requestOf, RUN_RULES } from "./agent-options.ts";
 import { type CopiedTurns, copyConversation, copyTranscript, takeOver } from "./drive/copy-conversation.ts";
 import type { ModelTurn, ToolCall } from "../models/model.ts";
 import type { ClientResult } from "../executions/decide.ts";
@@ -85,8 +85,10 @@ async function opening(scope: AgentScope, { given, read }: OpenOptions): Promise
   const request = requestOf(read, scope.gate.tools, "conversation");
   const chosen = [
     ...KEPT_OPTIONS.filter((name) => fieldOf(given, name) !== undefined),
-    ...Object.entries(KEPT_IN).flatMap(([group, names]) =>
-      names.filter((name) => fieldOf(fieldOf(given, group), name) !== undefined).map((name) => `${group}: { ${name} }`),
+    ...["settings", "loop"].flatMap((group) =>
+      Object.entries((fieldOf(given, group) ?? {}) as object)
+        .filter(([name, value]) => value !== undefined && !Object.hasOwn(RUN_RULES, name))
+        .map(([name]) => `${group}: { ${name} }`),
     ),
   ];
   const work = { request, execution, chosen, allowChangedTools, asks: read.approve !== undefined };

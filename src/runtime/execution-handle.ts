@@ -33,8 +33,13 @@ export interface HandleParts {
     listener: Listener | undefined,
     work: (scope: AgentScope) => Promise<Value>,
   ) => Promise<Value>;
-  readonly report: <Value>(scope: AgentScope, execution: Execution) => Report<Value>;
   readonly tools: () => ToolSet;
+}
+
+export function reportIn<Value>({ gate, observed, telemetry }: AgentScope, execution: Execution): Report<Value> {
+  const report = reportOf<Value>(execution, gate.tools, { shown: observed?.shown });
+  telemetry?.noteOutput(report.usage.bytesOut);
+  return report;
 }
 
 /**
@@ -110,7 +115,7 @@ export class ExecutionHandle<Context = unknown> {
     return this.#parts.run("resume", read, listenerOfPrograms(read.onEvent), async (scope) => {
       const { resume } = await import("../executions/resume.ts");
       const resumed = await resume(scope, this.id, { ...read, result, asks: read.approve !== undefined });
-      return this.#parts.report(scope, resumed);
+      return reportIn(scope, resumed);
     });
   }
 

@@ -25,7 +25,6 @@ import { countReadings } from "../journal/reading/reading-quota.ts";
 import { type Report, reportOf } from "../executions/output/report.ts";
 import type { ProgramCheckMode } from "../executions/scope.ts";
 import { execute } from "../executions/execute.ts";
-import type { Execution } from "../executions/execution.ts";
 import {
   type ContextArguments,
   correctedBy,
@@ -61,7 +60,7 @@ import {
   LIST_RULES,
 } from "./method-options.ts";
 import { HostObservers, type Listener, listenerOfPrograms, type ObserverParts } from "./observers.ts";
-import { ExecutionHandle } from "./execution-handle.ts";
+import { ExecutionHandle, reportIn } from "./execution-handle.ts";
 import { type ExecutionPlaces, type QueueState, WorkUnderWay } from "./work-under-way.ts";
 import { RuntimeScopes, type ScopeOptions, type ScopeParts } from "./scopes.ts";
 
@@ -148,12 +147,6 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
     return { ...this.queue, sandbox: load && { name: sandbox.name, ...load } };
   }
 
-  #report<Value>({ gate, observed, telemetry }: AgentScope, execution: Execution): Report<Value> {
-    const report = reportOf<Value>(execution, gate.tools, { shown: observed?.shown });
-    telemetry?.noteOutput(report.usage.bytesOut);
-    return report;
-  }
-
   get tools(): ToolSet {
     return this.#scopes.gate.tools;
   }
@@ -175,9 +168,9 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
       if (typeof program !== "string") throw optionError("execute(program)", "source text", program);
       const { id } = read;
       const corrects = correctedBy(read);
-      if (id === undefined) return this.#report<Value>(scope, await execute(scope, program, { result, corrects }));
+      if (id === undefined) return reportIn<Value>(scope, await execute(scope, program, { result, corrects }));
       const { executeOnce } = await import("../executions/resume.ts");
-      return this.#report<Value>(scope, await executeOnce(scope, program, id, { result, corrects }));
+      return reportIn<Value>(scope, await executeOnce(scope, program, id, { result, corrects }));
     });
   }
 
@@ -429,7 +422,6 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
     return new ExecutionHandle<Context>(id, {
       base: this.#ofTenant(tenant),
       run: (subject, own, listener, work) => this.#run(subject, { ...own, tenant }, listener, work),
-      report: (scope, execution) => this.#report(scope, execution),
       tools: () => this.#scopes.gateFor({ tenant }).tools,
     });
   }
