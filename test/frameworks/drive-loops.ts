@@ -39,7 +39,7 @@ const settled = <Value>(work: Promise<Value>) =>
   );
 
 const driveAiSdk: Drive = async (runtime, input, { signal, asTool } = {}) => {
-  const model = aiSdkModel(input);
+  const { model } = aiSdkModel(input);
   const tools = await runtime.asTool("ai-sdk", asTool);
   const stopWhen = isStepCount(3);
   let error: unknown;

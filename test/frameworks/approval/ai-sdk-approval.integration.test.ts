@@ -1,48 +1,10 @@
 import { generateText, isStepCount, type ModelMessage, tool } from "ai";
-import { MockLanguageModelV4 } from "ai/test";
 import { expect, test } from "vitest";
 import { z } from "zod";
 import type { Runtime } from "../../../src/index.ts";
 import { settableClock } from "../../support/clock.ts";
+import { aiSdkModel } from "../models/ai-sdk.ts";
 import { AT_ONCE, decisionsOf, expectSame, journalOf, openRefunds, THREE } from "./rules.ts";
-
-const usage = {
-  inputTokens: { total: 1, noCache: 1, cacheRead: 0, cacheWrite: 0 },
-  outputTokens: { total: 1, text: 1, reasoning: 0 },
-};
-
-/** A model that calls what the script says first, then goes on with programs that wait, and ends by the text of the last result. */
-function modelOf(first: { readonly toolName: string; readonly input: unknown }) {
-  const results: unknown[] = [];
-  const model: MockLanguageModelV4 = new MockLanguageModelV4({
-    doGenerate: async ({ prompt }) => {
-      const message = prompt.at(-1);
-      const part =
-        message?.role === "tool" ? message.content.findLast(({ type }) => type === "tool-result") : undefined;
-      const output = part?.type === "tool-result" ? part.output : undefined;
-      if (output)
-        results.push(
-          output.type === "execution-denied" ? `denied: ${output.reason}` : (output as { value: unknown }).value,
-        );
-      const handle = /continue_program with (\{.*?\})/.exec(String(results.at(-1)))?.[1];
-      const call =
-        output === undefined
-          ? { toolName: first.toolName, input: JSON.stringify(first.input) }
-          : handle === undefined
-            ? undefined
-            : { toolName: "continue_program", input: handle };
-      return {
-        usage,
-        warnings: [],
-        finishReason: { unified: call ? "tool-calls" : "stop", raw: undefined },
-        content: call
-          ? [{ type: "tool-call" as const, toolCallId: `call-${model.doGenerateCalls.length}`, ...call }]
-          : [{ type: "text" as const, text: String(results.at(-1)) }],
-      };
-    },
-  });
-  return { model, results };
-}
 
 type Answer = (reason: string | undefined, toolName: string) => boolean | { readonly deny: string };
 
@@ -52,7 +14,7 @@ async function converse(
   first: { readonly toolName: string; readonly input: unknown },
   answer: Answer = () => true,
 ) {
-  const { model, results } = modelOf(first);
+  const { model, results } = aiSdkModel(first.input, first.toolName);
   const messages: ModelMessage[] = [{ role: "user", content: "refund" }];
   const asked: (string | undefined)[] = [];
   for (;;) {
@@ -96,14 +58,12 @@ const nested = async (runtime: Runtime, toolApproval: unknown, code = THREE) => 
 
 test("three calls of a program that need a person one after the other cost two requests to the model more, and the person sees each", async () => {
   const plain = await openRefunds();
-  await using _ = plain.runtime;
   const without = await converse((await nested(plain.runtime, {})).of, {
     toolName: "run_program",
     input: { code: THREE },
   });
   expect(without.requests).toBe(2);
-  await using refunds = await openRefunds();
-  const { runtime, paid } = refunds;
+  const { runtime, paid } = await openRefunds();
   const { of, first } = await nested(runtime, { refund: "user-approval" });
   const { requests, text, asked } = await converse(of, first);
   expect(requests - without.requests).toBe(2);
@@ -115,7 +75,6 @@ test("three calls of a program that need a person one after the other cost two r
 
 test("`approval` says as the reason what the person approves: all calls that wait, each with its input", async () => {
   const { runtime, paid } = await openRefunds({ approval: "always" });
-  await using _ = runtime;
   const tools = await runtime.asTool("ai-sdk", { toolApproval: {}, conversation: "chat 1" });
   const { approval } = tools.run_program;
   const { requests, asked } = await converse(
@@ -136,10 +95,8 @@ test("`approval` says as the reason what the person approves: all calls that wai
 test("a request in another process finds the program that waits, and runs nothing twice", async () => {
   const journal = journalOf();
   const paid: number[][] = [];
-  const opened: Runtime[] = [];
   const openNew = async () => {
     const one = await openRefunds({ journal });
-    opened.push(one.runtime);
     paid.push(one.paid);
     return {
       tools: await one.runtime.asTool("ai-sdk", { toolApproval: { refund: "user-approval" }, conversation: "chat 7" }),
@@ -153,7 +110,6 @@ test("a request in another process finds the program that waits, and runs nothin
   });
   expect(JSON.parse(text)).toEqual(["paid 1", "paid 2", "paid 3"]);
   expect(paid).toEqual([[], [1], [2], [3]]);
-  for (const runtime of opened) await runtime[Symbol.asyncDispose]();
 });
 
 test.each(["one process", "two processes"])(
@@ -165,7 +121,7 @@ test.each(["one process", "two processes"])(
     const toolsOf = ({ runtime }: typeof one) =>
       runtime.asTool("ai-sdk", { toolApproval: { refund: "user-approval" }, conversation: "chat" });
     const input = { code: "return await tools.refund({ n: 1 })" };
-    const { model } = modelOf({ toolName: "run_program", input });
+    const { model } = aiSdkModel(input);
     const messages: ModelMessage[] = [{ role: "user", content: "refund" }];
     const first = await generateText({ model, messages, tools: await toolsOf(one) });
     const request = first.content.find((part) => part.type === "tool-approval-request");
@@ -173,19 +129,16 @@ test.each(["one process", "two processes"])(
     const answer = [{ type: "tool-approval-response" as const, approvalId, approved: true }];
     messages.push(...first.responseMessages, { role: "tool", content: answer });
     const texts = [one, where === "one process" ? one : other].map(async (refunds) => {
-      const { model: next } = modelOf({ toolName: "run_program", input });
+      const { model: next } = aiSdkModel(input);
       return (await generateText({ model: next, messages, tools: await toolsOf(refunds) })).text;
     });
     expect(await Promise.all(texts)).toEqual(['"paid 1"', '"paid 1"']);
     expect([...one.paid, ...other.paid]).toEqual([1]);
-    await one.runtime[Symbol.asyncDispose]();
-    await other.runtime[Symbol.asyncDispose]();
   },
 );
 
 test("a denied call ends the program: nothing is paid, the model reads the loop's own words, and the journal has the denial", async () => {
   const { runtime, paid } = await openRefunds();
-  await using _ = runtime;
   const { of, first } = await nested(runtime, { refund: "user-approval" });
   const { results, messages } = await converse(of, first, () => ({ deny: "not today" }));
   expect(results).toEqual(["denied: not today"]);
@@ -230,7 +183,6 @@ test("`approved` of toolApproval answers the tool's own rule, in its name; it do
     approval: "always",
     policy: ({ input }) => ((input as { n: number }).n === 2 ? { deny: "two" } : "allow"),
   });
-  await using _ = runtime;
   const { of, first } = await nested(runtime, { refund: "approved" });
   const { asked, text } = await converse(of, first);
   expect([asked, paid, JSON.parse(text)]).toEqual([[], [1, 3], ["paid 1", "policy_denied", "paid 3"]]);
@@ -249,8 +201,7 @@ test.each<[string, unknown]>([
   ["says nonsense", { refund: "yes" }],
   ["says null", { refund: () => null }],
 ])("a toolApproval that %s decides nothing: the calls are refused", async (_, toolApproval) => {
-  await using refunds = await openRefunds({ logger: { error: () => {} } });
-  const { runtime, paid } = refunds;
+  const { runtime, paid } = await openRefunds({ logger: { error: () => {} } });
   const { of, first } = await nested(runtime, toolApproval);
   const { text } = await converse(of, first);
   expect([paid, JSON.parse(text)]).toEqual([[], ["policy_unavailable", "policy_unavailable", "policy_unavailable"]]);
@@ -258,7 +209,6 @@ test.each<[string, unknown]>([
 
 test("a program that waits goes on with no other handle, in no other conversation, and not by an approval that no one gave", async () => {
   const { runtime, paid } = await openRefunds();
-  await using _ = runtime;
   const toolApproval = { refund: "user-approval" };
   const mine = await runtime.asTool("ai-sdk", { toolApproval, conversation: "mine" });
   const theirs = await runtime.asTool("ai-sdk", { toolApproval, conversation: "theirs" });
@@ -337,8 +287,7 @@ test.each<[string, (chat: RepeatedIds) => void]>([
   ["after its whole history", () => {}],
   ["after a history that was shortened", (chat) => (chat.messages = [])],
 ])("the same call with the same id is a program of its own, which a person is asked about, %s", async (_, shorten) => {
-  await using refunds = await openRefunds({ approval: "always" });
-  const { runtime, paid } = refunds;
+  const { runtime, paid } = await openRefunds({ approval: "always" });
   const chat = new RepeatedIds(one);
   const { tools } = await nested(runtime, {});
   for (let n = 1; n <= 3; n += 1) {
@@ -353,7 +302,7 @@ test.each<[string, (chat: RepeatedIds) => void]>([
 });
 
 test("an approval holds for neither of two calls that one reply gives the same id", async () => {
-  await using refunds = await openRefunds({ approval: "always" });
+  const refunds = await openRefunds({ approval: "always" });
   const { run_program } = (await nested(refunds.runtime, {})).tools;
   const inputs = [999, 1].map((n) => ({ code: `return await tools.refund({ n: ${n} });` }));
   const calls = inputs.map((input) => ({ type: "tool-call", toolCallId: "c", toolName: "run_program", input }));
@@ -370,8 +319,7 @@ test("an approval holds for neither of two calls that one reply gives the same i
 });
 
 test("an approved call that is sent again has the same result, also after its tools were made anew", async () => {
-  await using refunds = await openRefunds({ approval: "always" });
-  const { runtime, paid } = refunds;
+  const { runtime, paid } = await openRefunds({ approval: "always" });
   const chat = new RepeatedIds(one);
   await chat.turn((await nested(runtime, {})).tools);
   await chat.ask((await nested(runtime, {})).tools);
@@ -384,8 +332,8 @@ test("an approved call that is sent again has the same result, also after its to
 });
 
 test("an approval counts for no program that had to be begun anew, because the one that was shown is gone", async () => {
-  await using before = await openRefunds({ approval: "always" });
-  await using after = await openRefunds({ approval: "always" });
+  const before = await openRefunds({ approval: "always" });
+  const after = await openRefunds({ approval: "always" });
   const chat = new RepeatedIds(one);
   await chat.ask((await nested(before.runtime, {})).tools);
   const { messages } = chat;
@@ -398,7 +346,7 @@ test("an approval counts for no program that had to be begun anew, because the o
 
 test("an approval that comes after its call has expired counts for no call that followed it", async () => {
   const clock = settableClock();
-  await using refunds = await openRefunds({ approval: "always", limits: { waitMs: 60_000 } });
+  const refunds = await openRefunds({ approval: "always", limits: { waitMs: 60_000 } });
   const of = (n: number) => `return await tools.refund({ n: ${n} })`;
   const chat = new RepeatedIds(`try { ${of(5)}; } catch { ${of(500)}; }`);
   await chat.ask((await nested(refunds.runtime, {})).tools);

@@ -103,13 +103,11 @@ test.each([
     expect(new Set(await decisionsOf(all[0]!.runtime))).toEqual(
       new Set([1, 2, 3].map((n) => [String(n), true, "an interrupt of LangGraph"])),
     );
-    for (const { runtime } of all) await runtime[Symbol.asyncDispose]();
   },
 );
 
 test("answers other than { allow: true } deny, and the program reads the note", async () => {
   const { runtime, paid } = await openRefunds({ approval: "always" });
-  await using _ = runtime;
   const answers = [{ allow: true }, { allow: "yes" }, { allow: false, note: "not this one" }];
   const code = THREE.replace("({ code }) => code", "({ message }) => message");
   const { text } = await drive(nested(runtime), "run_program", { code }, (asked) => named(asked, answers.shift()!));
@@ -146,7 +144,6 @@ test.each<[boolean, paid: number[], reads: RegExp]>([
 
 test("where another person decides a call meanwhile, the answer that was given for it counts for no other call", async () => {
   const { runtime, paid } = await openRefunds({ approval: "always" });
-  await using _ = runtime;
   const { text, asked } = await drive(nested(runtime), "run_program", { code: THREE }, async (about) => {
     const { program, callId } = about;
     if (callId !== "1") return named(about, { allow: false });
@@ -196,8 +193,7 @@ test.each<[string, object[], number, number[]]>([
 ])(
   "of several programs of one turn an answer counts for the call that was shown: %s",
   async (_, calls, denied, left) => {
-    await using refunds = await openRefunds({ approval: "always" });
-    const { runtime, paid } = refunds;
+    const { runtime, paid } = await openRefunds({ approval: "always" });
     const tools = await nested(runtime)();
     const allowOthers = (about: Asked) => named(about, { allow: (about.input as { n: number }).n !== denied });
     const { asked } = await drive(() => tools, "run_program", calls, allowOthers);
@@ -207,8 +203,7 @@ test.each<[string, object[], number, number[]]>([
 );
 
 test("an answer that names no call, or another one, decides nothing: the call is asked about again, with the reason", async () => {
-  await using refunds = await openRefunds({ approval: "always" });
-  const { runtime, paid } = refunds;
+  const { runtime, paid } = await openRefunds({ approval: "always" });
   const answers = [() => true, () => ({ allow: true }), (about: Asked) => named(about, { allow: true, callId: "2" })];
   const { asked, text } = await drive(nested(runtime), "run_program", pay(1), (about) => {
     expect(paid).toEqual([]);
@@ -222,8 +217,7 @@ test("an answer that names no call, or another one, decides nothing: the call is
 });
 
 test("the answer to another tool of the same turn counts for no call of a program", async () => {
-  await using refunds = await openRefunds({ approval: "always" });
-  const { runtime, paid } = refunds;
+  const { runtime, paid } = await openRefunds({ approval: "always" });
   const asking = tool(async () => String(interrupt({ callId: "calendar" })), {
     name: "calendar",
     description: "Looks into it",
@@ -243,8 +237,7 @@ test("the answer to another tool of the same turn counts for no call of a progra
 });
 
 test("the same call with the same id in another run of the graph is a program of its own", async () => {
-  await using refunds = await openRefunds({ approval: "always" });
-  const { runtime, paid } = refunds;
+  const { runtime, paid } = await openRefunds({ approval: "always" });
   const tools = await nested(runtime)();
   for (let n = 1; n <= 2; n += 1) {
     const { asked } = await drive(() => tools, "run_program", pay(1));
@@ -274,12 +267,12 @@ test("an answer that is replayed or sent twice after a death decides the questio
     begun.resolve();
     return over.promise;
   };
-  await using dying = await openRefunds({ journal, approval: "always", execute: handler, leaseMs: 100 });
+  const dying = await openRefunds({ journal, approval: "always", execute: handler, leaseMs: 100 });
   await expect(node(dying.runtime)).rejects.toThrow("interrupted");
   answers.push(named(asked[0]!, { allow: true }));
   const last = node(dying.runtime);
   await begun.promise;
-  await using next = await openRefunds({
+  const next = await openRefunds({
     journal: await copyOf(journal, (records) => records),
     approval: "always",
     leaseMs: 100,

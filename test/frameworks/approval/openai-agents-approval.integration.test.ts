@@ -1,56 +1,15 @@
-import {
-  Agent,
-  defineToolInputGuardrail,
-  type Model,
-  type ModelResponse,
-  Runner,
-  RunState,
-  tool,
-  Usage,
-} from "@openai/agents";
+import { Agent, defineToolInputGuardrail, Runner, RunState, tool } from "@openai/agents";
 import { expect, test } from "vitest";
 import { z } from "zod";
 import type { AsToolOptions, Runtime } from "../../../src/index.ts";
+import { agentsModel } from "../models/openai-agents.ts";
 import { AT_ONCE, decisionsOf, expectSame, journalOf, openRefunds, THREE } from "./rules.ts";
-
-/** A model that makes one call first, then goes on with programs that wait, and ends by the text of the last result. */
-function modelOf(name: string, input: unknown) {
-  const results: string[] = [];
-  const said = () => ({ type: "output_text" as const, text: results.at(-1) ?? "" });
-  let requests = 0;
-  const model: Model = {
-    getResponse: async (request): Promise<ModelResponse> => {
-      requests += 1;
-      const last = typeof request.input === "string" ? undefined : request.input.at(-1);
-      const output = last?.type === "function_call_result" ? last.output : undefined;
-      if (output !== undefined)
-        results.push(typeof output === "object" && "text" in output ? output.text : JSON.stringify(output));
-      const handle = /continue_program with (\{.*?\})/.exec(results.at(-1) ?? "")?.[1];
-      const call =
-        output === undefined
-          ? { name, arguments: JSON.stringify(input) }
-          : handle === undefined
-            ? undefined
-            : { name: "continue_program", arguments: handle };
-      return {
-        usage: new Usage(),
-        output: call
-          ? [{ type: "function_call", callId: `call-${requests}`, status: "completed", ...call }]
-          : [{ type: "message", role: "assistant", status: "completed", content: [said()] }],
-      };
-    },
-    getStreamedResponse: () => {
-      throw new Error("This model does not stream.");
-    },
-  };
-  return { model, results, count: () => requests };
-}
 
 type Tools = readonly object[] | Promise<readonly object[]>;
 
 /** Runs an agent to its answer. After each interruption the state is read from its JSON, with tools that are made anew. */
 async function run(toolsOf: () => Tools, name: string, input: unknown, isApproved: () => boolean = () => true) {
-  const { model, results, count } = modelOf(name, input);
+  const model = agentsModel(input, name);
   const runner = new Runner({ tracingDisabled: true });
   const agentOf = async () => new Agent({ name: "clerk", model, tools: [...(await toolsOf())] as never[] });
   const asked: string[] = [];
@@ -70,7 +29,13 @@ async function run(toolsOf: () => Tools, name: string, input: unknown, isApprove
     }
     result = await runner.run(agent, state);
   }
-  return { requests: count(), results, asked, state: result.state, text: String(result.finalOutput) };
+  return {
+    requests: model.requests.length,
+    results: model.results,
+    asked,
+    state: result.state,
+    text: String(result.finalOutput),
+  };
 }
 
 const toolsOf = (runtime: Runtime, options: AsToolOptions) => async () =>
@@ -78,10 +43,8 @@ const toolsOf = (runtime: Runtime, options: AsToolOptions) => async () =>
 
 test("three calls of a program that need a person one after the other cost two requests to the model more", async () => {
   const plain = await openRefunds();
-  await using _ = plain.runtime;
   const without = await run(toolsOf(plain.runtime, { needsApproval: false }), "run_program", { code: THREE });
-  await using refunds = await openRefunds();
-  const { runtime, paid } = refunds;
+  const { runtime, paid } = await openRefunds();
   const { requests, text, asked } = await run(toolsOf(runtime, { needsApproval: { refund: true } }), "run_program", {
     code: THREE,
   });
@@ -102,9 +65,7 @@ test("three calls at once are one interruption, whose question says each, and an
   expect(requests).toBe(2);
   expect(JSON.parse(text)).toEqual(["paid 1", "paid 2", "paid 3"]);
   expect(all.map(({ paid }) => paid)).toEqual([[], [1, 2, 3]]);
-  for (const { runtime } of all) await runtime[Symbol.asyncDispose]();
-  const other = await openRefunds();
-  await using runtime = other.runtime;
+  const { runtime } = await openRefunds();
   const { run_program } = await runtime.asTool("openai-agents", { needsApproval: true, conversation: "chat 3" });
   expect(await run_program.question?.({}, { code: AT_ONCE }, "1")).toBe(
     'A program asks to make 3 calls:\n1. refund, with this input:\n  {"n":1}\n2. refund, with this input:\n  {"n":2}\n3. refund, with this input:\n  {"n":3}',
@@ -147,7 +108,6 @@ test.each<[string, object, n: number, isApproved: boolean, paid: number[], asked
 
 test("a guardrail that ends the run ends it for a call of a program too, and the call is denied", async () => {
   const { runtime, paid } = await openRefunds();
-  await using _ = runtime;
   const code = `return tools.refund({ n: 9 }).catch(({ code }) => code)`;
   await expect(run(toolsOf(runtime, { inputGuardrails: [throws] }), "run_program", { code })).rejects.toThrow(
     /Tool input guardrail triggered: no large refunds/,
@@ -157,7 +117,6 @@ test("a guardrail that ends the run ends it for a call of a program too, and the
 
 test("a rejected call ends the program, and the journal has the denial with the next call of the run", async () => {
   const { runtime, paid } = await openRefunds();
-  await using _ = runtime;
   const [program] = await toolsOf(runtime, { needsApproval: true })();
   const only = () => [program!];
   const { state } = await run(only, "run_program", { code: THREE }, () => false);
@@ -173,7 +132,6 @@ test("a rejected call ends the program, and the journal has the denial with the 
 
 test("options of one loop are refused for another, and so is an `approve` beside them", async () => {
   const { runtime } = await openRefunds();
-  await using _ = runtime;
   await expect(runtime.asTool("ai-sdk", { needsApproval: true })).rejects.toThrow(
     'asTool({ needsApproval }): expected to be left out: it is for "openai-agents"',
   );
@@ -187,26 +145,18 @@ test("options of one loop are refused for another, and so is an `approve` beside
 });
 
 /** A run of the SDK as its tools see it, with what a person has decided about calls of one id. */
-class FakeRun {
-  decided: boolean | undefined;
-
-  constructor(decided?: boolean) {
-    this.decided = decided;
-  }
-
-  isToolApproved(): boolean | undefined {
-    return this.decided;
-  }
+function runWith(decided?: boolean) {
+  const one = { decided, isToolApproved: () => one.decided };
+  return one;
 }
 
 test("the same call with the same id in another run is a program of its own, which a person is asked about", async () => {
-  await using refunds = await openRefunds({ approval: "always" });
-  const { runtime, paid } = refunds;
+  const { runtime, paid } = await openRefunds({ approval: "always" });
   const { run_program } = await runtime.asTool("openai-agents", { needsApproval: false, conversation: "chat 1" });
   const input = { code: "return await tools.refund({ n: 1 });" };
   const details = { toolCall: { callId: "call_0" } };
   for (let n = 1; n <= 2; n += 1) {
-    const run = new FakeRun();
+    const run = runWith();
     expect(await run_program.needsApproval(run, input, "call_0")).toBe(true);
     run.decided = true;
     expect(await run_program.invoke(run, JSON.stringify(input), details)).toBe('"paid 1"');
@@ -215,7 +165,7 @@ test("the same call with the same id in another run is a program of its own, whi
     expect(await run_program.invoke(run, JSON.stringify(input), details)).toContain("waits for a person");
     expect(paid).toHaveLength(n);
     // A run that is read from its state once more has the result that it had.
-    expect(await run_program.invoke(new FakeRun(true), JSON.stringify(input), details)).toBe('"paid 1"');
+    expect(await run_program.invoke(runWith(true), JSON.stringify(input), details)).toBe('"paid 1"');
     expect(paid).toHaveLength(n);
   }
 });

@@ -1,4 +1,4 @@
-import { expect } from "vitest";
+import { expect, onTestFinished } from "vitest";
 import { type CallOptions, createRuntime, type Runtime, type RuntimeOptions } from "../../../src/index.ts";
 import { createMemoryJournal } from "../../../src/journal/index.ts";
 import { createMemorySandbox } from "../../../src/runtime/testing.ts";
@@ -15,7 +15,7 @@ export const AT_ONCE = `return Promise.all([1, 2, 3].map((n) => tools.refund({ n
 
 export const journalOf = () => createMemoryJournal();
 
-/** A runtime with a tool `refund`, and what was paid with it. */
+/** A runtime with a tool `refund`, until the test has ended, and what was paid with it. */
 export async function openRefunds(
   options: Partial<RuntimeOptions> & { readonly approval?: "always" | "never"; readonly execute?: () => unknown } = {},
 ): Promise<AsyncDisposable & { readonly runtime: Runtime; readonly paid: number[] }> {
@@ -33,6 +33,7 @@ export async function openRefunds(
     },
   });
   const runtime = await createRuntime({ tools: [refund], sandbox: createMemorySandbox(), ...more });
+  onTestFinished(() => runtime[Symbol.asyncDispose]());
   return { runtime, paid, [Symbol.asyncDispose]: () => runtime[Symbol.asyncDispose]() };
 }
 
@@ -53,10 +54,10 @@ export async function expectSame(
   [paid, asked, reads]: readonly [paid: number[], asked: number, reads: RegExp],
   { n = 1, approval = "never" }: { readonly n?: number; readonly approval?: "always" | "never" } = {},
 ): Promise<void> {
-  await using one = await openRefunds({ approval });
+  const one = await openRefunds({ approval });
   const code = `try { return await tools.refund({ n: ${n} }); } catch (error) { return error.message; }`;
   const nested = await ofProgram(one.runtime, code);
-  await using other = await openRefunds({ approval });
+  const other = await openRefunds({ approval });
   const call: Call = async (input, more) => {
     const called = await other.runtime.call({ tool: "refund", input, caller: "direct", ...more });
     return called.ok && "value" in called ? String(called.value) : "message" in called ? called.message : "";

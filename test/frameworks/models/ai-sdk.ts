@@ -1,37 +1,46 @@
+import type { LanguageModelV4Prompt } from "@ai-sdk/provider";
 import { MockLanguageModelV4, simulateReadableStream } from "ai/test";
+import { nextCall } from "./next-call.ts";
 
 const usage = {
   inputTokens: { total: 1, noCache: 1, cacheRead: 0, cacheWrite: 0 },
   outputTokens: { total: 1, text: 1, reasoning: 0 },
 };
 
-/** A model of the AI SDK that calls `run_program` once, and answers by the text of its result. */
-export function aiSdkModel(input: unknown): MockLanguageModelV4 {
-  const model: MockLanguageModelV4 = new MockLanguageModelV4({
+/** A model of the AI SDK that makes one call, goes on with programs that wait, and answers by the text of the last result. */
+export function aiSdkModel(input: unknown, name = "run_program") {
+  const results: unknown[] = [];
+  let calls = 0;
+  const turn = (prompt: LanguageModelV4Prompt) => {
+    const message = prompt.at(-1);
+    const part = message?.role === "tool" ? message.content.findLast(({ type }) => type === "tool-result") : undefined;
+    const output = part?.type === "tool-result" ? part.output : undefined;
+    if (output)
+      results.push(
+        output.type === "execution-denied" ? `denied: ${output.reason}` : (output as { value: unknown }).value,
+      );
+    const call = nextCall(results, name, input);
+    const finishReason = { unified: call ? ("tool-calls" as const) : ("stop" as const), raw: undefined };
+    const called = call && {
+      type: "tool-call" as const,
+      toolCallId: `call-${(calls += 1)}`,
+      toolName: call.name,
+      input: call.input,
+    };
+    return { finishReason, called, text: String(results.at(-1)) };
+  };
+  const model = new MockLanguageModelV4({
+    doGenerate: async ({ prompt }) => {
+      const { finishReason, called, text } = turn(prompt);
+      return { usage, warnings: [], finishReason, content: [called ?? { type: "text" as const, text }] };
+    },
     doStream: async ({ prompt }) => {
-      const isFirst = model.doStreamCalls.length === 1;
-      const message = prompt.at(-1);
-      const part = message?.role === "tool" ? message.content[0] : undefined;
-      const output = part?.type === "tool-result" ? part.output : undefined;
-      const delta = output?.type === "text" || output?.type === "error-text" ? output.value : "";
-      const turn = isFirst
-        ? [{ type: "tool-call" as const, toolCallId: "1", toolName: "run_program", input: JSON.stringify(input) }]
-        : [
-            { type: "text-start" as const, id: "t" },
-            { type: "text-delta" as const, id: "t", delta },
-            { type: "text-end" as const, id: "t" },
-          ];
-      const unified = isFirst ? ("tool-calls" as const) : ("stop" as const);
-      return {
-        stream: simulateReadableStream({
-          chunks: [
-            { type: "stream-start", warnings: [] },
-            ...turn,
-            { type: "finish", usage, finishReason: { unified, raw: undefined } },
-          ],
-        }),
-      };
+      const { finishReason, called, text: delta } = turn(prompt);
+      const text = ["text-start", "text-delta", "text-end"].map((type) => ({ type, id: "t", delta }));
+      const finish = { type: "finish", usage, finishReason };
+      const chunks = [{ type: "stream-start", warnings: [] }, ...(called ? [called] : text), finish] as never[];
+      return { stream: simulateReadableStream({ chunks }) };
     },
   });
-  return model;
+  return { model, results };
 }
