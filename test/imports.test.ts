@@ -280,7 +280,7 @@ test("the reader of imports finds every form of them", () => {
   expect(imports.length).toBeGreaterThan(files.length);
   const has = (file: string, target: string, typesOnly: boolean) =>
     imports.some((one) => one.file === file && one.target === target && one.typesOnly === typesOnly);
-  expect(has("src/conversations/calls/answer-calls.ts", "p-queue", false)).toBe(true);
+  expect(has("src/gate/queues/tool-queues.ts", "p-queue", false)).toBe(true);
   expect(has("src/executions/output/report.ts", "src/executions/execution.ts", true)).toBe(true);
   expect(has("src/index.ts", "src/base/index.ts", false)).toBe(true);
   expect(has("src/executions/prepare/preparing-thread.ts", "src/executions/prepare/thread/thread.js", false)).toBe(

@@ -1,32 +1,85 @@
-import { monotonic, pause, Places, type Rate, type SharedLimits } from "../../base/index.ts";
+import PQueue, { type QueueAddOptions } from "p-queue";
+import { type InLine, monotonic, pause, type Rate, type SharedLimits, WaitingLine } from "../../base/index.ts";
 import type { Tool } from "../../tools/tool.ts";
+
+type Run = () => Promise<unknown>;
+
+interface TurnOptions extends QueueAddOptions {
+  readonly tenant: string;
+}
+
+interface Task extends InLine {
+  readonly id: string;
+  readonly run: Run;
+}
+
+/** The waiting line as a queue of `p-queue`, which gives each task an id: tenants are served in turn, whatever they hold. */
+class TenantsInTurn {
+  readonly #line = new WaitingLine<Task>();
+  readonly #byId = new Map<string, Task>();
+
+  get size(): number {
+    return this.#line.length;
+  }
+
+  enqueue(run: Run, { tenant = "", id = "" }: Partial<TurnOptions> = {}): void {
+    const task = { tenant, id, run };
+    this.#byId.set(id, task);
+    this.#line.add(task);
+  }
+
+  dequeue(): Run | undefined {
+    const tenant = this.#line.next();
+    const task = tenant === undefined ? undefined : this.#line.take(tenant);
+    if (task) this.#byId.delete(task.id);
+    return task?.run;
+  }
+
+  remove(id: string): void {
+    const task = this.#byId.get(id);
+    if (task) this.#line.remove(task);
+    this.#byId.delete(id);
+  }
+
+  filter(): Run[] {
+    return Array.from(this.#byId.values(), ({ run }) => run);
+  }
+
+  setPriority(): void {}
+}
+
+const queueOf = (concurrency: number): PQueue<TenantsInTurn, TurnOptions> =>
+  new PQueue({ concurrency, queueClass: TenantsInTurn });
 
 /** The queues of a tool whose concurrency is bounded, or that has a rate. */
 class QueuesOfTool {
-  readonly running: Places;
+  readonly running: ReturnType<typeof queueOf> | undefined;
   readonly #rate: Rate | undefined;
-  readonly #starting = new Places({ atOnce: 1 });
+  readonly #starting = queueOf(1);
   /** When the last calls started, as many as the rate allows at once. The oldest is replaced next. */
   readonly #times: number[] = [];
   #oldest = 0;
 
   constructor({ concurrency, rate }: Tool) {
-    this.running = new Places({ atOnce: concurrency });
+    if (Number.isFinite(concurrency)) this.running = queueOf(concurrency);
     this.#rate = rate;
   }
 
-  /** Resolves when one more may start: in any span of time, wherever it begins, no more start than the rate allows. */
+  /**
+   * Resolves when one more may start: in any span of time, wherever it begins, no more start than the rate allows. `p-queue`
+   * counts by the clock of the machine: set back by an hour, it would start none for that long.
+   */
   async start(tenant: string, signal: AbortSignal): Promise<void> {
     const rate = this.#rate;
-    const leave = rate && (await this.#starting.take(tenant, signal));
-    if (!rate || !leave) return;
-    const waitMs = (this.#times[this.#oldest] ?? Number.NEGATIVE_INFINITY) + rate.perMs - monotonic();
-    if (waitMs > 0) await pause(waitMs, { signal });
-    if (!signal.aborted) {
+    if (!rate) return;
+    const next = async () => {
+      const waitMs = (this.#times[this.#oldest] ?? Number.NEGATIVE_INFINITY) + rate.perMs - monotonic();
+      if (waitMs > 0) await pause(waitMs, { signal });
+      if (signal.aborted) return;
       this.#times[this.#oldest] = monotonic();
       this.#oldest = (this.#oldest + 1) % rate.calls;
-    }
-    leave();
+    };
+    await this.#starting.add(next, { signal, tenant });
   }
 }
 
@@ -53,8 +106,9 @@ export class ToolQueues {
   }
 
   /**
-   * Runs a call when its tool's concurrency and rate allow one more, at once if the tool has neither. Resolves with undefined if
-   * the signal is aborted first. While a call waits for the rate it counts as running.
+   * Runs a call when its tool's concurrency and rate allow one more, at once if the tool has neither. Drops it if the signal is
+   * aborted first: resolves with undefined if the reason is an `AbortError`, as when a session closes, and otherwise rejects
+   * with the reason. While a call waits for the rate it counts as running.
    */
   whenFree<Value>(
     tool: Tool,
@@ -63,36 +117,21 @@ export class ToolQueues {
     signal: AbortSignal,
   ): Promise<Value | undefined> {
     const queues = this.#of(tool);
-    return queues ? this.#inTurn(queues, tool, tenant, run, signal) : run();
-  }
-
-  async #inTurn<Value>(
-    { running }: QueuesOfTool,
-    tool: Tool,
-    tenant: string,
-    run: () => Promise<Value>,
-    signal: AbortSignal,
-  ): Promise<Value | undefined> {
-    const leave = await running.take(tenant, signal);
-    if (!leave) return undefined;
-    const begin = async () => {
-      await this.whenRate(tool, tenant, signal);
-      return signal.aborted ? undefined : run();
-    };
-    try {
-      return await (this.#shared?.run(keyOf(tool), tool.concurrency, begin, signal) ?? begin());
-    } catch (error) {
-      if (signal.aborted && error === signal.reason) return undefined;
+    if (!queues) return run();
+    const begin = () => this.whenRate(tool, tenant, signal).then(run);
+    const shared = this.#shared;
+    const start = shared ? () => shared.run(keyOf(tool), tool.concurrency, begin, signal) : begin;
+    const running: Promise<Value> = queues.running ? queues.running.add(start, { signal, tenant }) : begin();
+    return running.catch((error: unknown) => {
+      if (signal.aborted && error instanceof Error && error.name === "AbortError") return undefined;
       throw error;
-    } finally {
-      leave();
-    }
+    });
   }
 
-  /** Resolves when the tool's rate allows one more call, or once the signal is aborted. */
+  /** Resolves when the tool's rate allows one more call. Rejects with the signal's reason if it is aborted first. */
   async whenRate(tool: Tool, tenant: string, signal: AbortSignal): Promise<void> {
     await this.#of(tool)?.start(tenant, signal);
-    if (tool.rate && !signal.aborted) await this.#shared?.start(keyOf(tool), tool.rate, signal);
+    if (tool.rate) await this.#shared?.start(keyOf(tool), tool.rate, signal);
   }
 
   #of(tool: Tool): QueuesOfTool | undefined {
