@@ -27,7 +27,7 @@ export class KeptSecrets {
     const first = start ? Math.max(0, ...this.#forms.map((form) => sharedBySuffix(form, text))) : 0;
     const last = end ? Math.max(0, ...this.#forms.map((form) => sharedBySuffix(text, form))) : 0;
     const whole = text.slice(first, Math.max(first, text.length - last));
-    return this.#forms.reduce((rest, form) => (rest.includes(form) ? rest.replaceAll(form, REPLACEMENT) : rest), whole);
+    return this.#forms.reduce((rest, form) => rest.replaceAll(form, REPLACEMENT), whole);
   }
 
   /** The same for a whole text of any length, with other work in between. */

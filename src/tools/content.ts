@@ -80,24 +80,18 @@ type ContentFields<Value> = Pick<Content<Value>, "value"> & Partial<Content<Valu
 
 /** What `content()` makes. `Value` is the type of its value. */
 export class Content<Value = unknown> {
-  readonly value: Value;
+  readonly value!: Value;
   readonly display: unknown;
-  readonly parts: readonly ContentPart[];
-  readonly isError: boolean;
+  readonly parts: readonly ContentPart[] = [];
+  readonly isError: boolean = false;
   readonly source: string | undefined;
   /** Of a failure: its sentence, in place of the value as text. */
   readonly message: string | undefined;
   /** Addresses that a tool of the same source may be asked for in this execution: `isNamed` of a handler's context. */
-  readonly names: readonly string[];
+  readonly names: readonly string[] = [];
 
-  constructor({ value, display, parts = [], isError = false, source, message, names = [] }: ContentFields<Value>) {
-    this.value = value;
-    this.display = display;
-    this.parts = parts;
-    this.isError = isError;
-    this.source = source;
-    this.message = message;
-    this.names = names;
+  constructor(fields: ContentFields<Value>) {
+    Object.assign(this, withoutUndefined(fields));
   }
 
   get [BRAND](): true {
@@ -127,7 +121,7 @@ export function content<const Value = { readonly parts: readonly PartHandle[] }>
 /** A result that names addresses; the result as it is, if there are none. */
 export function naming(result: unknown, names: readonly string[]): unknown {
   if (names.length === 0) return result;
-  return new Content({ ...(Content.is(result) ? fieldsIn(result) : { value: result }), names });
+  return new Content({ ...(Content.is(result) ? result : { value: result }), names });
 }
 
 /** A failure with a value and a sentence of its own. Throws `option_invalid` for parts that cannot be kept. */
@@ -137,11 +131,7 @@ export function failedContent(value: unknown, parts: readonly PartInput[], messa
 
 /** The value of content changed, and all else as it is. */
 export function withValue(made: Content, value: unknown): Content {
-  return new Content({ ...fieldsIn(made), value });
-}
-
-function fieldsIn({ value, display, parts, isError, source, message, names }: Content): ContentFields<unknown> {
-  return { value, display, parts, isError, source, message, names };
+  return new Content({ ...made, value });
 }
 
 function handleOf(part: ContentPart): PartHandle {

@@ -118,15 +118,15 @@ export function makeTool<Context>(options: unknown, made?: Made): Tool<Context> 
   const tool = Object.freeze<Tool<Context>>({
     ...read,
     outputSchema: output,
-    ...(stream ? { stream } : {}),
+    stream: stream || undefined,
     allowedCallers: Object.freeze([...allowedCallers]),
     effect: typeof effect === "function" ? "write" : effect,
-    ...(typeof effect === "function" ? { effectOf: effect } : {}),
+    effectOf: typeof effect === "function" ? effect : undefined,
     approvable: approval !== "never",
     needsApproval:
       typeof approval === "function" ? approval : approval === "always" ? needsApprovalAlways : () => false,
-    ...(tags === undefined ? {} : { tags: [...tags] }),
-    ...(made && { textFormat: made.textFormat }),
+    tags: tags && [...tags],
+    textFormat: made?.textFormat,
   });
   checkInputFields(tool);
   return tool;

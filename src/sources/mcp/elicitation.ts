@@ -94,56 +94,44 @@ const ROUNDS = 10;
 
 /**
  * What a server asks in the midst of a call, over all requests of the call. Questions are asked one after the other. Once
- * an approver has declined a question, the approver is asked no other, and a further question ends the call.
+ * an approver has declined a question, the approver is asked no other, and a further question ends the call: `declined` makes
+ * its error.
  */
-export class Dialogue {
-  readonly #ask: Ask;
-  readonly #declined: () => PortcullisError;
-  readonly #ended = new AbortController();
-  #rounds = 1;
-  #questions = 0;
-  #isDeclined = false;
-  #last: Promise<unknown> = Promise.resolve();
-
-  /** `declined` makes the error of a call that ends because the server asks again. */
-  constructor(ask: Ask, declined: () => PortcullisError) {
-    this.#ask = ask;
-    this.#declined = declined;
-  }
-
-  /** Whether the server has asked for anything: such a call is not repeated, because it would ask again. */
-  get hasBegun(): boolean {
-    return this.#rounds > 1 || this.#questions > 0;
-  }
-
-  /** Aborted when the call is ended, with the error that the program gets. */
-  get ended(): AbortSignal {
-    return this.#ended.signal;
-  }
-
-  /** Counts a request for more input in place of a result. Throws if the call ends. */
-  countRound(): void {
-    this.#refuseAfterDecline();
-    if (this.#rounds === ROUNDS) throw new MalformedMessage(`The server asked for more input ${ROUNDS} times.`);
-    this.#rounds += 1;
-  }
-
-  /** Has a question decided, after the earlier questions. */
-  readonly ask = async (question: Question): Promise<AllowedQuestion | false> => {
-    this.#refuseAfterDecline();
-    this.#questions += 1;
-    if (this.#questions > QUESTIONS) return false;
-    const decided = this.#last.then(() => (this.#isDeclined ? false : this.#ask(question)));
-    this.#last = decided.catch(() => {});
-    const allowed = await decided;
-    if (allowed === false) this.#isDeclined = true;
-    return allowed;
-  };
-
-  #refuseAfterDecline(): void {
-    if (!this.#isDeclined) return;
-    const error = this.#declined();
-    this.#ended.abort(error);
+export function dialogueWith(ask: Ask, declined: () => PortcullisError) {
+  const ended = new AbortController();
+  let rounds = 1;
+  let questions = 0;
+  let isDeclined = false;
+  let last: Promise<unknown> = Promise.resolve();
+  const refuseAfterDecline = () => {
+    if (!isDeclined) return;
+    const error = declined();
+    ended.abort(error);
     throw error;
-  }
+  };
+  return {
+    /** Whether the server has asked for anything: such a call is not repeated, because it would ask again. */
+    hasBegun: () => rounds > 1 || questions > 0,
+    /** Aborted when the call is ended, with the error that the program gets. */
+    ended: ended.signal,
+    /** Counts a request for more input in place of a result. Throws if the call ends. */
+    countRound(): void {
+      refuseAfterDecline();
+      if (rounds === ROUNDS) throw new MalformedMessage(`The server asked for more input ${ROUNDS} times.`);
+      rounds += 1;
+    },
+    /** Has a question decided, after the earlier questions. */
+    async ask(question: Question): Promise<AllowedQuestion | false> {
+      refuseAfterDecline();
+      questions += 1;
+      if (questions > QUESTIONS) return false;
+      const decided = last.then(() => (isDeclined ? false : ask(question)));
+      last = decided.catch(() => {});
+      const allowed = await decided;
+      if (allowed === false) isDeclined = true;
+      return allowed;
+    },
+  };
 }
+
+export type Dialogue = ReturnType<typeof dialogueWith>;

@@ -12,7 +12,7 @@ import { oneLine } from "../../tools/declarations/one-line.ts";
 import type { CallContext, Effect, Tool } from "../../tools/tool.ts";
 import { ProtocolFailure } from "./wire/channel.ts";
 import { credentialsOf, secretsOf, ServerText } from "./clean-credentials.ts";
-import { Dialogue } from "./elicitation.ts";
+import { dialogueWith } from "./elicitation.ts";
 import { readOAuth, tokenAccess } from "./auth/auth-option.ts";
 import { NeedsPerson, NoAccess } from "./auth/no-access.ts";
 import { OAuthClient } from "./auth/oauth-client.ts";
@@ -21,7 +21,7 @@ import { loadMcp, type McpPackage, ConnectionLost, MalformedMessage, MessageTooL
 import { type McpServer, type ReadServer, readServer } from "./mcp-options.ts";
 import { headersOf } from "./wire/param-headers.ts";
 import { Session } from "./session.ts";
-import { ListAgain } from "./list-again.ts";
+import { listAgain } from "./list-again.ts";
 import { SourceTools } from "./pinned-tools.ts";
 import { type McpPolicies, type ServerTool, toolsOf, type UnassignedTool, unassignedOf } from "./make-tools.ts";
 
@@ -56,7 +56,7 @@ export class McpSource implements AsyncDisposable {
   readonly #log = new OutputTail(LOG_BYTES);
   readonly #closing = new AbortController();
   readonly #tools: SourceTools;
-  readonly #listAgain = new ListAgain(() => this.#readListAgain());
+  readonly #listAgain = listAgain(() => this.#readListAgain());
   #connectedAt: readonly number[] | undefined;
   #access: Access | undefined;
   #oauth: OAuthClient | undefined;
@@ -240,7 +240,7 @@ export class McpSource implements AsyncDisposable {
     const source = this.name;
     const called = { name, original, source, declared, input, caller, isNamed, idempotencyKey, resultValues };
     const request = method.request({ ...called, input: sent(input) });
-    const dialogue = new Dialogue(ask, () => declined(name, effect));
+    const dialogue = dialogueWith(ask, () => declined(name, effect));
     let isAsked = false;
     for (let attempt = 1; ; attempt += 1) {
       const session = await this.#connectedFor(name, signal);
@@ -270,7 +270,7 @@ export class McpSource implements AsyncDisposable {
           throw new PortcullisError("result_too_large", `The result of ${name} has more than ${resultBytes} bytes.`, {
             cause: error,
           });
-        const mayRepeat = effect !== "write" && attempt === 1 && !dialogue.hasBegun;
+        const mayRepeat = effect !== "write" && attempt === 1 && !dialogue.hasBegun();
         if (mayRepeat && error instanceof ConnectionLost) continue;
         const refused = error instanceof ProtocolFailure ? method.refused?.(error.code, called) : undefined;
         if (refused) throw refused;

@@ -7,40 +7,33 @@ import { after, cancel, monotonic, type Timer } from "../../base/index.ts";
 const LIST_AGAIN_MS = { least: 1000, most: 60_000, perReading: 20 } as const;
 
 /** Decides when a list is read again: its server may report changes at any time, and as often as it likes. */
-export class ListAgain {
-  readonly #read: () => Promise<void>;
-  #timer: Timer | undefined;
-  #isStale = false;
-  #isStopped = false;
+export function listAgain(read: () => Promise<void>) {
+  const { least, most, perReading } = LIST_AGAIN_MS;
+  let timer: Timer | undefined;
+  let isStale = false;
+  let isStopped = false;
   /** Wait before the next reading, and when the last reading ended. */
-  #waitMs: number = LIST_AGAIN_MS.least;
-  #readAt = Number.NEGATIVE_INFINITY;
-
-  constructor(read: () => Promise<void>) {
-    this.#read = read;
-  }
-
-  notify(): void {
-    this.#isStale = true;
-    if (this.#timer || this.#isStopped) return;
-    const { least, most, perReading } = LIST_AGAIN_MS;
-    if (monotonic() - this.#readAt > 2 * this.#waitMs) this.#waitMs = least;
-    this.#timer = after(this.#waitMs, () => {
-      this.#isStale = false;
+  let waitMs: number = least;
+  let readAt = Number.NEGATIVE_INFINITY;
+  const notify = (): void => {
+    isStale = true;
+    if (timer || isStopped) return;
+    if (monotonic() - readAt > 2 * waitMs) waitMs = least;
+    timer = after(waitMs, () => {
+      isStale = false;
       const startedAt = monotonic();
-      void this.#read().finally(() => {
-        this.#timer = undefined;
-        this.#readAt = monotonic();
-        this.#waitMs = Math.min(most, Math.max(2 * this.#waitMs, perReading * (this.#readAt - startedAt)));
+      void read().finally(() => {
+        timer = undefined;
+        readAt = monotonic();
+        waitMs = Math.min(most, Math.max(2 * waitMs, perReading * (readAt - startedAt)));
         // The list has changed again while it was read.
-        if (this.#isStale) this.notify();
+        if (isStale) notify();
       });
-    });
-    this.#timer.unref();
-  }
-
-  stop(): void {
-    this.#isStopped = true;
-    cancel(this.#timer);
-  }
+    }).unref();
+  };
+  const stop = (): void => {
+    isStopped = true;
+    cancel(timer);
+  };
+  return { notify, stop };
 }

@@ -7,7 +7,7 @@ import { type McpPackage, ConnectionLost, MalformedMessage, type Message, type W
 import type { ReadServer } from "./mcp-options.ts";
 import type { ServerRequest } from "./protocol-method.ts";
 import type { LargeList } from "./wire/large-messages.ts";
-import { StdioWire } from "./wire/stdio-wire.ts";
+import { stdioWire } from "./wire/stdio-wire.ts";
 
 const LIST = {
   pages: 100,
@@ -73,8 +73,7 @@ export class Session {
     { mcp, server, access, log, onListChanged, signal }: Opening,
     protocol: ReadServer["protocol"],
   ): Promise<Session> {
-    const wire: Wire =
-      server.command === undefined ? new HttpWire(mcp, { ...server, access }) : new StdioWire(server, log);
+    const wire: Wire = server.command === undefined ? new HttpWire(mcp, { ...server, access }) : stdioWire(server, log);
     const channel = new Channel(wire);
     let lost: ConnectionLost | undefined;
     channel.onLost = (why) => {

@@ -10,21 +10,6 @@ export function oneLine(text: string, length: number): string {
     .replaceAll("*/", "* /")
     .trim();
   if (line.length <= length && text.slice(head.length).trim() === "") return line;
-  return `${line.slice(0, endOfWord(line, Math.max(0, Math.min(line.length, length - 1))))}…`;
-}
-
-/** Maximum characters of a partial word that is left out. */
-const WORD_LENGTH = 12;
-const BETWEEN_WORDS = /[\s,;:.]/;
-
-/** End of the last whole word before a place in a line, if the partial word after it is short; else the place itself. */
-function endOfWord(line: string, place: number): number {
-  const first = Math.max(1, place - WORD_LENGTH, line.lastIndexOf(" ", place - 1) + 1);
-  for (let start = first; start <= place; start += 1) {
-    if (!BETWEEN_WORDS.test(line.charAt(start - 1))) continue;
-    let end = start - 1;
-    while (end > 0 && BETWEEN_WORDS.test(line.charAt(end - 1))) end -= 1;
-    return end;
-  }
-  return place;
+  // The last word goes as a whole, if it is short.
+  return `${line.slice(0, Math.max(0, length - 1)).replace(/[\s,;:.]{1,9}\S{0,12}$/, "")}…`;
 }

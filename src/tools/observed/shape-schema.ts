@@ -1,7 +1,7 @@
 import { isFields } from "../../base/index.ts";
 import { type JsonSchema, resolveReference, takesText, takesNumbersAlone } from "../json-schema/json-schema.ts";
 import { withoutNumber } from "./field-names.ts";
-import { addShapes, type Kind, KINDS, type Shape } from "./shape.ts";
+import { addShapes, hasDigits, type Kind, KINDS, type Shape } from "./shape.ts";
 
 const DIGITS = "integer as text";
 /** Parts of a declared schema that are written again, or are copied: many references may lead to one part, also in circles. */
@@ -37,10 +37,6 @@ export function withDigits(root: JsonSchema, shape: Shape): JsonSchema {
 function countIn(part: JsonSchema): number {
   const holders = [part.properties, part["anyOf"], part["oneOf"], part["allOf"]];
   return holders.reduce<number>((count, holder) => count + Object.keys(holder ?? {}).length, 0);
-}
-
-function hasDigits({ kinds, items, others, fields }: Shape): boolean {
-  return kinds.has("digits") || [items, others, ...(fields?.values() ?? [])].some((part) => part && hasDigits(part));
 }
 
 /** What values were like, as a JSON Schema that each of them fits. Names that proved to be data are in none. */

@@ -168,10 +168,16 @@ function within(shape: Shape): Shape {
   return kept;
 }
 
-export function fieldsIn({ items, fields, others }: Shape): number {
-  let count = fields?.size ?? 0;
-  for (const part of [items, others, ...(fields?.values() ?? [])]) if (part) count += fieldsIn(part);
-  return count;
+function partsIn({ items, fields, others }: Shape): readonly Shape[] {
+  return [items, others, ...(fields?.values() ?? [])].filter((part) => part !== undefined);
+}
+
+export function fieldsIn(shape: Shape): number {
+  return partsIn(shape).reduce((count, part) => count + fieldsIn(part), shape.fields?.size ?? 0);
+}
+
+export function hasDigits(shape: Shape): boolean {
+  return shape.kinds.has("digits") || partsIn(shape).some(hasDigits);
 }
 
 function upTo(shape: Shape, levels: number): Shape {
@@ -183,18 +189,7 @@ function upTo(shape: Shape, levels: number): Shape {
 }
 
 export function namesIn(shape: Shape): readonly string[] {
-  const names = new Set<string>();
-  const open: (Shape | undefined)[] = [shape];
-  for (let part = open.pop(); part !== undefined || open.length > 0; part = open.pop()) {
-    if (!part) continue;
-    const { fields, items, others } = part;
-    for (const [name, of] of fields ?? []) {
-      names.add(name);
-      open.push(of);
-    }
-    open.push(items, others);
-  }
-  return [...names];
+  return [...(shape.fields?.keys() ?? []), ...partsIn(shape).flatMap(namesIn)];
 }
 
 /** The shape with these names taken for data. */

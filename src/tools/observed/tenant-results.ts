@@ -35,81 +35,76 @@ const OWN: ReadonlySet<string> = new Set([LOAD_ARTIFACT, SAVE_ARTIFACT, SEARCH_T
  * What the results of one tenant's tools were like, by the tools' definitions. It learns from answers, and gives tools as
  * they are shown. Nothing of it is seen by another tenant.
  */
-export class TenantResults {
-  readonly #hidden: HiddenNames | undefined;
-  readonly #entries = new Map<string, Entry>();
+function tenantResults(hidden: HiddenNames | undefined) {
+  const entries = new Map<string, Entry>();
   /** Names that may leave. */
-  readonly #clean = new Set<string>();
-  #fields = 0;
+  const clean = new Set<string>();
+  let fields = 0;
   /** Whether a large result is being read. */
-  #isReading = false;
-
-  constructor(hidden: HiddenNames | undefined) {
-    this.#hidden = hidden;
-  }
-
-  get fields(): number {
-    return this.#fields;
-  }
-
-  /** Learns from the answer of a call, given as JSON text. A large one, and one whose names are searched first, is learned from later. */
-  note(tool: Tool, text: string, lane: Lane): void {
-    if (OWN.has(tool.name) || (tool.outputSchema && !DIGITS.test(text.slice(0, HEAD_LENGTH)))) return;
-    if (text.length <= HEAD_LENGTH) return this.#learn(tool, shapeOf(JSON.parse(text)));
-    if (!this.#isWorthReading(tool)) return;
-    this.#isReading = true;
-    void readUpTo(text, HEAD_LENGTH, lane)
-      .then(
-        (head) => head && this.#learn(tool, shapeOf(head.value, head.counts)),
-        // The session has ended, and its lane with it.
-        () => {},
-      )
-      .finally(() => (this.#isReading = false));
-  }
+  let isReading = false;
 
   /** To find the end of a large result takes time, and its text is held meanwhile: few are read, one after the other. */
-  #isWorthReading(tool: Tool): boolean {
-    return !this.#isReading && (this.#entries.get(toolDigest(tool))?.shape.seen ?? 0) < LARGE_FIRST;
-  }
+  const isWorthReading = (tool: Tool) => !isReading && (entries.get(toolDigest(tool))?.shape.seen ?? 0) < LARGE_FIRST;
 
-  /** The tool as it is shown: with what its results were like, if it does not say that itself. */
-  readonly shown = (tool: Tool): Tool => {
-    const entry = this.#entries.get(toolDigest(tool));
-    if (!entry) return tool;
-    if (entry.shown?.of !== tool) {
-      const { shape } = entry;
-      const declared = tool.outputSchema && jsonSchemaOf(tool.name, "output", tool.outputSchema);
-      const observed = { schema: declared ? withDigits(declared, shape) : schemaOfShape(shape), results: shape.seen };
-      entry.shown = { of: tool, as: { ...tool, observed } };
-    }
-    return entry.shown.as;
+  const learn = (tool: Tool, shape: Shape): void => {
+    const unknown = [...new Set(hidden ? namesIn(shape) : [])].filter((name) => !clean.has(name));
+    if (!hidden || unknown.length === 0) return add(tool, shape);
+    void hidden(unknown).then((found) => {
+      if (clean.size > CLEAN) clean.clear();
+      for (const name of unknown) if (!found.has(name)) clean.add(name);
+      add(tool, withoutNames(shape, found));
+    });
   };
 
-  #learn(tool: Tool, shape: Shape): void {
-    const unknown = this.#hidden ? namesIn(shape).filter((name) => !this.#clean.has(name)) : [];
-    if (!this.#hidden || unknown.length === 0) return this.#add(tool, shape);
-    void this.#hidden(unknown).then((found) => {
-      if (this.#clean.size > CLEAN) this.#clean.clear();
-      for (const name of unknown) if (!found.has(name)) this.#clean.add(name);
-      this.#add(tool, withoutNames(shape, found));
-    });
-  }
-
-  #add(tool: Tool, more: Shape): void {
+  const add = (tool: Tool, more: Shape): void => {
     const digest = toolDigest(tool);
-    const before = this.#entries.get(digest);
+    const before = entries.get(digest);
     const shape = addShapes(before?.shape ?? NOTHING, more);
     const entry = { shape, fields: fieldsIn(shape) };
-    this.#entries.delete(digest);
-    this.#entries.set(digest, entry);
-    this.#fields += entry.fields - (before?.fields ?? 0);
-    for (const [oldest, { fields }] of this.#entries) {
-      if (this.#entries.size <= TOOLS && this.#fields <= FIELDS) return;
-      this.#entries.delete(oldest);
-      this.#fields -= fields;
+    entries.delete(digest);
+    entries.set(digest, entry);
+    fields += entry.fields - (before?.fields ?? 0);
+    for (const [oldest, known] of entries) {
+      if (entries.size <= TOOLS && fields <= FIELDS) return;
+      entries.delete(oldest);
+      fields -= known.fields;
     }
-  }
+  };
+
+  return {
+    fields: () => fields,
+
+    /** Learns from the answer of a call, given as JSON text. A large one, and one whose names are searched first, is learned from later. */
+    note(tool: Tool, text: string, lane: Lane): void {
+      if (OWN.has(tool.name) || (tool.outputSchema && !DIGITS.test(text.slice(0, HEAD_LENGTH)))) return;
+      if (text.length <= HEAD_LENGTH) return learn(tool, shapeOf(JSON.parse(text)));
+      if (!isWorthReading(tool)) return;
+      isReading = true;
+      void readUpTo(text, HEAD_LENGTH, lane)
+        .then(
+          (head) => head && learn(tool, shapeOf(head.value, head.counts)),
+          // The session has ended, and its lane with it.
+          () => {},
+        )
+        .finally(() => (isReading = false));
+    },
+
+    /** The tool as it is shown: with what its results were like, if it does not say that itself. */
+    shown(tool: Tool): Tool {
+      const entry = entries.get(toolDigest(tool));
+      if (!entry) return tool;
+      if (entry.shown?.of !== tool) {
+        const { shape } = entry;
+        const declared = tool.outputSchema && jsonSchemaOf(tool.name, "output", tool.outputSchema);
+        const observed = { schema: declared ? withDigits(declared, shape) : schemaOfShape(shape), results: shape.seen };
+        entry.shown = { of: tool, as: { ...tool, observed } };
+      }
+      return entry.shown.as;
+    },
+  };
 }
+
+export type TenantResults = ReturnType<typeof tenantResults>;
 
 /** Tenants, and fields of all their shapes, that are held. */
 const [TENANTS, ALL_FIELDS] = [500, 200_000];
@@ -125,7 +120,7 @@ export class ObservedResults {
   }
 
   of(tenant: string): TenantResults {
-    const known = this.#tenants.get(tenant) ?? new TenantResults(this.#hidden);
+    const known = this.#tenants.get(tenant) ?? tenantResults(this.#hidden);
     this.#tenants.delete(tenant);
     this.#tenants.set(tenant, known);
     this.#makeRoom(known);
@@ -133,11 +128,11 @@ export class ObservedResults {
   }
 
   #makeRoom(wanted: TenantResults): void {
-    let fields = this.#tenants.values().reduce((sum, one) => sum + one.fields, 0);
+    let fields = this.#tenants.values().reduce((sum, one) => sum + one.fields(), 0);
     for (const [tenant, one] of this.#tenants) {
       if (one === wanted || (this.#tenants.size <= TENANTS && fields <= ALL_FIELDS)) return;
       this.#tenants.delete(tenant);
-      fields -= one.fields;
+      fields -= one.fields();
     }
   }
 }

@@ -12,7 +12,7 @@ import { fromMcp, type McpServer } from "../../../src/index.ts";
 import { type OAuth, readOAuth } from "../../../src/sources/mcp/auth/auth-option.ts";
 import { authFetch } from "../../../src/sources/mcp/auth/auth-fetch.ts";
 import { OAuthClient } from "../../../src/sources/mcp/auth/oauth-client.ts";
-import { TokenStore } from "../../../src/sources/mcp/auth/token-store.ts";
+import { tokenStore } from "../../../src/sources/mcp/auth/token-store.ts";
 import { type HttpServer, serve } from "./http-servers.ts";
 import { call, READ, run } from "./servers.ts";
 import { failing } from "../../support/failing.ts";
@@ -451,7 +451,7 @@ describe("OAuth", () => {
       const { signIn } = await authorized(hostile);
       const store = newStore();
       await expect(signIn({ store })).rejects.toHaveProperty("code", "source_unavailable");
-      const other = new TokenStore(store, "https://other.example/mcp");
+      const other = tokenStore(store, "https://other.example/mcp");
       other.write({ tokens: { access_token: "o".repeat(20_000) } });
       expect(other.read()).toHaveProperty("tokens");
       expect(statSync(store).size).toBeLessThan(64 * 1024);
@@ -526,7 +526,7 @@ test("a port that is taken is refused if it was asked for, and another is taken 
   const port = Number(new URL(one.redirectUrl).port);
   await expect(open({ port })).rejects.toMatchObject(failing("option_invalid", `port ${port} `));
   const store = newStore();
-  new TokenStore(store, URL_OF_SERVER).write({ port, client: { client_id: "old" } });
+  tokenStore(store, URL_OF_SERVER).write({ port, client: { client_id: "old" } });
   const other = await open({ store });
   expect(other.redirectUrl).not.toBe(one.redirectUrl);
   expect(other.clientInformation()).toBeUndefined();
@@ -537,7 +537,7 @@ test("a port that is taken is refused if it was asked for, and another is taken 
 describe("a store", () => {
   const kept = () => {
     const file = newStore();
-    new TokenStore(file, URL_OF_SERVER).write({ a: 1 });
+    tokenStore(file, URL_OF_SERVER).write({ a: 1 });
     return file;
   };
 
@@ -548,19 +548,19 @@ describe("a store", () => {
     ["https://__proto__/mcp"],
   ])("gives what it has of one server to no other: %s", (other) => {
     const file = kept();
-    expect(new TokenStore(file, other).read()).toEqual({});
-    new TokenStore(file, other).write({ b: 1 });
-    expect(new TokenStore(file, URL_OF_SERVER).read()).toEqual({ a: 1 });
-    expect(new TokenStore(file, other).read()).toEqual({ b: 1 });
+    expect(tokenStore(file, other).read()).toEqual({});
+    tokenStore(file, other).write({ b: 1 });
+    expect(tokenStore(file, URL_OF_SERVER).read()).toEqual({ a: 1 });
+    expect(tokenStore(file, other).read()).toEqual({ b: 1 });
   });
 
   test("takes no server beyond what can be read again, and says what to do", () => {
     const file = newStore();
     const fill = () => {
-      for (let n = 0; n < 20; n += 1) new TokenStore(file, `https://${n}.example/`).write({ a: "a".repeat(30_000) });
+      for (let n = 0; n < 20; n += 1) tokenStore(file, `https://${n}.example/`).write({ a: "a".repeat(30_000) });
     };
     expect(fill).toThrow("Name another file");
-    expect(new TokenStore(file, "https://0.example/").read()).toHaveProperty("a");
+    expect(tokenStore(file, "https://0.example/").read()).toHaveProperty("a");
   });
 
   test.each<[string, (file: string) => void, string]>([
@@ -571,7 +571,7 @@ describe("a store", () => {
   ])("%s is refused, and says what to do", async (_, spoil, why) => {
     const file = kept();
     spoil(file);
-    expect(() => new TokenStore(file, URL_OF_SERVER).read()).toThrow(why);
+    expect(() => tokenStore(file, URL_OF_SERVER).read()).toThrow(why);
     await expect(fromMcp({ name: "web", url: "http://127.0.0.1:1", auth: { store: file } })).rejects.toMatchObject({
       code: "option_invalid",
     });

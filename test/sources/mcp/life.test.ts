@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test, vi } from "vitest";
 import { createRuntime, fromMcp } from "../../../src/index.ts";
-import { StdioWire } from "../../../src/sources/mcp/wire/stdio-wire.ts";
+import { stdioWire } from "../../../src/sources/mcp/wire/stdio-wire.ts";
 import { OutputTail } from "../../../src/base/index.ts";
 import { createMemorySandbox } from "../../../src/runtime/testing.ts";
 import { testOfAll } from "../../support/all-tests.ts";
@@ -70,7 +70,7 @@ testOfAll("a server that ends when it is asked in the new version is started onc
 testOfAll("a server whose connection is closed while it starts does not run", async () => {
   const mark = `mark-starting-${process.pid}`;
   const { command = "", args = [] } = rawServer("stays", mark);
-  const wire = new StdioWire({ name: "raw", command, args }, new OutputTail(100));
+  const wire = stdioWire({ name: "raw", command, args }, new OutputTail(100));
   const allowed = () => ({ bytes: 100, values: 100, largeValues: 0 });
   const starting = wire.start({ allowed, onMessage() {}, onFailed() {}, onClosed() {} });
   await wire.close();
@@ -84,7 +84,7 @@ testOfAll("the end of a server is told, also if its last message could not be ta
   process.removeAllListeners("unhandledRejection").on("unhandledRejection", thrown);
   try {
     const args = ["-e", "console.log('{}')"];
-    const wire = new StdioWire({ name: "raw", command: process.execPath, args }, new OutputTail(100));
+    const wire = stdioWire({ name: "raw", command: process.execPath, args }, new OutputTail(100));
     const onMessage = () => {
       throw new Error("of the host");
     };

@@ -9,7 +9,7 @@ import type { Access } from "../wire/http-wire.ts";
 import { authFetch } from "./auth-fetch.ts";
 import type { ReadOAuth } from "./auth-option.ts";
 import { codeIn, NeedsPerson, NoAccess, wordsIn, wordsOf } from "./no-access.ts";
-import { ALONE_MS, TokenStore } from "./token-store.ts";
+import { ALONE_MS, tokenStore } from "./token-store.ts";
 
 const PATH = "/callback";
 const CALLBACK_CONNECTIONS = 16;
@@ -25,7 +25,7 @@ type Registered = ReturnType<OAuthClientProvider["clientInformation"]>;
  */
 export class OAuthClient implements OAuthClientProvider, Access {
   readonly #parts: OAuthParts;
-  readonly #file: TokenStore;
+  readonly #file: ReturnType<typeof tokenStore>;
   readonly #state = randomUUID();
   #server: Server | undefined;
   #port = 0;
@@ -43,7 +43,7 @@ export class OAuthClient implements OAuthClientProvider, Access {
 
   private constructor(parts: OAuthParts) {
     this.#parts = parts;
-    this.#file = new TokenStore(parts.options.store, parts.serverUrl);
+    this.#file = tokenStore(parts.options.store, parts.serverUrl);
   }
 
   /** Rejects with `option_invalid` for a store that cannot be used, and for a port that is taken. */

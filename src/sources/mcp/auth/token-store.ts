@@ -14,74 +14,69 @@ const GONE_MS = ALONE_MS + 5000;
 const LOOK_MS = 50;
 
 /** The credentials of one server, in a file that its owner alone may read. The file may have those of other servers too. */
-export class TokenStore {
-  readonly #file: string;
-  /** What signs in to one address is given to no other: a path or a query may lead to a server of someone else. */
-  readonly #server: string;
+export function tokenStore(given: string, serverUrl: string) {
+  const { origin, pathname, search } = new URL(serverUrl);
+  const file = resolve(given);
+  // What signs in to one address is given to no other: a path or a query may lead to a server of someone else. A query may have a secret.
+  const server = `${origin}${pathname}${search && `?${hash("sha256", search)}`}`;
+  const refused = (why: string) =>
+    new PortcullisError("option_invalid", `fromMcp({ auth: { store } }): ${file}: ${why}.`);
+  const noStore = () => refused("it is not a file of credentials");
 
-  constructor(file: string, serverUrl: string) {
-    const { origin, pathname, search } = new URL(serverUrl);
-    this.#file = resolve(file);
-    // A query may have a secret.
-    this.#server = `${origin}${pathname}${search && `?${hash("sha256", search)}`}`;
-  }
-
-  /** What is kept; empty if there is none. Throws `option_invalid` for a file that others may read, or that is none of these. */
-  read(): Fields {
-    const servers = this.#readAll();
-    const kept = Object.hasOwn(servers, this.#server) ? servers[this.#server] : {};
-    if (!isFields(kept)) throw this.#refused("it is not a file of credentials");
-    return kept;
-  }
-
-  #readAll(): Fields {
-    const about = statSync(this.#file, { throwIfNoEntry: false });
+  const readAll = (): Fields => {
+    const about = statSync(file, { throwIfNoEntry: false });
     if (!about) return {};
-    if (!about.isFile() || about.size > MOST_BYTES.file) throw this.#refused("it is not a file of credentials");
+    if (!about.isFile() || about.size > MOST_BYTES.file) throw noStore();
     if (process.platform !== "win32" && (about.mode & 0o077) !== 0)
-      throw this.#refused(`others may read or write it. Run chmod 600, or remove it`);
+      throw refused("others may read or write it. Run chmod 600, or remove it");
     let kept: unknown;
     try {
-      kept = JSON.parse(readFileSync(this.#file, "utf8"));
+      kept = JSON.parse(readFileSync(file, "utf8"));
     } catch {
-      throw this.#refused("it is no JSON. Remove it");
+      throw refused("it is no JSON. Remove it");
     }
-    if (!isFields(kept) || !isFields(kept.servers)) throw this.#refused("it is not a file of credentials");
+    if (!isFields(kept) || !isFields(kept.servers)) throw noStore();
     return kept.servers;
-  }
+  };
 
-  /** Replaces the file as a whole: another process reads the old or the new one. Throws `MessageTooLarge`, and `option_invalid` for a full file. */
-  write(kept: Fields): void {
-    if (Buffer.byteLength(JSON.stringify(kept)) > MOST_BYTES.server)
-      throw new MessageTooLarge(MOST_BYTES.server, "bytes");
-    const text = `${JSON.stringify({ servers: { ...this.#readAll(), [this.#server]: kept } })}\n`;
-    if (Buffer.byteLength(text) > MOST_BYTES.file) throw this.#refused("it is full. Name another file");
-    mkdirSync(dirname(this.#file), { recursive: true, mode: 0o700 });
-    const beside = `${this.#file}.${randomUUID()}`;
-    writeFileSync(beside, text, { mode: 0o600, flag: "wx" });
-    chmodSync(beside, 0o600);
-    renameSync(beside, this.#file);
-  }
+  return {
+    /** What is kept; empty if there is none. Throws `option_invalid` for a file that others may read, or that is none of these. */
+    read(): Fields {
+      const servers = readAll();
+      const kept = Object.hasOwn(servers, server) ? servers[server] : {};
+      if (!isFields(kept)) throw noStore();
+      return kept;
+    },
 
-  /** Changes what is kept of the server while no other process does: `change` takes at most `ALONE_MS`. */
-  async alone<Value>(change: () => Promise<Value>, signal: AbortSignal): Promise<Value> {
-    const lock = `${this.#file}.${hash("sha256", this.#server).slice(0, 16)}.lock`;
-    mkdirSync(dirname(this.#file), { recursive: true, mode: 0o700 });
-    for (; !taken(lock); await pause(LOOK_MS, { signal })) {
-      signal.throwIfAborted();
-      const at = statSync(lock, { throwIfNoEntry: false })?.mtimeMs ?? 0;
-      if (at > 0 && now() - at > GONE_MS) rmSync(lock, { force: true });
-    }
-    try {
-      return await change();
-    } finally {
-      rmSync(lock, { force: true });
-    }
-  }
+    /** Replaces the file as a whole: another process reads the old or the new one. Throws `MessageTooLarge`, and `option_invalid` for a full file. */
+    write(kept: Fields): void {
+      if (Buffer.byteLength(JSON.stringify(kept)) > MOST_BYTES.server)
+        throw new MessageTooLarge(MOST_BYTES.server, "bytes");
+      const text = `${JSON.stringify({ servers: { ...readAll(), [server]: kept } })}\n`;
+      if (Buffer.byteLength(text) > MOST_BYTES.file) throw refused("it is full. Name another file");
+      mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+      const beside = `${file}.${randomUUID()}`;
+      writeFileSync(beside, text, { mode: 0o600, flag: "wx" });
+      chmodSync(beside, 0o600);
+      renameSync(beside, file);
+    },
 
-  #refused(why: string): PortcullisError {
-    return new PortcullisError("option_invalid", `fromMcp({ auth: { store } }): ${this.#file}: ${why}.`);
-  }
+    /** Changes what is kept of the server while no other process does: `change` takes at most `ALONE_MS`. */
+    async alone<Value>(change: () => Promise<Value>, signal: AbortSignal): Promise<Value> {
+      const lock = `${file}.${hash("sha256", server).slice(0, 16)}.lock`;
+      mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+      for (; !taken(lock); await pause(LOOK_MS, { signal })) {
+        signal.throwIfAborted();
+        const at = statSync(lock, { throwIfNoEntry: false })?.mtimeMs ?? 0;
+        if (at > 0 && now() - at > GONE_MS) rmSync(lock, { force: true });
+      }
+      try {
+        return await change();
+      } finally {
+        rmSync(lock, { force: true });
+      }
+    },
+  };
 }
 
 function taken(lock: string): boolean {
