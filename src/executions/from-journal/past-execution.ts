@@ -56,8 +56,8 @@ export async function readPast(
   return lane.work(fold.past());
 }
 
-/** Takes the records of an execution one after the other, and tells after any of them all that they tell. It keeps no turns. */
-export function pastFold() {
+/** Takes the records of an execution one after the other, and tells after any of them all that they tell. It keeps no turns: `told` is told of each. */
+export function pastFold(told?: TurnListener) {
   const state = new ExecutionState();
   const calls = new CallHistory();
   const streams = new PastStreams();
@@ -75,9 +75,11 @@ export function pastFold() {
         calls.stream(String(event.id), event.count, event.bytes);
         streams.take(event);
       }
+      told?.event(event);
     },
 
     command(command) {
+      told?.command(command);
       const { now } = state;
       if (command.kind === "output") logs.take(command);
       if (command.kind === "cancel") {
@@ -110,6 +112,7 @@ export function pastFold() {
 
   return {
     state,
+    calls,
 
     take: (record: JournalRecord) => readingSliced(state.header?.execution, state.records, apply(record)),
 

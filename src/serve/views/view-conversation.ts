@@ -16,8 +16,8 @@ import { limitsOf } from "../../executions/limits.ts";
 import { Lane, readPlainData, textOf } from "../../base/index.ts";
 import { baseOf, outcomeView, waitingViews } from "./parts/base-view.ts";
 import { readRecords } from "../../journal/reading/index.ts";
-import { CallViews } from "./parts/call-views.ts";
-import { EventViews } from "./parts/event-views.ts";
+import { callViews } from "./parts/call-views.ts";
+import { eventViews } from "./parts/event-views.ts";
 import { conversationFunnel } from "./parts/funnel-view.ts";
 import { endingHead } from "../../executions/from-journal/index.ts";
 import { titleOf, titleOfProgram } from "./title.ts";
@@ -65,7 +65,7 @@ export async function viewConversation(
       past.use.lines,
       past.turns.flatMap(({ results }) => [...results.values()]),
     ),
-    events: events.all,
+    events: events.all(),
     notes: standing.state === "waiting" && standing.held ? [HELD_CONVERSATION] : (past.outcome?.notes ?? []),
     artifacts: past.artifacts.map(({ name, bytes, shape, call }) => ({ name, bytes, shape, call })),
     model: past.answering.model,
@@ -78,8 +78,8 @@ export async function viewConversation(
 
 /** The direct calls, and the events beside them. Reads the records again: `past` has the turns without their times. */
 async function readCalls(journal: Journal, past: PastConversation, room: TextAllowance) {
-  const calls = new CallViews(room);
-  const events = new EventViews();
+  const calls = callViews(room);
+  const events = eventViews();
   const { execution, tenant } = past.header;
   let lastAt = 0;
   let turn = 0;

@@ -17,8 +17,8 @@ import { viewProgram } from "./view-program.ts";
 import { startedBy } from "../../conversations/index.ts";
 import { HOST_CALL } from "../../gate/answer.ts";
 import { baseOf, outcomeView, waitingViews } from "./parts/base-view.ts";
-import { CallViews } from "./parts/call-views.ts";
-import { EventViews } from "./parts/event-views.ts";
+import { callViews } from "./parts/call-views.ts";
+import { eventViews } from "./parts/event-views.ts";
 import { partOf, TokenCount } from "./parts/funnel-view.ts";
 
 /** What a view holds of texts that grow with an execution, unless its caller says otherwise. */
@@ -93,9 +93,9 @@ async function viewHostCall(
   bounds: TextBounds,
 ): Promise<HostCallView> {
   const { tool, caller, input } = header;
-  const calls = new CallViews(new TextAllowance(bounds));
+  const calls = callViews(new TextAllowance(bounds));
   calls.make({ id: HOST_CALL, tool, caller, inputText: input, at: header.startedAt });
-  const events = new EventViews();
+  const events = eventViews();
   let lastAt = header.startedAt;
   const state = new ExecutionState();
   let outcome: OutcomeRecord | undefined;
@@ -131,7 +131,7 @@ async function viewHostCall(
     calls: views,
     limits: [],
     funnel: { fetched: items ?? (ok ? returned : { bytes: 0, tokens: 0 }), returned },
-    events: events.all,
+    events: events.all(),
     notes: outcome?.notes ?? [],
     artifacts: [],
   };

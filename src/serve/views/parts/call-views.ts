@@ -50,67 +50,63 @@ const LISTED = 50_000;
 
 const EMPTY: TextHead = { text: "", bytes: 0 };
 
-/** The calls of an execution as a view lists them: their history, with the beginnings of their texts. */
-export class CallViews {
-  readonly history = new CallHistory();
-  readonly #shown = new Map<string, Shown>();
-  readonly #room: TextAllowance;
+export type CallViews = ReturnType<typeof callViews>;
+
+/** The calls of an execution as a view lists them: their history, with the beginnings of their texts. A history that is given is noted by others. */
+export function callViews(room: TextAllowance, given?: CallHistory) {
+  const history = given ?? new CallHistory();
+  const texts = new Map<string, Shown>();
   /** Number of the latest calls, which are not listed. */
-  left = 0;
-
-  constructor(room: TextAllowance) {
-    this.#room = room;
-  }
-
-  all(standing: CallStanding): readonly CallView[] {
-    const waiting = new Set(standing.waiting.map(({ id }) => id));
-    const places = placesOf(standing.header.tools);
-    return [...this.#shown].flatMap(([id, shown]) => {
-      const call = this.history.get(id);
-      if (!call) return [];
-      const state = call.end?.outcome.type ?? (waiting.has(id) ? "waiting" : "open");
-      const detail = call.end
-        ? endText(call.end, call.reused) || shown.answer
-        : state === "open"
-          ? openText(call, standing)
-          : undefined;
-      return [{ ...viewOf(call, shown), state, detail, place: places.get(call.tool) }];
-    });
-  }
-
-  make({ id, tool, caller, inputText, at }: MadeCall): void {
-    if (this.#shown.size >= LISTED && !this.#room.isMeant(id)) {
-      this.left += 1;
-      return;
-    }
-    this.history.make({ id, tool, caller: caller as Caller, at, inputBytes: 0 });
-    this.#shown.set(id, { input: inputText === "" ? EMPTY : this.#room.headOfCall(id, inputText) });
-  }
-
-  /** The answer that the caller was given. `body` is the JSON of a value, or the message of a refusal or failure. */
-  tell(id: string, { ok, body, at, bytes, code }: ToldBody): void {
-    const shown = this.#shown.get(id);
-    if (!shown) return;
-    const result = this.#room.headOfCall(id, body);
-    const call = this.history.tell(id, { ok, bytes: bytes ?? result.bytes, at, code });
-    // What ends a stream is no value.
-    if (!ok || !call || !streamedOf(call)) shown.result = result;
-  }
-
-  note(record: JournalRecord): void {
-    const shown = "call" in record && record.call !== undefined ? this.#shown.get(record.call) : undefined;
-    if (!shown && record.type !== "outcome") return;
-    this.history.note(record);
-    if (!shown) return;
-    if (record.type === "call" && record.input !== undefined) {
-      shown.rawInput ??= shown.input;
-      shown.input = this.#room.headOfCall(record.call, record.input);
-    }
-    if (record.type === "call" && record.policy !== undefined) shown.policy = record.policy;
-    if (record.type === "call" && record.decision === "held") delete shown.decision;
-    else if (record.type === "decision") shown.decision ??= decisionOf(record);
-    else if (record.type === "result") shown.answer ??= clientsResult(record);
-  }
+  let left = 0;
+  return {
+    left: () => left,
+    all(standing: CallStanding): readonly CallView[] {
+      const waiting = new Set(standing.waiting.map(({ id }) => id));
+      const places = placesOf(standing.header.tools);
+      return [...texts].flatMap(([id, shown]) => {
+        const call = history.get(id);
+        if (!call) return [];
+        const state = call.end?.outcome.type ?? (waiting.has(id) ? "waiting" : "open");
+        const detail = call.end
+          ? endText(call.end, call.reused) || shown.answer
+          : state === "open"
+            ? openText(call, standing)
+            : undefined;
+        return [{ ...viewOf(call, shown), state, detail, place: places.get(call.tool) }];
+      });
+    },
+    make({ id, tool, caller, inputText, at }: MadeCall): void {
+      if (texts.size >= LISTED && !room.isMeant(id)) {
+        left += 1;
+        return;
+      }
+      if (!given) history.make({ id, tool, caller: caller as Caller, at, inputBytes: 0 });
+      texts.set(id, { input: inputText === "" ? EMPTY : room.headOfCall(id, inputText) });
+    },
+    /** The answer that the caller was given. `body` is the JSON of a value, or the message of a refusal or failure. */
+    tell(id: string, { ok, body, at, bytes, code }: ToldBody): void {
+      const shown = texts.get(id);
+      if (!shown) return;
+      const result = room.headOfCall(id, body);
+      if (!given) history.tell(id, { ok, bytes: bytes ?? result.bytes, at, code });
+      const call = history.get(id);
+      // What ends a stream is no value.
+      if (!ok || !call || !streamedOf(call)) shown.result = result;
+    },
+    note(record: JournalRecord): void {
+      const shown = "call" in record && record.call !== undefined ? texts.get(record.call) : undefined;
+      if (!given && (shown || record.type === "outcome")) history.note(record);
+      if (!shown) return;
+      if (record.type === "call" && record.input !== undefined) {
+        shown.rawInput ??= shown.input;
+        shown.input = room.headOfCall(record.call, record.input);
+      }
+      if (record.type === "call" && record.policy !== undefined) shown.policy = record.policy;
+      if (record.type === "call" && record.decision === "held") delete shown.decision;
+      else if (record.type === "decision") shown.decision ??= decisionOf(record);
+      else if (record.type === "result") shown.answer ??= clientsResult(record);
+    },
+  };
 }
 
 function viewOf(call: KnownCall, { answer: _answer, ...shown }: Shown): Omit<CallView, "state"> {

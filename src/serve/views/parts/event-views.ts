@@ -9,23 +9,23 @@ const KEPT = 500;
 const TEXT_BYTES = 2048;
 
 /** The events of an execution beside its turns and calls. */
-export class EventViews {
-  readonly #events: EventView[] = [];
-  #left = 0;
-
-  get all(): readonly EventView[] {
-    const [last] = this.#events.slice(-1);
-    if (this.#left === 0 || !last) return this.#events;
-    return [...this.#events, { type: "more", text: `${this.#left} more events are not shown.`, at: last.at }];
-  }
-
-  note(record: JournalRecord): void {
-    const text = textOf(record);
-    if (text === undefined || !("at" in record)) return;
-    const { type, at } = record;
-    if (this.#events.length < KEPT) this.#events.push({ type, text: cutMiddle(text, TEXT_BYTES), at });
-    else this.#left += 1;
-  }
+export function eventViews() {
+  const events: EventView[] = [];
+  let left = 0;
+  return {
+    all(): readonly EventView[] {
+      const last = events.at(-1);
+      if (left === 0 || !last) return events;
+      return [...events, { type: "more", text: `${left} more events are not shown.`, at: last.at }];
+    },
+    note(record: JournalRecord): void {
+      const text = textOf(record);
+      if (text === undefined || !("at" in record)) return;
+      const { type, at } = record;
+      if (events.length < KEPT) events.push({ type, text: cutMiddle(text, TEXT_BYTES), at });
+      else left += 1;
+    },
+  };
 }
 
 /** A record in a sentence; undefined if the rest of the view tells of it. */
