@@ -30,57 +30,47 @@ export interface LeftHost {
  * Programs of a loop that wait in the journal for people, or clients, that the loop does not know. Each has a handle, which
  * nobody can guess, and goes on by itself once it may.
  */
-export class LeftPrograms {
-  readonly #host: LeftHost;
+export function leftPrograms(host: LeftHost) {
   /** With their code. */
-  readonly #left = new Map<ExecutionId, string>();
-
-  constructor(host: LeftHost) {
-    this.#host = host;
-  }
-
-  newHandle(): ExecutionId {
-    return `program_${randomUUID()}`;
-  }
-
-  /** The handle that a model gives in place of code, or that of the same program, which waits: to run it again would ask, and pay, twice. */
-  handleIn(code: string): ExecutionId | undefined {
-    const text = code.trim();
-    const given = HANDLE.exec(text)?.[1]?.toLowerCase();
-    return given ?? [...this.#left].find(([, left]) => left !== "" && left === text)?.[0];
-  }
-
-  /** Goes on with a program that waits, as often as it may, until it ends. */
-  leave(id: ExecutionId, code: string, options: ResumeOptions): void {
-    if (this.#left.has(id) || this.#left.size >= MOST) return;
-    this.#left.set(id, code.trim());
-    this.#goOn(id, options)
-      // The next call with the handle tells the model what is wrong.
-      .catch(() => {})
-      .finally(() => this.#left.delete(id));
-  }
-
-  async #goOn(id: ExecutionId, options: ResumeOptions): Promise<void> {
+  const programs = new Map<ExecutionId, string>();
+  const goOn = async (id: ExecutionId, options: ResumeOptions) => {
     for (let seen = -1; ;) {
-      const { listed } = await this.#host.status(id);
+      const { listed } = await host.status(id);
       if (listed.state === "ended") return;
-      if (listed.state === "waiting" || listed.records === seen) await this.#host.untilAppended(id, listed.records);
+      if (listed.state === "waiting" || listed.records === seen) await host.untilAppended(id, listed.records);
       else {
-        await joinRun(() => this.#host.resume(id, options));
-        seen = (await this.#host.status(id)).listed.records;
+        await joinRun(() => host.resume(id, options));
+        seen = (await host.status(id)).listed.records;
       }
     }
-  }
-
-  /** What a program has come to; undefined if there is none with this handle. Rejects as the journal does. */
-  async look(id: ExecutionId, options: ResumeOptions): Promise<Report | undefined> {
-    const found = await this.#host.status(id).catch((error: unknown) => {
-      if (PortcullisError.is(error) && error.code === "execution_unknown") return undefined;
-      throw error;
-    });
-    if (found?.report && found.listed.state !== "running") return found.report;
-    return found && joinRun(() => this.#host.resume(id, options), options.signal);
-  }
+  };
+  return {
+    newHandle: (): ExecutionId => `program_${randomUUID()}`,
+    /** The handle that a model gives in place of code, or that of the same program, which waits: to run it again would ask, and pay, twice. */
+    handleIn(code: string): ExecutionId | undefined {
+      const text = code.trim();
+      const given = HANDLE.exec(text)?.[1]?.toLowerCase();
+      return given ?? [...programs].find(([, left]) => left !== "" && left === text)?.[0];
+    },
+    /** Goes on with a program that waits, as often as it may, until it ends. */
+    leave(id: ExecutionId, code: string, options: ResumeOptions): void {
+      if (programs.has(id) || programs.size >= MOST) return;
+      programs.set(id, code.trim());
+      goOn(id, options)
+        // The next call with the handle tells the model what is wrong.
+        .catch(() => {})
+        .finally(() => programs.delete(id));
+    },
+    /** What a program has come to; undefined if there is none with this handle. Rejects as the journal does. */
+    async look(id: ExecutionId, options: ResumeOptions): Promise<Report | undefined> {
+      const found = await host.status(id).catch((error: unknown) => {
+        if (PortcullisError.is(error) && error.code === "execution_unknown") return undefined;
+        throw error;
+      });
+      if (found?.report && found.listed.state !== "running") return found.report;
+      return found && joinRun(() => host.resume(id, options), options.signal);
+    },
+  };
 }
 
 /** For the model: its program waits, and how it gets the result. */

@@ -21,11 +21,11 @@ import {
   type AgentsTool,
   agentsTool,
 } from "./openai-agents.ts";
-import { PausingTools } from "./approval/pausing-tools.ts";
-import { WaitingPrograms } from "./approval/waiting-programs.ts";
+import { pausingTools } from "./approval/pausing-tools.ts";
+import { type WaitingPrograms, waitingPrograms } from "./approval/waiting-programs.ts";
 import { type AnthropicRunnable, anthropicRunnable } from "./anthropic.ts";
 import type { McpSearchFields, McpTool } from "./mcp.ts";
-import { type LoopTool, type ProgramHost, ProgramTool, searchTool } from "./program-tool.ts";
+import { type LoopTool, type ProgramHost, type ProgramTool, programTool, searchTool } from "./program-tool.ts";
 
 const SUBJECT = "asTool";
 
@@ -122,14 +122,14 @@ const LOOPS: { readonly [Name in LoopName]: Loop<LoopTools[Name]> } = {
     programs: ({ program, own: { toolApproval }, waiting }) =>
       toolApproval === undefined
         ? { run_program: aiSdkTool(program) }
-        : aiSdkPausingTools(program, new PausingTools(waiting("the AI SDK's tool approval")), toolApproval),
+        : aiSdkPausingTools(program, pausingTools(waiting("the AI SDK's tool approval")), toolApproval),
     search: aiSdkTool,
   },
   anthropic: { programs: ({ program }) => ({ run_program: anthropicRunnable(program) }), search: anthropicRunnable },
   "openai-agents": {
     programs: ({ program, own: { needsApproval, inputGuardrails }, waiting }) => {
       if (needsApproval === undefined && inputGuardrails === undefined) return { run_program: agentsTool(program) };
-      const pausing = new PausingTools(waiting("an approval of OpenAI Agents"));
+      const pausing = pausingTools(waiting("an approval of OpenAI Agents"));
       return agentsPausingTools(program, pausing, { needsApproval, inputGuardrails: inputGuardrails ?? [] });
     },
     search: agentsTool,
@@ -163,9 +163,9 @@ export async function toolsFor<Name extends LoopName>(
   const { programs, search: searchOf } = LOOPS[loop] as Loop<LoopTools[Name]>;
   const waiting = (by: string, node?: string) => {
     const conversation = JSON.stringify([host.tenant, own.conversation, node]);
-    return new WaitingPrograms({ host, context: own.context, by, conversation });
+    return waitingPrograms({ host, context: own.context, by, conversation });
   };
-  const tools = await programs({ own, program: new ProgramTool(host, own), waiting });
+  const tools = await programs({ own, program: programTool(host, own), waiting });
   if (!search) return tools;
   const call: Parameters<typeof searchTool>[1] = (input, signal) => host.search(input, own.context, signal);
   return { ...tools, search_tools: await searchOf(searchTool(search, call)) };

@@ -14,7 +14,7 @@ import type { ExecutionEvent } from "../executions/event.ts";
 import type { WaitingApproval } from "../executions/outcome.ts";
 import type { JournalRecord } from "../journal/record.ts";
 import type { ToolSet } from "../tools/tool-set.ts";
-import { type LeftHost, LeftPrograms, leftText } from "./left-programs.ts";
+import { type LeftHost, leftPrograms, leftText } from "./left-programs.ts";
 
 /** The part of a runtime that runs programs for another package's loop. */
 export interface ProgramHost extends LeftHost {
@@ -77,58 +77,49 @@ const NOT_RUN = "The program could not be run. The cause is an error of the host
 
 const NO_PROGRAM = "There is no program with this handle, and none was run.";
 
+export type ProgramTool = ReturnType<typeof programTool>;
+
 /** `run_program` as all loops share it: its declaration, and how a call of it ends. */
-export class ProgramTool implements LoopTool {
-  readonly name = RUN_PROGRAM;
-  readonly schema = writable(PROGRAM_SCHEMA);
-  readonly isStrict = true;
-  /** The tools of the runtime; each runtime has a set of its own. */
-  readonly tools: ToolSet;
-  /** Whether each tool that programs may call only reads. */
-  readonly onlyReads: boolean;
-  /** Whether the host decides about approvals, so that the loop's own means must not. */
-  readonly #hostApproves: boolean;
-  readonly #host: ProgramHost;
-  readonly #own: Pick<ExecuteOptions, "approve" | "context">;
-  readonly #left: LeftPrograms;
-
-  constructor(host: ProgramHost, { approve, context }: Pick<ExecuteOptions, "approve" | "context">) {
-    this.#host = host;
-    this.tools = host.tools;
-    this.#own = { ...(approve && { approve }), context };
-    this.#left = new LeftPrograms(host);
-    this.#hostApproves = approve !== undefined || host.approves;
-    this.onlyReads = host.tools.visibleTo(["programmatic"]).every(({ effect }) => effect === "read");
-  }
-
-  get description(): string {
-    return `${this.#host.programs().runProgram.description}\n\n${RESULTS}`;
-  }
-
-  /**
-   * Runs the program of a call's input, `{ code }`, and resolves with the text for the model. If the program waits, the text
-   * has a handle: `{ code: handle }` tells later what it has come to. Rejects with `program_failed` if the program did not
-   * complete, with the signal's reason if that cancelled it, and with `program_not_run` if the host could not run it.
-   */
-  async run(input: unknown, { signal, approve, onProgress }: RunOptions): Promise<string> {
-    const code = codeOf(input);
-    signal?.throwIfAborted();
-    const handle = this.#left.handleIn(code);
-    const execution = handle ?? this.#left.newHandle();
-    const options = {
-      ...(approve && !this.#hostApproves ? { approve } : {}),
-      ...this.#own,
-      signal: signal ?? undefined,
-      onEvent: progressOf(execution, onProgress),
-    };
-    const running =
-      handle === undefined ? this.#host.execute(code, { id: execution, ...options }) : this.#left.look(handle, options);
-    const report = await running.catch(notRun);
-    if (!report) throw new PortcullisError("program_failed", NO_PROGRAM);
-    if (report.outcome.type !== "waiting") return textOfReport(report, signal);
-    this.#left.leave(report.execution, handle === undefined ? code : "", this.#own);
-    return leftText(report.execution, report.outcome);
-  }
+export function programTool(host: ProgramHost, { approve, context }: Pick<ExecuteOptions, "approve" | "context">) {
+  const own = { ...(approve && { approve }), context };
+  const left = leftPrograms(host);
+  return {
+    name: RUN_PROGRAM,
+    schema: writable(PROGRAM_SCHEMA),
+    isStrict: true,
+    /** The tools of the runtime; each runtime has a set of its own. */
+    tools: host.tools,
+    /** Whether each tool that programs may call only reads. */
+    onlyReads: host.tools.visibleTo(["programmatic"]).every(({ effect }) => effect === "read"),
+    get description() {
+      return `${host.programs().runProgram.description}\n\n${RESULTS}`;
+    },
+    /**
+     * Runs the program of a call's input, `{ code }`, and resolves with the text for the model. If the program waits, the text
+     * has a handle: `{ code: handle }` tells later what it has come to. Rejects with `program_failed` if the program did not
+     * complete, with the signal's reason if that cancelled it, and with `program_not_run` if the host could not run it.
+     */
+    async run(input: unknown, { signal, approve: ofLoop, onProgress }: RunOptions): Promise<string> {
+      const code = codeOf(input);
+      signal?.throwIfAborted();
+      const handle = left.handleIn(code);
+      const execution = handle ?? left.newHandle();
+      const options = {
+        // If the host decides about approvals, the loop's own means must not.
+        ...(ofLoop && !host.approves && { approve: ofLoop }),
+        ...own,
+        signal: signal ?? undefined,
+        onEvent: progressOf(execution, onProgress),
+      };
+      const running =
+        handle === undefined ? host.execute(code, { id: execution, ...options }) : left.look(handle, options);
+      const report = await running.catch(notRun);
+      if (!report) throw new PortcullisError("program_failed", NO_PROGRAM);
+      if (report.outcome.type !== "waiting") return textOfReport(report, signal);
+      left.leave(report.execution, handle === undefined ? code : "", own);
+      return leftText(report.execution, report.outcome);
+    },
+  };
 }
 
 /** `search_tools` as all loops share it. `call` makes one call of it. */

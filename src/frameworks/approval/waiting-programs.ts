@@ -1,6 +1,5 @@
 import { createHash } from "node:crypto";
 import { type ExecutionId, PortcullisError } from "../../base/index.ts";
-import type { JournalRecord } from "../../journal/record.ts";
 import { type Report, shownInput } from "../../executions/output/index.ts";
 import type { Decision } from "../../executions/decide.ts";
 import type { WaitingApproval } from "../../executions/outcome.ts";
@@ -23,82 +22,57 @@ export interface Going extends Pick<RunOptions, "signal" | "onProgress"> {
   readonly rule: LoopRule;
 }
 
+export type WaitingPrograms = ReturnType<typeof waitingPrograms>;
+
 /**
  * Programs of a loop that asks people between two of its requests, or between two runs of a node. Such a program waits in
  * the journal, under an id that follows from the call that began it: the same call again finds the same program.
  */
-export class WaitingPrograms {
-  readonly by: string;
-  /** Who decides calls that the loop's own rule approves by itself. */
-  readonly ruleBy: string;
-  readonly #parts: WaitingParts;
-  readonly #prefix: string;
-
-  constructor(parts: WaitingParts) {
-    this.by = parts.by;
-    this.ruleBy = `${parts.by}, by its rule`;
-    this.#parts = parts;
-    this.#prefix = `loop_${digest(parts.conversation).slice(0, 16)}_`;
-  }
-
-  /** The id of the program that a call of the loop began. `nth`: of its calls with this id and code. `isShown`: people are asked about it. */
-  idOf(callId: string, code: string, nth = 0, isShown = true): ExecutionId {
-    return `${this.#prefix}${digest(JSON.stringify([callId, code, nth, isShown])).slice(0, 32)}`;
-  }
-
-  /** Whether a program of this conversation has the id. A model may name any. */
-  has(id: string): boolean {
-    return id.startsWith(this.#prefix);
-  }
-
-  /** Runs a program until it ends or waits. If it was run before, gives what it has come to. */
-  run(id: ExecutionId, code: string, going: Going): Promise<Report> {
-    const { host } = this.#parts;
-    return joinRun(() => host.execute(code, { id, ...this.#options(id, going) }), going.signal).catch(unlessUnknown);
-  }
-
+export function waitingPrograms({ host, context, by, conversation }: WaitingParts) {
+  const ruleBy = `${by}, by its rule`;
+  const prefix = `loop_${digest(conversation).slice(0, 16)}_`;
+  const optionsOf = (id: ExecutionId, { rule, signal, onProgress }: Going) => ({
+    ...gateRuleOf(rule, ruleBy),
+    context,
+    signal: signal ?? undefined,
+    onEvent: progressOf(id, onProgress),
+  });
   /** Goes on with a program after these decisions, until it ends or waits. Without decisions it only tells what it has come to. */
-  goOn(id: ExecutionId, going: Going, decisions?: Readonly<Record<string, Decision>>): Promise<Report> {
-    const { host } = this.#parts;
-    return joinRun(() => host.resume(id, { ...this.#options(id, going), decisions }), going.signal).catch(
-      (error: unknown) => {
-        const isLate = PortcullisError.is(error) && (error.code === "decision_exists" || error.code === "call_unknown");
-        // Another person has decided one of these calls at the same time: what was decided first holds.
-        return decisions && isLate ? this.goOn(id, going) : unlessUnknown(error);
-      },
-    );
-  }
-
+  const goOn = (id: ExecutionId, going: Going, decisions?: Readonly<Record<string, Decision>>): Promise<Report> =>
+    joinRun(() => host.resume(id, { ...optionsOf(id, going), decisions }), going.signal).catch((error: unknown) => {
+      const isLate = PortcullisError.is(error) && (error.code === "decision_exists" || error.code === "call_unknown");
+      // Another person has decided one of these calls at the same time: what was decided first holds.
+      return decisions && isLate ? goOn(id, going) : unlessUnknown(error);
+    });
   /** Goes on once these calls are decided. */
-  decide(id: ExecutionId, going: Going, waits: readonly WaitingApproval[], decision: Decision): Promise<Report> {
-    const decisions = waits.map(({ callId, hold }) => [callId, { by: this.by, hold, ...decision }]);
-    return this.goOn(id, going, Object.fromEntries(decisions) as Readonly<Record<string, Decision>>);
-  }
-
-  /** Ends a program whose call was denied: its calls that wait are denied, and it goes no further. */
-  async deny(id: ExecutionId, note: string | undefined): Promise<void> {
-    const rule = () => "ask" as const;
-    const { outcome } = await this.goOn(id, { rule });
-    const signal = AbortSignal.abort(new Error("The program was denied."));
-    if (outcome.type === "waiting") await this.decide(id, { rule, signal }, outcome.approvals, { allow: false, note });
-  }
-
-  records(id: ExecutionId): Promise<readonly JournalRecord[]> {
-    return this.#parts.host.records(id).catch(unlessUnknown);
-  }
-
-  approval(id: ExecutionId, callId: string): Promise<WaitingApproval | undefined> {
-    return this.#parts.host.approval(id, callId).catch(unlessUnknown);
-  }
-
-  #options(id: ExecutionId, { rule, signal, onProgress }: Going) {
-    return {
-      ...gateRuleOf(rule, this.ruleBy),
-      context: this.#parts.context,
-      signal: signal ?? undefined,
-      onEvent: progressOf(id, onProgress),
-    };
-  }
+  const decide = (id: ExecutionId, going: Going, waits: readonly WaitingApproval[], decision: Decision) => {
+    const decisions = waits.map(({ callId, hold }) => [callId, { by, hold, ...decision }]);
+    return goOn(id, going, Object.fromEntries(decisions) as Readonly<Record<string, Decision>>);
+  };
+  return {
+    by,
+    /** Who decides calls that the loop's own rule approves by itself. */
+    ruleBy,
+    /** The id of the program that a call of the loop began. `nth`: of its calls with this id and code. `isShown`: people are asked about it. */
+    idOf: (callId: string, code: string, nth = 0, isShown = true): ExecutionId =>
+      `${prefix}${digest(JSON.stringify([callId, code, nth, isShown])).slice(0, 32)}`,
+    /** Whether a program of this conversation has the id. A model may name any. */
+    has: (id: string) => id.startsWith(prefix),
+    /** Runs a program until it ends or waits. If it was run before, gives what it has come to. */
+    run: (id: ExecutionId, code: string, going: Going) =>
+      joinRun(() => host.execute(code, { id, ...optionsOf(id, going) }), going.signal).catch(unlessUnknown),
+    goOn,
+    decide,
+    /** Ends a program whose call was denied: its calls that wait are denied, and it goes no further. */
+    async deny(id: ExecutionId, note: string | undefined): Promise<void> {
+      const rule = () => "ask" as const;
+      const { outcome } = await goOn(id, { rule });
+      const signal = AbortSignal.abort(new Error("The program was denied."));
+      if (outcome.type === "waiting") await decide(id, { rule, signal }, outcome.approvals, { allow: false, note });
+    },
+    records: (id: ExecutionId) => host.records(id).catch(unlessUnknown),
+    approval: (id: ExecutionId, callId: string) => host.approval(id, callId).catch(unlessUnknown),
+  };
 }
 
 /** The host could not do it, unless there is no such program. */

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { PortcullisError } from "../../../src/index.ts";
-import { questionText, WaitingPrograms } from "../../../src/frameworks/approval/waiting-programs.ts";
+import { questionText, waitingPrograms } from "../../../src/frameworks/approval/waiting-programs.ts";
 
 const about = { callId: "1", tool: "db.run", inputDigest: "", hold: 1, why: "approval", since: 0 } as const;
 
@@ -22,7 +22,7 @@ test.each([
     throw new PortcullisError(asked < 5 ? "call_unknown" : "busy", "x");
   };
   const host = { resume, execute: resume, records: async () => [], approval: resume };
-  const programs = new WaitingPrograms({ host, context: undefined, by: "a loop", conversation: "c" });
+  const programs = waitingPrograms({ host, context: undefined, by: "a loop", conversation: "c" });
   await expect(programs.goOn("e", { rule: () => "ask" }, decisions)).rejects.toThrow();
   expect(asked).toBe(times);
 });

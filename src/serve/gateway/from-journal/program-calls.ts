@@ -1,3 +1,4 @@
+import type { GuestFrame } from "../../../../bridge/frames.ts";
 import { drivenHere } from "../../../executions/driven.ts";
 import { dueAt } from "../../../gate/approve/call-waits.ts";
 import { type ExecutionId, Lane, type SlicedWork } from "../../../base/index.ts";
@@ -5,11 +6,10 @@ import type { Journal } from "../../../journal/journal.ts";
 import { NO_ITEMS, readRecords } from "../../../journal/reading/index.ts";
 import type { JournalRecord, ResultRecord } from "../../../journal/record.ts";
 import {
-  applyRecord,
+  applySliced,
   endingHead,
   ExecutionState,
   readingSliced,
-  readTurnSliced,
   shownText,
 } from "../../../executions/from-journal/index.ts";
 
@@ -80,10 +80,10 @@ export async function readProgramCalls(journal: Journal, execution: ExecutionId,
     bytesIn[rounds] = (bytesIn[rounds] ?? 0) + Buffer.byteLength(record.value ?? record.error ?? "");
   };
   const take = function* (record: JournalRecord): SlicedWork<void> {
-    const turn = record.type === "turn" ? yield* readTurnSliced(record) : undefined;
-    applyRecord(state, record, turn);
-    if (record.type === "turn" && record.redacted !== undefined)
-      for (const command of turn?.commands ?? []) if (command.kind === "call") redacted.add(command.id);
+    const command = (one: GuestFrame) => {
+      if (record.type === "turn" && record.redacted !== undefined && one.kind === "call") redacted.add(one.id);
+    };
+    yield* applySliced(state, record, { event: () => {}, command });
     note(record);
   };
   await readRecords(journal, execution, { tenant, ...NO_ITEMS }).each((record) =>
