@@ -87,17 +87,6 @@ test("the program after one that was stopped by a limit goes on from it, and so 
   expect(own.asked.filter((one) => one === "pay 2")).toHaveLength(1);
 });
 
-test("what was done is not done again after a program between that failed before it came to it", async () => {
-  const own = shop();
-  const report = await talk(
-    [program(STOCK, PAY, FAILS), program(FAILS), program(FAILS), program(STOCK, PAY, "return left;"), DONE],
-    own,
-  );
-  // What was read is read anew: the program between did not read it.
-  expect(own.asked).toEqual(["stock 1", "pay 2", "stock 1"]);
-  expect(report.usage.reused).toBe(1);
-});
-
 test("a program after one that completed begins anew, and so does any with reuseResults: never", async () => {
   const own = shop();
   const completed = await talk([program(PAY, "return 1;"), program(PAY, "return 1;"), DONE], own);
@@ -133,24 +122,6 @@ async function inTwo(
   await using other = await createRuntime(open);
   await other.execution("talk").send("Go on", { model });
 }
-
-describe.each(["at once", "later"] as const)("what a program has not used of a failed one, %s:", (where) => {
-  const both = "await tools.pay({ n: 1 }); await tools.pay({ n: 2 });";
-
-  test("one that only looks leaves all changes to the next, and what was read is read anew", async () => {
-    const own = shop();
-    const look = program("return tools.stock({ n: 9 });");
-    await inTwo(where, [program(STOCK, both, FAILS), look, look, program(STOCK, both, "return left;")], own);
-    expect(own.asked).toEqual(["stock 1", "pay 1", "pay 2", "stock 9", "stock 9", "stock 1"]);
-  });
-});
-
-test("what another program than the last one has read is read again", async () => {
-  const own = shop();
-  const failed = { programs: [`${STOCK} ${FAILS}`, FAILS] };
-  await talk([failed, program(STOCK, "return left;"), DONE], own);
-  expect(own.asked).toEqual(["stock 1", "stock 1"]);
-});
 
 test("a change of unknown outcome that was made again by a decision is not asked about once more", async () => {
   const asked: string[] = [];
@@ -196,15 +167,22 @@ test("a program that could not read what others have done does not hide it from 
   expect([ending.type, own.asked]).toEqual(["answered", ["pay 1", "pay 2"]]);
 });
 
-test("of two programs that run at once, one is given a change", async () => {
-  const own = shop("always");
-  const approve: Approve = ({ input }) => ((input as { readonly n: number }).n === 9 ? "later" : true);
-  const script = [
-    program(PAY, FAILS),
-    { programs: [`${PAY} await tools.pay({ n: 9 });`, `${PAY} await tools.pay({ n: 9 });`] },
-  ];
-  const { ending } = await talk([...script, DONE], own, { approve });
-  expect([ending.type, own.asked]).toEqual(["waiting", ["pay 2", "pay 2"]]);
+describe.each(["at once", "later"] as const)("what a program has not used of a failed one, %s:", (where) => {
+  const both = "await tools.pay({ n: 1 }); await tools.pay({ n: 2 });";
+
+  test("one that only looks leaves all changes to the next, and what was read is read anew", async () => {
+    const own = shop();
+    const look = program("return tools.stock({ n: 9 });");
+    await inTwo(where, [program(STOCK, both, FAILS), look, look, program(STOCK, both, "return left;")], own);
+    expect(own.asked).toEqual(["stock 1", "pay 1", "pay 2", "stock 9", "stock 9", "stock 1"]);
+  });
+});
+
+test("what another program than the last one has read is read again", async () => {
+  const own = shop();
+  const failed = { programs: [`${STOCK} ${FAILS}`, FAILS] };
+  await talk([failed, program(STOCK, "return left;"), DONE], own);
+  expect(own.asked).toEqual(["stock 1", "stock 1"]);
 });
 
 test("what was read is read again after the model itself has changed something", async () => {
@@ -212,31 +190,4 @@ test("what was read is read again after the model itself has changed something",
   const direct: ScriptedTurn = { calls: [{ tool: "pay", input: { n: 9 } }] };
   await talk([program(STOCK, PAY, FAILS), direct, program(STOCK, PAY, "return left;"), DONE], own);
   expect(own.asked).toEqual(["stock 1", "pay 2", "pay 9", "stock 1"]);
-});
-
-test("a corrected program that waits goes on in another process with what it was given", async () => {
-  const journal = createMemoryJournal();
-  const own = shop("always");
-  let asks = 0;
-  const approve: Approve = ({ input }) => {
-    asks += 1;
-    return (input as { readonly n: number }).n === 3 ? "later" : true;
-  };
-  const script = [
-    program(PAY, FAILS),
-    program(PAY, "await tools.pay({ n: 3 });", "await tools.pay({ n: 4 });", "return 1;"),
-    DONE,
-  ];
-  const waiting = await talk(script, own, { journal, approve });
-  expect(waiting.ending).toMatchObject({ type: "waiting", approvals: [{ tool: "pay", input: { n: 3 } }] });
-  const [{ callId } = { callId: "" }] = waiting.ending.type === "waiting" ? waiting.ending.approvals : [];
-  await using runtime = await runtimeWith(own.tools, { journal, approve });
-  const report = await runtime.execution("talk").resume({
-    model: scriptedModel(script),
-    decisions: { [callId]: { allow: true } },
-  });
-  expect(report.ending).toMatchObject({ type: "answered" });
-  expect(own.asked).toEqual(["pay 2", "pay 3", "pay 4"]);
-  expect(asks).toBe(3);
-  expect(report.usage.reused).toBe(1);
 });

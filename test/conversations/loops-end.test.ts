@@ -108,6 +108,8 @@ describe("the last turn", () => {
     const on = await run([call(1), call(2)], { loop: { maxTurns: 2 } });
     expect(on.report.ending.type).toBe("turns_spent");
     expect(on.report.calls).toHaveLength(1);
+    expect(on.report.transcript.turns.at(-1)?.results).toMatchObject([{ isError: true }]);
+    expect(on.report.transcript.turns.at(-1)?.results[0]?.text).toContain("(turns_spent)");
   });
 });
 

@@ -62,16 +62,6 @@ test("a handler that failed has one entry with its tool, execution, call and err
   expect(printed).not.toHaveBeenCalled();
 });
 
-test("a model is told no more than a program of a handler that failed", async () => {
-  const logger = keepLog();
-  const failing = makeTool({ name: "failing", allowedCallers: ["direct"], execute: broken.execute });
-  await using runtime = await runtimeWith([failing], { logger });
-  const model = scriptedModel([{ calls: [{ tool: "failing" }] }, { text: "It failed." }]);
-  const { transcript, calls } = await runtime.agent({ model, task: "Do it." });
-  expect(JSON.stringify([transcript, calls])).not.toMatch(/hunter2|shadow/);
-  expect(logger.entries).toMatchObject([{ tool: "failing", err: { message: SECRET } }]);
-});
-
 test("the operator is told which field of a result does not match, and the program is not", async () => {
   const logger = keepLog();
   await using runtime = await runtimeWith([untrue], { logger });

@@ -138,13 +138,6 @@ test("a program that cannot run is reported like any other, and nothing is start
   expect(events).toEqual([]);
 });
 
-test("an execution rejects with the cause where the journal cannot be written", async () => {
-  const gone = new Error("the store is gone");
-  const journal = { ...createMemoryJournal(), append: () => Promise.reject(gone) };
-  await using runtime = await runtimeWith([], { journal });
-  await expect(runtime.execute("return 1")).rejects.toBe(gone);
-});
-
 test("a runtime rejects with the cause where its sandbox cannot be warmed", async () => {
   const cold = new Error("it does not start");
   const options = { tools: [], sandbox: { ...createMemorySandbox(), warm: () => Promise.reject(cold) } };

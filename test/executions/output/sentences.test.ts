@@ -1,5 +1,4 @@
 import { expect, test } from "vitest";
-import { byteText } from "../../../src/base/texts.ts";
 import { callAbout } from "../../../src/executions/output/call-about.ts";
 import { hintFor } from "../../../src/executions/output/hint.ts";
 import { endingText } from "../../../src/executions/output/sentences.ts";
@@ -60,16 +59,4 @@ test.each([
   [{ excerpt: "a.b()" }, undefined, "TypeError: No."],
 ])("a fault (%j, hint %j) is told as a compiler would", (place, hint, text) => {
   expect(endingText({ type: "failed", fault: { name: "TypeError", message: "No.", ...place } }, hint, true)).toBe(text);
-});
-
-test.each([
-  [0, "0 B"],
-  [1023, "1023 B"],
-  [1024, "1 KiB"],
-  [1536, "1.5 KiB"],
-  [1024 ** 2, "1 MiB"],
-  [5.25 * 1024 ** 3, "5.3 GiB"],
-  [2048 * 1024 ** 3, "2048 GiB"],
-])("%i bytes are %s", (bytes, text) => {
-  expect(byteText(bytes)).toBe(text);
 });
