@@ -16,6 +16,8 @@ export const REVIEWED_PATTERNS: Readonly<Record<string, readonly string[]>> = {
     String.raw`/^\{"kind":"[a-z_]{1,20}"(?:,"[a-z]{1,20}":(?:\d{1,16}|true|false))*\}$/`,
     "/^```(?:json)?\\n([^]*)\\n```$/",
     String.raw`/[.+]/`,
+    String.raw`/^(?:(?:application|text)\/json|\*\/\*)$|\+json$/`,
+    String.raw`/^text\/|\+(?:json-seq|xml|yaml)$|^application\/(?:xml|yaml|x-yaml|javascript|graphql|(?:x-)?(?:ndjson|jsonl|json-?lines)|json-seq|sql|toml)$/`,
     String.raw`/^[A-Za-z_]\w*$/`,
     String.raw`/^[\0-\uffff]*$/u`,
     String.raw`/^\.\*(?=.)/`,

@@ -48,6 +48,18 @@ export function orFault<Value>(make: () => Value): Value | PartFault {
   }
 }
 
+/** The value for a key, made once. If it cannot be made, its fault is thrown each time. */
+export function remembered<Key, Value>(
+  known: Map<Key, Value | PartFault>,
+  key: Key,
+  make: () => Value | PartFault,
+): Value {
+  const made = known.has(key) ? (known.get(key) as Value | PartFault) : orFault(make);
+  known.set(key, made);
+  if (made instanceof PartFault) throw made;
+  return made;
+}
+
 /** A document of OpenAPI 3.0, 3.1 or 3.2, which may have been converted from Swagger 2.0. */
 export class OpenApiDocument {
   readonly root: Fields;
@@ -66,12 +78,9 @@ export class OpenApiDocument {
     // Of numbers, of texts that are numbers, and of very long texts anybody can choose many that stand in one place of a map.
     const isReference = typeof part === "string" && part.startsWith("#") && part.length <= NAME_LENGTH;
     if (typeof part !== "object" && !isReference) return read(this, part);
-    const known = this.#read.get(read) ?? new Map<unknown, unknown>();
+    const known = (this.#read.get(read) ?? new Map()) as Map<Part, Value | PartFault>;
     this.#read.set(read, known);
-    const value = (known.has(part) ? known.get(part) : orFault(() => read(this, part))) as Value | PartFault;
-    known.set(part, value);
-    if (value instanceof PartFault) throw value;
-    return value;
+    return remembered(known, part, () => read(this, part));
   }
 
   /** Counts what an operation has for itself of the parts that it refers to. Throws a `PartFault` for too many. */

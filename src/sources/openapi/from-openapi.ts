@@ -31,7 +31,7 @@ import {
   readOperation,
   serversOf,
 } from "./operations.ts";
-import { checkPath, loadStyles, pathParts, requestParts, type Styles } from "./request.ts";
+import { checkPath, loadStyles, pathParts, requestParts } from "./request.ts";
 import { Schemas } from "./schemas.ts";
 import { isHeaderName } from "../request-text.ts";
 import { isSecret, type OpenApiAuth, readAuthorization, type Secret } from "./secrets.ts";
@@ -117,7 +117,7 @@ export async function fromOpenApi(options: OpenApiOptions, policies?: OpenApiPol
     headers,
     large: placesForLarge(),
   };
-  const styles = await loadStyles();
+  await loadStyles();
   const document = await readDocument(name, spec);
   const { operations, unread } = await findOperations(document, name);
   const unreadPaths = unread.map(({ path, fault }) => leftOutPart(`the path ${path}`, fault.message));
@@ -128,7 +128,7 @@ export async function fromOpenApi(options: OpenApiOptions, policies?: OpenApiPol
     );
   const schemas = { input: new Schemas(document, "input"), output: new Schemas(document, "output") };
   const { tools, names, leftOut, unassigned, problems } = await makeTools(
-    { sender, styles, document, schemas, checkResults },
+    { sender, document, schemas, checkResults },
     operations,
     policies,
   );
@@ -145,7 +145,6 @@ export async function fromOpenApi(options: OpenApiOptions, policies?: OpenApiPol
 
 interface ToolMaker {
   readonly sender: Sender;
-  readonly styles: Styles;
   readonly document: OpenApiDocument;
   readonly schemas: { readonly input: Schemas; readonly output: Schemas };
   readonly checkResults: boolean;
@@ -228,7 +227,7 @@ function nameOf(source: string, operation: FoundOperation, policies: OpenApiPoli
 }
 
 function defineOperation(
-  { sender, styles, document, schemas, checkResults }: ToolMaker,
+  { sender, document, schemas, checkResults }: ToolMaker,
   { operation, parts, name }: Named,
   policy: OpenApiPolicy,
   layout: Layout,
@@ -248,7 +247,7 @@ function defineOperation(
     send(
       sender,
       {
-        ...requestParts(styles, template, input, fields as Readonly<Record<string, unknown>>),
+        ...requestParts(template, input, fields as Readonly<Record<string, unknown>>),
         ...call,
         effect: context.effect,
         timeoutMs: tool.timeoutMs,

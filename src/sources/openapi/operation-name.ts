@@ -40,7 +40,7 @@ export async function operationNames(operations: readonly Named[], source: strin
   };
   let names = await each(operationName);
   for (const other of [nameOfPath, withDigest]) {
-    const sharing = Map.groupBy(names.keys(), (index) => names[index] ?? "");
+    const sharing = Map.groupBy(names.keys(), (index) => names[index]!);
     const keeping = new Set<number>();
     for (const [name, shared] of sharing) {
       const asWritten = shared.filter((index) => operations[index]?.operationId === name);
@@ -48,12 +48,12 @@ export async function operationNames(operations: readonly Named[], source: strin
       if (keeper !== undefined) keeping.add(keeper);
     }
     const before = names;
-    names = await each(({ method, path }, index) => (keeping.has(index) ? (before[index] ?? "") : other(method, path)));
+    names = await each(({ method, path }, index) => (keeping.has(index) ? before[index]! : other(method, path)));
   }
   const all = new Set(names);
   const longest = NAME_LENGTH - source.length - 1;
   return await each(({ method, path }, index) => {
-    const name = names[index] ?? "";
+    const name = names[index]!;
     const own = namespacesOf(name).some((outer) => all.has(outer)) ? name.replaceAll(".", "_") : name;
     // Half of a character is none.
     const start = own.slice(0, Math.max(0, longest - "_12345678".length)).replace(/[\ud800-\udbff]$/, "");

@@ -5,11 +5,12 @@ import { encodedStrictly, isHeaderValue } from "../request-text.ts";
 import { type Parameter, serialisationOf, type Serialisation } from "./operations.ts";
 import type { BodyFields, ToolInput } from "./tool-input.ts";
 
-export type Styles = Pick<typeof import("openapi-fetch"), "serializeArrayParam" | "serializeObjectParam">;
+let styles: Pick<typeof import("openapi-fetch"), "serializeArrayParam" | "serializeObjectParam">;
 
-export function loadStyles(): Promise<Styles> {
+/** Loads what writes lists and objects, before any request is written. */
+export async function loadStyles(): Promise<void> {
   const missing = "fromOpenApi needs the package openapi-fetch to write requests: npm install openapi-fetch.";
-  return loadPackage("source_unavailable", missing, () => import("openapi-fetch"));
+  styles = await loadPackage("source_unavailable", missing, () => import("openapi-fetch"));
 }
 
 /** A request below the address of its API, without what the host adds. */
@@ -56,7 +57,6 @@ export function basePath({ pathname }: URL): string {
 
 /** Writes the request of a call. Throws a `PortcullisError` (`tool_failed`) for values that no request can carry. */
 export function requestParts(
-  styles: Styles,
   address: { readonly path: PathParts; readonly query: PathParts },
   { schema, parameters, body }: ToolInput,
   input: Fields,
@@ -66,25 +66,19 @@ export function requestParts(
     return value === undefined || value === null ? [] : [{ parameter, value }];
   });
   const at = (place: Parameter["place"]) => given.filter(({ parameter }) => parameter.place === place);
-  const variables = new Map(
-    at("path").map(({ parameter, value }) => [parameter.name, variable(styles, parameter, value)]),
-  );
+  const variables = new Map(at("path").map(({ parameter, value }) => [parameter.name, variable(parameter, value)]));
   const filled = (parts: PathParts) =>
     parts.map(({ text, isVariable }) => (isVariable ? (variables.get(text) ?? "") : text)).join("");
   const fixed = filled(address.query);
   const described = parameters.flatMap(({ parameter: { place, name } }) => (place === "query" ? [name] : []));
   const names = new Set([...new URLSearchParams(fixed).keys(), ...described].map(readName));
-  const asked = at("query").map(({ parameter, value }) =>
-    written(styles, parameter, value, queryEncoder(parameter), names),
-  );
+  const asked = at("query").map(({ parameter, value }) => written(parameter, value, queryEncoder(parameter), names));
   return {
     path: filled(address.path),
     query: [fixed, ...asked].filter((text) => text !== "").join("&"),
-    headers: at("header").map(
-      ({ parameter, value }) => [parameter.name, headerText(styles, parameter, value)] as const,
-    ),
-    cookies: at("cookie").map(({ parameter, value }) => written(styles, unexploded(parameter), value, encodedStrictly)),
-    body: body && bodyOf(styles, body, body.body.form === "json" ? withWholeNumbers(input, schema) : input),
+    headers: at("header").map(({ parameter, value }) => [parameter.name, headerText(parameter, value)] as const),
+    cookies: at("cookie").map(({ parameter, value }) => written(unexploded(parameter), value, encodedStrictly)),
+    body: body && bodyOf(body, body.body.form === "json" ? withWholeNumbers(input, schema) : input),
   };
 }
 
@@ -121,7 +115,6 @@ function readName(name: string): string {
  * written as fields of `names`: the request has these otherwise.
  */
 function written(
-  styles: Styles,
   { name, serialisation }: Named,
   value: unknown,
   encode: Encode,
@@ -139,7 +132,7 @@ function written(
     );
   return fields.length === 0
     ? ""
-    : severalText(styles, key, serialisation, value as object, { encodeName: encodedStrictly, encode });
+    : severalText(key, serialisation, value as object, { encodeName: encodedStrictly, encode });
 }
 
 /** Maximum length of an object in brackets, in characters: each of its values has the names of all that it is in. */
@@ -165,7 +158,6 @@ function inBrackets(key: string, value: object, encode: Encode): string {
 
 /** A list or an object in its style. The names of fields are encoded too: like the values, they are a program's text. */
 function severalText(
-  { serializeArrayParam, serializeObjectParam }: Styles,
   key: string,
   { style, explode }: Serialisation,
   value: object,
@@ -175,12 +167,12 @@ function severalText(
   const written = { explode, allowReserved: true };
   if (Array.isArray(value)) {
     const items = value.map((item) => encode(scalarText(item)));
-    return serializeArrayParam(key, items, { ...written, style });
+    return styles.serializeArrayParam(key, items, { ...written, style });
   }
   const fields = Object.entries(value).map(([name, field]) => [encodeName(name), encode(scalarText(field))] as const);
   if (style === "spaceDelimited" || style === "pipeDelimited")
-    return serializeArrayParam(key, fields.flat(), { ...written, style, explode: false });
-  return serializeObjectParam(key, Object.fromEntries(fields), { ...written, style });
+    return styles.serializeArrayParam(key, fields.flat(), { ...written, style, explode: false });
+  return styles.serializeObjectParam(key, Object.fromEntries(fields), { ...written, style });
 }
 
 function unexploded(parameter: Parameter): Parameter {
@@ -189,9 +181,9 @@ function unexploded(parameter: Parameter): Parameter {
 }
 
 /** A value in a path, encoded, so that it stays within its segment. */
-function variable(styles: Styles, parameter: Parameter, value: unknown): string {
+function variable(parameter: Parameter, value: unknown): string {
   const { name } = parameter;
-  const text = simple(styles, parameter, value, encodedStrictly);
+  const text = simple(parameter, value, encodedStrictly);
   const segments = decodeURIComponent(text).split(/[/\\]/);
   if (text === "") throw refused(`${name} must not be empty: it is a part of the address.`);
   if (segments.some((segment) => segment === "." || segment === ".."))
@@ -199,23 +191,23 @@ function variable(styles: Styles, parameter: Parameter, value: unknown): string 
   return text;
 }
 
-function simple(styles: Styles, { name, serialisation }: Named, value: unknown, encode: Encode): string {
+function simple({ name, serialisation }: Named, value: unknown, encode: Encode): string {
   if (!serialisation) return encode(JSON.stringify(value));
   const key = encodedStrictly(name);
   if (typeof value === "object" && value !== null)
-    return severalText(styles, key, serialisation, value, { encodeName: encode, encode });
+    return severalText(key, serialisation, value, { encodeName: encode, encode });
   const text = encode(scalarText(value));
   if (serialisation.style === "label") return `.${text}`;
   return serialisation.style === "matrix" ? `;${key}=${text}` : text;
 }
 
-function headerText(styles: Styles, parameter: Parameter, value: unknown): string {
-  const text = simple(styles, parameter, value, (one) => one);
+function headerText(parameter: Parameter, value: unknown): string {
+  const text = simple(parameter, value, (one) => one);
   if (isHeaderValue(text)) return text;
   throw refused(`${parameter.name} must be text of Latin-1 without line breaks: it is sent as a header.`);
 }
 
-function bodyOf(styles: Styles, place: BodyFields, input: Fields): RequestParts["body"] {
+function bodyOf(place: BodyFields, input: Fields): RequestParts["body"] {
   const value = bodyValue(place, input);
   if (value === undefined) return undefined;
   const { body, files } = place;
@@ -230,7 +222,7 @@ function bodyOf(styles: Styles, place: BodyFields, input: Fields): RequestParts[
     case "urlencoded":
       return Object.entries(fieldsOf(value))
         .filter(([, field]) => field !== null && field !== undefined)
-        .map(([name, field]) => written(styles, formField(name, field, body.encoding), field, encodedStrictly, names))
+        .map(([name, field]) => written(formField(name, field, body.encoding), field, encodedStrictly, names))
         .filter((text) => text !== "")
         .join("&");
     case "multipart":

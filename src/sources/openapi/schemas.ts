@@ -17,6 +17,7 @@ import {
   type OpenApiDocument,
   orFault,
   PartFault,
+  remembered,
   shortName,
   target,
 } from "./document.ts";
@@ -78,7 +79,7 @@ export class Schemas {
   readonly #patterns = new Map<string, number | undefined>();
   readonly #states = new PatternStates(SOURCE_STATES);
   readonly #unchecked = new Set<string>();
-  #odd: string[] = [];
+  readonly #odd: string[] = [];
   /** Number of the tools whose definitions are left out beyond `MAX_VALUES`. */
   #cut = 0;
   /** Definitions that were searched for circles, and whether each leads to a circle. */
@@ -108,19 +109,21 @@ export class Schemas {
   }
 
   addOdd({ message }: PartFault): void {
-    this.#odd.push(`a part of its ${this.side === "input" ? "input" : "result"} may be anything, because ${message}`);
+    this.#odd.push(`a part of its ${this.#what} may be anything, because ${message}`);
   }
 
   /** What was not checked since this was last asked, and why. */
   takeOdd(): readonly string[] {
-    const odd = this.#odd;
-    this.#odd = [];
-    return odd;
+    return this.#odd.splice(0);
+  }
+
+  get #what(): string {
+    return this.side === "input" ? "input" : "result";
   }
 
   /** What is not checked of all operations that were read, and why. */
   get unchecked(): readonly string[] {
-    const what = `what a tool's ${this.side === "input" ? "input" : "result"} has beyond ${MAX_VALUES} values of its schema may be anything`;
+    const what = `what a tool's ${this.#what} has beyond ${MAX_VALUES} values of its schema may be anything`;
     return [...this.#unchecked, ...(this.#cut === 0 ? [] : [`${what} (tools: ${this.#cut})`])];
   }
 
@@ -210,22 +213,17 @@ export class Schemas {
   /** States of a pattern; undefined if it cannot be matched in linear time, and is not checked. */
   statesOf(source: string): number | undefined {
     const key = hash("sha256", source);
-    if (this.#patterns.has(key)) return this.#patterns.get(key);
-    const read = readStates(source);
-    const unfit = typeof read === "string" ? read : this.#states.take(read);
-    if (unfit !== undefined) this.#unchecked.add(`the pattern ${JSON.stringify(source.slice(0, 100))} ${unfit}`);
-    const states = typeof read === "string" || unfit !== undefined ? undefined : read;
-    this.#patterns.set(key, states);
-    return states;
+    if (!this.#patterns.has(key)) this.#patterns.set(key, this.#readStates(source));
+    return this.#patterns.get(key);
   }
-}
 
-/** The value for a key, made once. If it cannot be made, its fault is thrown each time. */
-function remembered<Key, Value>(known: Map<Key, Value | PartFault>, key: Key, make: () => Value | PartFault): Value {
-  const made = known.get(key) ?? orFault(make);
-  known.set(key, made);
-  if (made instanceof PartFault) throw made;
-  return made;
+  #readStates(source: string): number | undefined {
+    const read = statesIn(source);
+    const unfit = typeof read === "string" ? read : this.#states.take(read);
+    if (typeof read === "number" && unfit === undefined) return read;
+    this.#unchecked.add(`the pattern ${JSON.stringify(source.slice(0, 100))} ${unfit}`);
+    return undefined;
+  }
 }
 
 /** Name of a definition. It follows from the pointer alone, so that a tool's digest does not depend on other tools. */
@@ -235,7 +233,7 @@ function nameOf(pointer: string): string {
   return `${plain.replaceAll(/[^\w.-]/g, "_").slice(-100)}@${hash("sha256", pointer).slice(0, 16)}`;
 }
 
-function readStates(source: string): number | string {
+function statesIn(source: string): number | string {
   try {
     return new LinearPattern(source).states;
   } catch (error) {
@@ -344,7 +342,7 @@ class Conversion {
       const values = told?.by.get(fieldOf((schema[word] as readonly unknown[])[index], "$ref"));
       if (!told || !values) return one;
       this.#count(values.length);
-      return Object.freeze({ allOf: [one, { properties: { [told.name]: { enum: values } } }] });
+      return Object.freeze({ allOf: [one, { properties: { [told.name]: { enum: values.map(([value]) => value) } } }] });
     });
     if (choice.length === 0) return;
     if (!words.has("anyOf")) words.set("anyOf", choice);
@@ -423,14 +421,10 @@ function valuesOf(discriminator: unknown) {
   const name = textOf(discriminator, "propertyName");
   const mapping = fieldOf(discriminator, "mapping");
   if (name === undefined || name.length > NAME_LENGTH || !isFields(mapping)) return undefined;
-  const by = new Map<unknown, string[]>();
-  for (const [value, to] of Object.entries(mapping)) {
-    if (typeof to !== "string" || to.length > NAME_LENGTH) continue;
-    const reference = /^[\w.-]+$/.test(to) ? `#/components/schemas/${to}` : to;
-    const values = by.get(reference) ?? [];
-    values.push(value);
-    by.set(reference, values);
-  }
+  const told = Object.entries(mapping).filter(([, to]) => typeof to === "string" && to.length <= NAME_LENGTH);
+  const by = Map.groupBy(told as [string, string][], ([, to]): unknown =>
+    /^[\w.-]+$/.test(to) ? `#/components/schemas/${to}` : to,
+  );
   return { name, by };
 }
 
@@ -444,19 +438,15 @@ function addAll(words: Map<string, unknown>, schemas: readonly unknown[]): void 
 
 /** What `nullable: true` of 3.0 means. Many documents leave null out of an `enum` beside it. */
 function nullable(words: ReadonlyMap<string, unknown>): JsonSchema {
-  const type = words.get("type");
-  if (typeof type !== "string") {
-    const { description, ...rest } = frozen(words);
-    return Object.freeze({ ...(description === undefined ? {} : { description }), anyOf: [rest, { type: "null" }] });
-  }
-  const values = words.get("enum") as readonly unknown[] | undefined;
-  return frozen(
-    new Map([
-      ...words,
-      ["type", [type, "null"]],
-      ...(values && !values.includes(null) ? [["enum", [...values, null]] as const] : []),
-    ]),
-  );
+  const { type, enum: values } = frozen(words);
+  if (typeof type === "string")
+    return Object.freeze({
+      ...frozen(words),
+      type: [type, "null"],
+      ...(Array.isArray(values) && !values.includes(null) && { enum: [...(values as unknown[]), null] }),
+    });
+  const { description, ...rest } = frozen(words);
+  return Object.freeze({ ...(description !== undefined && { description }), anyOf: [rest, { type: "null" }] });
 }
 
 function frozen(words: ReadonlyMap<string, unknown>): JsonSchema {
