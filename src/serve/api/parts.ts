@@ -78,7 +78,7 @@ export function ownConversation(
   parts: ApiParts,
   key: Key,
   id: string,
-  refuse: (header: Header) => unknown,
+  refuse: (header: Header) => unknown = (header) => refuseOfAnother(parts, key, header),
 ): Promise<ExecutionId> {
   return ownUnless(parts, key, id, (header) => {
     if (header.kind !== "conversation")

@@ -107,24 +107,18 @@ function contentBlocks(
 
 /** Images, files and links beside a value. What does not fit is named in a text, with its size. */
 function partBlocks(parts: readonly ContentPart[]): readonly ContentBlock[] {
-  const blocks: ContentBlock[] = [];
   const leftOut: string[] = [];
   let room = BLOCKS_BYTES;
-  for (const [index, part] of parts.entries()) {
-    const block = partBlock(part, index);
+  const blocks: ContentBlock[] = parts.map(partBlock).filter((block, index) => {
     const length = lengthOf(block);
-    if (length > room) leftOut.push(`part ${index + 1} (${byteText(length)})`);
-    else {
-      room -= length;
-      blocks.push(block);
-    }
-  }
-  if (leftOut.length > 0)
-    blocks.push({
-      type: "text",
-      text: `Left out, because a result may have ${byteText(BLOCKS_BYTES)} of images and files: ${leftOut.join(", ")}.`,
-    });
-  return blocks;
+    const fits = length <= room;
+    if (fits) room -= length;
+    else leftOut.push(`part ${index + 1} (${byteText(length)})`);
+    return fits;
+  });
+  if (leftOut.length === 0) return blocks;
+  const text = `Left out, because a result may have ${byteText(BLOCKS_BYTES)} of images and files: ${leftOut.join(", ")}.`;
+  return [...blocks, { type: "text", text }];
 }
 
 function partBlock(part: ContentPart, index: number): MediaBlock {

@@ -37,173 +37,142 @@ export interface StdioStreams {
   readonly write: (text: string) => Promise<void>;
 }
 
+export type StdioTransport = ReturnType<typeof stdioTransport>;
+
 /**
- * A client on the standard streams: a message is a line. It reads from its construction on, so that the end of a client is
+ * A client on the standard streams: a message is a line. It reads from its making on, so that the end of a client is
  * seen before the door is open.
  */
-export class StdioTransport implements Transport {
-  onmessage?: Transport["onmessage"] & {};
-  onerror?: (error: Error) => void;
-  onclose?: () => void;
-  /** Resolves when the client has closed the stream, or cannot be written to any more. */
-  readonly ended: Promise<void>;
-  readonly #streams: StdioStreams;
-  readonly #end: () => void;
-  readonly #reader = new LineReader(
-    () => MESSAGE_BYTES,
-    (line) => this.#take(line),
-    (line) => this.#refuse(line),
-  );
+export function stdioTransport({ input, write }: StdioStreams) {
+  const { promise: ended, resolve: end } = Promise.withResolvers<void>();
   /** Lines that are not read yet. */
-  readonly #waiting: string[] = [];
-  #waitingBytes = 0;
+  const waiting: string[] = [];
+  let waitingBytes = 0;
   /** Before the start, and while a message is read. */
-  #isHeld = true;
-  #unreadBytes = 0;
+  let isHeld = true;
+  let unreadBytes = 0;
   /** Bytes of messages that were passed on while the client had answers to read: the protocol's package may keep them. */
-  #passedBytes = 0;
-  readonly #answers = new AnswerTurns();
-  #isClosed = false;
-
-  constructor(streams: StdioStreams) {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    this.ended = promise;
-    this.#end = resolve;
-    this.#streams = streams;
-    const { input } = streams;
-    input.on("data", this.#onData);
-    for (const event of ["end", "close", "error"]) input.once(event, this.#onEnd);
-  }
-
-  async start(): Promise<void> {
-    this.#isHeld = false;
-    void this.#readWaiting();
-  }
-
-  async send(message: JSONRPCMessage): Promise<void> {
-    if (this.#isClosed) throw new Error("The client has gone.");
-    const text = `${JSON.stringify(message)}\n`;
-    const { input } = this.#streams;
-    this.#unreadBytes += text.length + MESSAGE_EXTRA;
-    if (this.#unreadBytes > UNREAD_BYTES) input.pause();
-    try {
-      await this.#streams.write(text);
-    } catch (error) {
-      this.#onEnd();
-      throw error;
-    } finally {
-      this.#unreadBytes -= text.length + MESSAGE_EXTRA;
-      if (!("method" in message)) this.#answers.sent(message.id);
-      if (!this.#isHeld) void this.#readWaiting();
-    }
-  }
-
-  /** Resolves when the client has read the answer before: an answer that may be large is made then. */
-  readonly answerTurn = (request: AnsweredRequest): Promise<void> => this.#answers.take(request);
-
-  async close(): Promise<void> {
-    if (this.#isClosed) return;
-    this.#isClosed = true;
-    const { input } = this.#streams;
-    input.off("data", this.#onData);
-    input.pause();
-    this.#end();
-    this.onclose?.();
-  }
-
-  readonly #onData = (chunk: Buffer): void => {
-    this.#reader.push(chunk);
+  let passedBytes = 0;
+  const answers = answerTurns();
+  let isClosed = false;
+  /** The next line; undefined while none is to be read. */
+  const next = () => {
+    if (unreadBytes === 0) passedBytes = 0;
+    const line = isClosed || passedBytes > WAITING_BYTES ? undefined : waiting.shift();
+    if (line === undefined) return undefined;
+    const bytes = line.length + MESSAGE_EXTRA;
+    waitingBytes -= bytes;
+    passedBytes += bytes;
+    return line;
   };
-
-  readonly #onEnd = (): void => {
-    void this.close();
-  };
-
-  #take(line: string): void {
-    if (this.#isClosed || line.trim() === "") return;
-    this.#waiting.push(line);
-    this.#waitingBytes += line.length + MESSAGE_EXTRA;
-    if (this.#waitingBytes > WAITING_BYTES) this.#streams.input.pause();
-    if (!this.#isHeld) void this.#readWaiting();
-  }
-
   /** Reads messages one after the other: a client means them in its order. */
-  async #readWaiting(): Promise<void> {
-    this.#isHeld = true;
-    for (let line = this.#next(); line !== undefined; line = this.#next()) {
+  const readWaiting = async () => {
+    if (isHeld) return;
+    isHeld = true;
+    for (let line = next(); line !== undefined; line = next()) {
       const reading = readClientJson("message", asUntrusted(line), READER);
       // A short message is passed on at once.
       const read = reading instanceof Promise ? await reading : reading;
-      if (read.ok) this.#pass(read.value);
-      else if (read.fault === "syntax") this.onerror?.(new Error(NO_MESSAGE));
-      else this.#answer(answeredBy(endsOfLine(line)), read.message);
+      if (!read.ok) refuse(transport, read.fault === "syntax" ? undefined : answeredBy(endsOfLine(line)), read.message);
+      else if (!isClosed) pass(transport, read.value);
     }
-    this.#isHeld = false;
-    this.#resume();
-  }
+    isHeld = false;
+    const isRead = unreadBytes <= UNREAD_BYTES && waitingBytes <= WAITING_BYTES;
+    if (!isClosed && isRead && input.isPaused()) input.resume();
+  };
+  const take = (line: string) => {
+    if (isClosed || line.trim() === "") return;
+    waiting.push(line);
+    waitingBytes += line.length + MESSAGE_EXTRA;
+    if (waitingBytes > WAITING_BYTES) input.pause();
+    void readWaiting();
+  };
+  const tooLong = (line: LongLine) =>
+    refuse(transport, answeredBy(line), `A message may have at most ${MESSAGE_BYTES} bytes.`);
+  const reader = new LineReader(() => MESSAGE_BYTES, take, tooLong);
+  const onData = (chunk: Buffer) => reader.push(chunk);
+  const transport = {
+    onmessage: undefined as Transport["onmessage"],
+    onerror: undefined as Transport["onerror"],
+    onclose: undefined as Transport["onclose"],
+    /** Resolves when the client has closed the stream, or cannot be written to any more. */
+    ended,
+    async start(): Promise<void> {
+      isHeld = false;
+      void readWaiting();
+    },
+    async send(message: JSONRPCMessage): Promise<void> {
+      if (isClosed) throw new Error("The client has gone.");
+      const text = `${JSON.stringify(message)}\n`;
+      unreadBytes += text.length + MESSAGE_EXTRA;
+      if (unreadBytes > UNREAD_BYTES) input.pause();
+      try {
+        await write(text);
+      } catch (error) {
+        void transport.close();
+        throw error;
+      } finally {
+        unreadBytes -= text.length + MESSAGE_EXTRA;
+        if (!("method" in message)) answers.sent(message.id);
+        void readWaiting();
+      }
+    },
+    /** Resolves when the client has read the answer before: an answer that may be large is made then. */
+    answerTurn: answers.take,
+    async close(): Promise<void> {
+      if (isClosed) return;
+      isClosed = true;
+      input.off("data", onData);
+      input.pause();
+      end();
+      transport.onclose?.();
+    },
+  };
+  input.on("data", onData);
+  for (const event of ["end", "close", "error"]) input.once(event, () => void transport.close());
+  return transport;
+}
 
-  /** The next line; undefined while none is to be read. */
-  #next(): string | undefined {
-    if (this.#unreadBytes === 0) this.#passedBytes = 0;
-    const line = this.#isClosed || this.#passedBytes > WAITING_BYTES ? undefined : this.#waiting.shift();
-    if (line === undefined) return undefined;
-    const bytes = line.length + MESSAGE_EXTRA;
-    this.#waitingBytes -= bytes;
-    this.#passedBytes += bytes;
-    return line;
-  }
+/** Refuses a message, if its id is known. */
+function refuse(
+  { onerror, send }: Pick<Transport, "onerror" | "send">,
+  id: string | number | undefined,
+  message: string,
+) {
+  onerror?.(new Error(message));
+  if (id !== undefined) send({ jsonrpc: "2.0", id, error: { code: INVALID_REQUEST, message } }).catch(() => {});
+}
 
-  /** The protocol's package checks the rest. */
-  #pass(value: unknown): void {
-    if (this.#isClosed) return;
-    const fault = frameFault(value);
-    if (fault !== undefined) this.#answer(idOf(value), fault);
-    else if (isMessage(value)) this.onmessage?.(value);
-    else this.onerror?.(new Error(NO_MESSAGE));
-  }
-
-  #resume(): void {
-    const { input } = this.#streams;
-    const isRead = this.#unreadBytes <= UNREAD_BYTES && this.#waitingBytes <= WAITING_BYTES;
-    if (!this.#isClosed && isRead && input.isPaused()) input.resume();
-  }
-
-  #refuse(line: LongLine): void {
-    this.#answer(answeredBy(line), `A message may have at most ${MESSAGE_BYTES} bytes.`);
-  }
-
-  /** Refuses a message, if its id is known. */
-  #answer(id: string | number | undefined, message: string): void {
-    this.onerror?.(new Error(message));
-    if (id === undefined) return;
-    this.send({ jsonrpc: "2.0", id, error: { code: INVALID_REQUEST, message } }).catch(() => {});
-  }
+/** The protocol's package checks the rest. */
+function pass(transport: Pick<Transport, "onmessage" | "onerror" | "send">, value: unknown): void {
+  const fault = frameFault(value);
+  if (fault !== undefined) refuse(transport, idOf(value), fault);
+  else if (isMessage(value)) transport.onmessage?.(value);
+  else refuse(transport, undefined, "The client has sent a line that is no message.");
 }
 
 /** Turns of answers, each of which ends when its answer has been sent, or its request is cancelled. */
-class AnswerTurns {
-  readonly #places = new Places({ atOnce: 1 });
+function answerTurns() {
+  const places = new Places({ atOnce: 1 });
   /** Ends the turn of the request with this id. */
-  #current: { readonly id: unknown; readonly end: Release } | undefined;
-
-  async take({ id, signal }: AnsweredRequest): Promise<void> {
-    const release = await this.#places.take("", signal);
-    if (!release) return;
-    const end = () => {
-      if (this.#current?.end === end) this.#current = undefined;
-      release();
-    };
-    this.#current = { id, end };
-    signal.addEventListener("abort", end, { once: true });
-    if (signal.aborted) end();
-  }
-
-  sent(id: unknown): void {
-    if (this.#current && this.#current.id === id) this.#current.end();
-  }
+  let current: { readonly id: unknown; readonly end: Release } | undefined;
+  return {
+    async take({ id, signal }: AnsweredRequest): Promise<void> {
+      const release = await places.take("", signal);
+      if (!release) return;
+      const end = () => {
+        if (current?.end === end) current = undefined;
+        release();
+      };
+      current = { id, end };
+      signal.addEventListener("abort", end, { once: true });
+      if (signal.aborted) end();
+    },
+    sent(id: unknown): void {
+      if (current?.id === id) current?.end();
+    },
+  };
 }
-
-const NO_MESSAGE = "The client has sent a line that is no message.";
 
 function isMessage(value: unknown): value is JSONRPCMessage {
   return (

@@ -3,7 +3,7 @@ import { createRuntime } from "portcullis";
 import { createMemorySandbox } from "portcullis/testing";
 import { expect, test } from "vitest";
 import { openMcpDoor } from "../../../src/serve/mcp/mcp-door.ts";
-import { StdioTransport } from "../../../src/serve/mcp/stdio-transport.ts";
+import { stdioTransport } from "../../../src/serve/mcp/stdio-transport.ts";
 import { doorTools } from "./tools-of-doors.ts";
 
 async function opened(passedOn: () => void | Promise<void> = () => {}) {
@@ -14,7 +14,7 @@ async function opened(passedOn: () => void | Promise<void> = () => {}) {
     written.push(JSON.parse(text) as object);
     await passedOn();
   };
-  const transport = new StdioTransport({ input, write });
+  const transport = stdioTransport({ input, write });
   Object.assign(transport, { onmessage: (message: object) => void got.push("id" in message ? message.id : undefined) });
   await transport.start();
   const ping = (id: number, more = "") => input.write(`{"jsonrpc":"2.0","id":${id},"method":"ping"${more}}\n`);
@@ -90,7 +90,7 @@ async function openDoor() {
     written.push(...[JSON.parse(text) as { readonly id?: number }].flatMap(({ id = [] }) => id));
     await client.reading;
   };
-  const transport = new StdioTransport({ input, write });
+  const transport = stdioTransport({ input, write });
   const server = () => door.serverFor({ id: "one", tenant: "default" }, transport.answerTurn);
   const handle = door.mcp.serveStdio(server, { transport });
   const send = (message: object) => input.write(`${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`);

@@ -2,7 +2,7 @@ import { pause } from "../../../base/index.ts";
 import { STDIO_ID } from "../../../serve/principal.ts";
 import { loadServer } from "../../../serve/mcp/load-server.ts";
 import { openMcpDoor } from "../../../serve/mcp/mcp-door.ts";
-import { StdioTransport } from "../../../serve/mcp/stdio-transport.ts";
+import { stdioTransport } from "../../../serve/mcp/stdio-transport.ts";
 import { DOORS_VARIABLE } from "../../../sources/mcp/wire/server-process.ts";
 import type { CommandOptions, MCP } from "../../command-options.ts";
 import { EXIT, UsageFailure, outlastErrors } from "../../failure.ts";
@@ -50,9 +50,7 @@ export async function mcp(options: CommandOptions<typeof MCP>): Promise<number> 
   await loadServer();
   return untilStopped(
     async (stack, cancelling) => {
-      const transport = settings
-        ? undefined
-        : new StdioTransport({ input: standardStreams().stdin, write: writeInTime });
+      const transport = settings ? undefined : stdioTransport({ input: standardStreams().stdin, write: writeInTime });
       const ended = Promise.race([cancelling.asked, ...(transport ? [transport.ended] : [])]);
       const serve = async (): Promise<void> => {
         const approver = stack.use(createApprover({ mode, screen: new Screen(), canWait }));

@@ -6,7 +6,7 @@ import type { Runtime } from "../../../runtime/create-runtime.ts";
 import type { Key } from "../../http/keys.ts";
 import { RequestProblem } from "../../http/problems.ts";
 import { jsonAnswer } from "../json-answer.ts";
-import { type ApiParts, type ApiRequest, ownConversation, ownReadable, refuseOfAnother } from "../parts.ts";
+import { type ApiParts, type ApiRequest, ownConversation, ownReadable } from "../parts.ts";
 import { statusAnswer } from "./show.ts";
 
 type ExecutionStatus = Awaited<ReturnType<ReturnType<Runtime["execution"]>["status"]>>;
@@ -14,28 +14,27 @@ type ExecutionStatus = Awaited<ReturnType<ReturnType<Runtime["execution"]>["stat
 /** How often it is tried against others who append to the same execution. */
 const TRIES = 10;
 
+type Request = keyof typeof REASONS & ("cancel" | "interrupt");
+
+const ending =
+  (own: typeof ownReadable, request: Request) =>
+  async (parts: ApiParts, { key, id }: ApiRequest<unknown, unknown>): Promise<Response> =>
+    end(parts, key, await own(parts, key, id), request);
+
 /** `POST /v1/executions/:id/cancel`: ends an execution, and answers what it has come to. An execution that has ended stays as it is. */
-export async function cancel(parts: ApiParts, { key, id }: ApiRequest<unknown, unknown>): Promise<Response> {
-  return end(parts, key, await ownReadable(parts, key, id), "cancel");
-}
+export const cancel = ending(ownReadable, "cancel");
 
 /** `POST /v1/conversations/:id/end`: the same for a conversation, by those who hold conversations. */
-export async function endConversation(parts: ApiParts, { key, id }: ApiRequest<unknown, unknown>): Promise<Response> {
-  const own = await ownConversation(parts, key, id, (header) => refuseOfAnother(parts, key, header));
-  return end(parts, key, own, "cancel");
-}
+export const endConversation = ending(ownConversation, "cancel");
 
 /** `POST /v1/conversations/:id/interrupt`: ends what is under way. It is answered once the journal has it. */
-export async function interrupt(parts: ApiParts, { key, id }: ApiRequest<unknown, unknown>): Promise<Response> {
-  const own = await ownConversation(parts, key, id, (header) => refuseOfAnother(parts, key, header));
-  return end(parts, key, own, "interrupt");
-}
+export const interrupt = ending(ownConversation, "interrupt");
 
 /**
  * Ends an execution, or what is under way in it, for as long as the key holds. It is looked at again until there is nothing more to do,
  * as others may append to the same execution.
  */
-async function end(parts: ApiParts, key: Key, own: ExecutionId, request: "cancel" | "interrupt"): Promise<Response> {
+async function end(parts: ApiParts, key: Key, own: ExecutionId, request: Request): Promise<Response> {
   const { runtime, runs, keys } = parts;
   for (let tries = 1; tries <= TRIES; tries += 1)
     try {
@@ -70,7 +69,7 @@ async function endRunning(
   { tenant }: Key,
   id: ExecutionId,
   { listed, conversation }: ExecutionStatus,
-  request: "cancel" | "interrupt",
+  request: Request,
 ): Promise<void> {
   if (listed.driven && (await driving.ask(id, request))) return;
   // Another client has decided it while it was read.

@@ -140,7 +140,7 @@ async function toldIn(journal: Journal, state: KnownState, log: TurnLog): Promis
 const UNTOLD: ReadonlySet<AgentEnding["type"]> = new Set(["provider_failed", "cancelled"]);
 
 export function emptyReply(): Reply {
-  const programs = { calls: 0, bytesIn: 0, bytesOut: 0 };
+  const programs = { calls: 0, bytes_in: 0, bytes_out: 0 };
   return { parts: [], calls: [], usage: NO_USAGE, programs, ending: undefined };
 }
 
@@ -187,10 +187,10 @@ function tellCall({ made, result, asked, place }: ToldCall, replyAt: (round: num
     reply.calls.push({ callId: isProgram ? `${made.id}/${id}` : id, place: own, answer, expiresAt });
     if (isProgram) reply.programs.calls += 1;
   }
-  for (const [round, bytes] of asked.bytesIn.entries()) replyAt(round).programs.bytesIn += bytes;
+  for (const [round, bytes] of asked.bytesIn.entries()) replyAt(round).programs.bytes_in += bytes;
   if (!isProgram || !result || asked.isLeft) return;
   const reply = replyAt(asked.rounds);
   const { text, isError } = result;
   reply.parts.push({ type: "program_ended", place, text, isError, isLate: asked.isLate });
-  reply.programs.bytesOut += Buffer.byteLength(text);
+  reply.programs.bytes_out += Buffer.byteLength(text);
 }

@@ -144,10 +144,11 @@ export interface ReplyFacts extends ReplyHead {
   readonly programs: ProgramBytes;
 }
 
+/** As both vendors' answers have it. */
 export interface ProgramBytes {
   readonly calls: number;
-  readonly bytesIn: number;
-  readonly bytesOut: number;
+  readonly bytes_in: number;
+  readonly bytes_out: number;
 }
 
 /** What is wrong with a request, or why it has no answer. Each surface writes it with its own words for `kind`. */

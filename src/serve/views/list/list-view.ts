@@ -90,17 +90,17 @@ const UNREADABLE: Facts = { title: "", by: "", tools: [], text: "" };
 /** `first`: what the user of a conversation said first. */
 function factsOf(header: Header, first: string): Facts {
   const tools = header.tools.map(({ name }) => name);
+  const title = titleOf(header, first);
   switch (header.kind) {
     case "program": {
       const { source, language } = header;
       const written = writtenTools(source, new Set(tools));
-      const own = tools.filter((name) => written.has(name));
-      return { title: titleOf(header), by: language, tools: own, text: source };
+      return { title, by: language, tools: tools.filter((name) => written.has(name)), text: source };
     }
     case "conversation":
-      return { title: titleOf(header, first), by: header.model, tools, text: header.task || first };
+      return { title, by: header.model, tools, text: header.task || first };
     case "call":
-      return { title: titleOf(header), by: header.caller, tools: [header.tool], text: header.input };
+      return { title, by: header.caller, tools: [header.tool], text: header.input };
   }
 }
 

@@ -110,7 +110,7 @@ function usageOf({ usage, programs }: ReplyFacts): Fields {
     input_tokens: Math.max(0, inputTokens - cachedInputTokens),
     output_tokens: outputTokens,
     cache_read_input_tokens: cachedInputTokens,
-    programs: { calls: programs.calls, bytes_in: programs.bytesIn, bytes_out: programs.bytesOut },
+    programs,
   };
 }
 

@@ -122,7 +122,7 @@ function usageOf({ usage, programs }: Pick<ReplyFacts, "usage" | "programs">): F
     output_tokens: outputTokens,
     output_tokens_details: { reasoning_tokens: 0 },
     total_tokens: inputTokens + outputTokens,
-    programs: { calls: programs.calls, bytes_in: programs.bytesIn, bytes_out: programs.bytesOut },
+    programs,
   };
 }
 
