@@ -1,4 +1,3 @@
-import type { LanguageModelV4Prompt } from "@ai-sdk/provider";
 import { MockLanguageModelV4, simulateReadableStream } from "ai/test";
 import { nextCall } from "./next-call.ts";
 
@@ -7,11 +6,13 @@ const usage = {
   outputTokens: { total: 1, text: 1, reasoning: 0 },
 };
 
+type Prompt = Parameters<MockLanguageModelV4["doGenerate"]>[0]["prompt"];
+
 /** A model of the AI SDK that makes one call, goes on with programs that wait, and answers by the text of the last result. */
 export function aiSdkModel(input: unknown, name = "run_program") {
   const results: unknown[] = [];
   let calls = 0;
-  const turn = (prompt: LanguageModelV4Prompt) => {
+  const turn = (prompt: Prompt) => {
     const message = prompt.at(-1);
     const part = message?.role === "tool" ? message.content.findLast(({ type }) => type === "tool-result") : undefined;
     const output = part?.type === "tool-result" ? part.output : undefined;
