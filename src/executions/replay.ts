@@ -37,7 +37,7 @@ export async function replay(
   );
   const onAbort = () => link.guest.kill("the replay was cancelled");
   const clocks = clocksOf(
-    { cpuMs: limits.cpuMs, wallMs: Number.POSITIVE_INFINITY },
+    { cpuMs: limits.cpuMs, wallMs: Infinity },
     () => link.guest.kill("the replay took too long"),
     {
       processorMs: () => link.guest.usage().processorMs,

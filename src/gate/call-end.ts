@@ -10,7 +10,7 @@ export class CallEnd {
   #onEnd: (() => void) | undefined;
   #onLate: (() => void) | undefined;
 
-  get isSet(): boolean {
+  get isOver(): boolean {
     return this.#reason !== undefined;
   }
 
@@ -22,12 +22,12 @@ export class CallEnd {
     return this.#abort.signal;
   }
 
-  get hasSignal(): boolean {
+  protected get hasSignal(): boolean {
     return this.#abort !== undefined;
   }
 
   /** The first reason holds. */
-  set(reason: string | Error): void {
+  protected set(reason: string | Error): void {
     if (this.#reason !== undefined) return;
     this.#reason = reason;
     this.#abort?.abort(errorOf(reason));

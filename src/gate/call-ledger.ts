@@ -170,23 +170,37 @@ export class CallLedger {
 
   succeeded(call: OpenCall, { bytes, text, items }: Value, shape: string): void {
     const streamed = items === undefined ? undefined : { items, bytes };
-    const line = lineOf(call, { bytes, outcome: { type: "value", shape }, started: !call.handling.isReused, streamed });
-    const told = this.#answered(call, line, { ok: true, shape, items });
+    const outcome = { type: "value", shape } as const;
+    const facts = { bytes, outcome, started: !call.handling.isReused, streamed };
     // The text of a stream's answer is not its items.
-    call.span?.end({ outcome: "value", bytes, items, text: items === undefined ? text : undefined });
-    this.#list(told, call);
+    this.#ended(call, facts, { ok: true, shape, items }, { text: streamed ? undefined : text });
   }
 
   failed(call: OpenCall, { code }: Failure, error: unknown): void {
     const { isReused, attempt } = call.handling;
     const isFirst = attempt === 1 && call.decided.effectBefore === undefined;
     const refused = (isFirst && REFUSED_BY_SOURCE.get(error as WeakKey) === (call.tool.place ?? "")) || undefined;
-    const started = !isReused && !refused;
-    const line = lineOf(call, { bytes: 0, outcome: { type: "failed", code }, started, streamed: call.given });
-    const { items } = line;
-    const told = this.#answered(call, line, { ok: false, code, refused, items });
-    call.span?.end({ outcome: "failed", code, bytes: line.bytes, items });
-    if (started) this.#keepInput(call);
+    const outcome = { type: "failed", code } as const;
+    const facts = { bytes: 0, outcome, started: !isReused && !refused, streamed: call.given };
+    this.#ended(call, facts, { ok: false, code, refused }, { error });
+  }
+
+  aborted(call: OpenCall): void {
+    const { started } = call.handling;
+    this.#ended(call, { bytes: 0, outcome: { type: "aborted" }, started, streamed: call.reader?.handed });
+  }
+
+  #ended(
+    call: OpenCall,
+    facts: LineFacts,
+    answered?: Pick<AnsweredRecord, "ok" | "code" | "refused" | "shape" | "items">,
+    { text, error }: { readonly text?: string | undefined; readonly error?: unknown } = {},
+  ): void {
+    const line = lineOf(call, facts);
+    const { bytes, items, outcome, started } = line;
+    const told = answered ? this.#answered(call, line, { items, ...answered }) : line;
+    call.span?.end({ outcome: outcome.type, code: answered?.code, bytes, items, text });
+    if (started && outcome.type !== "value") this.#keepInput(call);
     this.#list(told, call, error);
   }
 
@@ -201,14 +215,6 @@ export class CallLedger {
     span?.end({ outcome: "refused", code, bytes: 0 });
     const isForeign = isUnknown && this.#parts.scope?.redactor !== undefined;
     this.#list(isForeign ? { ...line, tool: UNKNOWN_TOOL } : line, call, error);
-  }
-
-  aborted(call: OpenCall): void {
-    const { started } = call.handling;
-    const line = lineOf(call, { bytes: 0, outcome: { type: "aborted" }, started, streamed: call.reader?.handed });
-    call.span?.end({ outcome: "aborted", bytes: line.bytes, items: line.items });
-    if (started) this.#keepInput(call);
-    this.#list(line, call);
   }
 
   #keepInput({ identity, decided, shownText }: OpenCall): void {

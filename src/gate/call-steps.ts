@@ -364,7 +364,7 @@ export class CallSteps {
     const { waitMs = 0 } = limits;
     const { tool, identity } = call;
     calls.waits.release(identity.callId);
-    call.over.setLate(`No answer came within ${waitMs} ms.`);
+    call.setLate(`No answer came within ${waitMs} ms.`);
     if (code === OUTCOME_UNKNOWN) return this.#failUnknown(call);
     return call.decided.approval?.type === "held"
       ? calls.refuse(call, sentences.approvalExpired(tool.name, waitMs))

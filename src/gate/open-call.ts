@@ -107,7 +107,7 @@ interface Admitted {
 }
 
 /** A call that was accepted and has no answer yet. */
-export class OpenCall {
+export class OpenCall extends CallEnd {
   readonly tool: Tool;
   readonly identity: CallIdentity;
   readonly idempotencyKey: string | undefined;
@@ -121,8 +121,6 @@ export class OpenCall {
   readonly handling: Handling = { attempt: 1, started: false, beside: NOTHING };
   /** Memory that its share holds for its input, and for what its schema made of that. */
   readonly held = { input: 0, shown: 0 };
-  /** When and why its answer is no longer needed. */
-  readonly over = new CallEnd();
   /** For the operator: what went wrong beside the call, like the tool's `approval` function, or a question of its handler that had no answer. The call went on. */
   noticed: unknown;
   /** Set if the call was dropped. Resolves once the journal holds that record. */
@@ -142,6 +140,7 @@ export class OpenCall {
     { callId, tool: name, caller, inputText, artifact, idempotencyKey, reader }: CallRequest,
     { isCounted = false, span, inputBytes = Buffer.byteLength(inputText) }: Admitted = {},
   ) {
+    super();
     this.tool = tool;
     this.artifact = artifact;
     this.reader = tool.stream ? reader : undefined;
@@ -203,17 +202,9 @@ export class OpenCall {
     return (this.#sentDigest ??= hash("sha256", this.#inputText));
   }
 
-  get isOver(): boolean {
-    return this.over.isSet;
-  }
-
-  get signal(): AbortSignal {
-    return this.over.signal;
-  }
-
   /** Whether a handler or an approver works on the call, or has its signal. */
   get isUnderWay(): boolean {
-    return this.handling.started || this.over.hasSignal;
+    return this.handling.started || this.hasSignal;
   }
 
   /** Of a stream: what has left to its reader so far, also by earlier drivers. */
@@ -253,6 +244,6 @@ export class OpenCall {
     if (this.handling.started) void this.sentDigest;
     this.#inputText = "";
     this.#shown = undefined;
-    this.over.set(reason);
+    this.set(reason);
   }
 }

@@ -90,7 +90,10 @@ export class GateSession implements ParentSession, WorkBelow {
   isOwnerIdle: () => boolean = () => true;
   /** Called with the id of a call that begins to wait for a decision or a result from outside, and for nothing else. */
   onWaiting: (callId: string) => void = () => {};
-  readonly #parts: SessionOptions & Pick<StepsParts, "admission" | "calls" | "ledger" | "queues" | "remembered">;
+  readonly #parts: SessionOptions & Pick<StepsParts, "queues" | "remembered">;
+  readonly #admission: Admission;
+  readonly #calls: OpenCalls;
+  readonly #ledger: CallLedger;
   readonly #steps: CallSteps;
   readonly #endBelow: (() => void) | undefined;
   readonly #unmade: UnmadeCall[] = [];
@@ -103,10 +106,10 @@ export class GateSession implements ParentSession, WorkBelow {
     const search = searchTool((input, context) => this.#search(gate, input, context));
     const kept = artifacts && sessionArtifacts(artifacts, limits.artifacts, share, scope.redactor);
     const own = new Map([search, ...(kept?.tools ?? [])].map((tool) => [tool.name, tool]));
-    const admission = new Admission({ ...given, own, kept });
+    const admission = (this.#admission = new Admission({ ...given, own, kept }));
     if (past) admission.budget.restore(past);
-    const ledger = new CallLedger(options);
-    const calls = new OpenCalls({ ...given, admission, ledger });
+    const ledger = (this.#ledger = new CallLedger(options));
+    const calls = (this.#calls = new OpenCalls({ ...given, admission, ledger }));
     const parts = {
       ...given,
       admission,
@@ -137,12 +140,12 @@ export class GateSession implements ParentSession, WorkBelow {
     { query, limit }: SearchInput,
     { callId, caller: by, tenant }: CallContext,
   ): Promise<readonly FoundTool[]> {
-    const { calls, callers, visibleTo = callers, deferred = [], language = "javascript", scope } = this.#parts;
+    const { callers, visibleTo = callers, deferred = [], language = "javascript", scope } = this.#parts;
     const forPrograms = visibleTo.includes("programmatic");
     const ofPrograms = forPrograms ? tools.visibleTo(["programmatic"]) : [];
     const among = by === "direct" && deferred.length > 0 ? [...new Set([...ofPrograms, ...deferred])] : undefined;
     const caller = forPrograms || among ? "programmatic" : "direct";
-    const call = calls.get(callId);
+    const call = this.#calls.get(callId);
     const onError = (error: unknown) => {
       // The error of a host's `embed` without its cause, which may quote what was searched for: no log holds that.
       if (call) call.noticed = PortcullisError.is(error) ? new PortcullisError(error.code, error.message) : error;
@@ -165,20 +168,20 @@ export class GateSession implements ParentSession, WorkBelow {
   }
 
   get budget(): Budget {
-    return this.#parts.admission.budget;
+    return this.#admission.budget;
   }
 
   get ledger(): Pick<CallLedger, "lines" | "inputs" | "streamedBytes"> {
-    return this.#parts.ledger;
+    return this.#ledger;
   }
 
   get usage(): Readonly<Record<"calls" | "open" | "resultBytes", number>> {
     const { calls, resultBytes } = this.budget;
-    return { calls, open: this.#parts.calls.size, resultBytes };
+    return { calls, open: this.#calls.size, resultBytes };
   }
 
   isNamed(digest: string): boolean {
-    return this.#parts.ledger.isNamed(digest);
+    return this.#ledger.isNamed(digest);
   }
 
   /** The used budget, from which another session of the same execution continues. */
@@ -189,21 +192,21 @@ export class GateSession implements ParentSession, WorkBelow {
   }
 
   get overdraft(): Overdraft | undefined {
-    return this.#parts.admission.overdraft;
+    return this.#admission.overdraft;
   }
 
   /** Whether its calls, and what they have started, wait for approvals and for nothing else. */
   get waitsForApproval(): boolean {
-    return !this.#parts.calls.isClosed && this.#parts.calls.waits.areApprovals && this.isOwnerIdle();
+    return !this.#calls.isClosed && this.#calls.waits.areApprovals && this.isOwnerIdle();
   }
 
   /** Whether a call waits for a decision or a result from outside this process, and for nothing else. */
   waitsFor(callId: string): boolean {
-    return this.#parts.calls.waits.isOutside(callId);
+    return this.#calls.waits.isOutside(callId);
   }
 
   get waitsOutside(): boolean {
-    return !this.#parts.calls.isClosed && this.#parts.calls.waits.areOutside;
+    return !this.#calls.isClosed && this.#calls.waits.areOutside;
   }
 
   /**
@@ -211,21 +214,18 @@ export class GateSession implements ParentSession, WorkBelow {
    * there was one. `past` is for a call that another driver has left open. Rejects only if the journal does.
    */
   call(request: CallRequest, past: PastCall = {}): Promise<Answer | undefined> {
-    const found = this.#parts.admission.toolOf(request);
-    if (!("execute" in found)) return this.#parts.calls.refuse(request, found);
-    if (this.#parts.calls.isClosed || this.#parts.calls.isGivenUp(request.callId))
-      return this.#parts.calls.drop(request);
+    const found = this.#admission.toolOf(request);
+    if (!("execute" in found)) return this.#calls.refuse(request, found);
+    if (this.#calls.isClosed || this.#calls.isGivenUp(request.callId)) return this.#calls.drop(request);
     const { inputBytes = Buffer.byteLength(request.inputText) } = request;
-    const refusal = this.#parts.admission.takeInput(request, inputBytes);
-    if (refusal) return this.#parts.calls.refuse(request, refusal);
+    const refusal = this.#admission.takeInput(request, inputBytes);
+    if (refusal) return this.#calls.refuse(request, refusal);
 
     // A call that an earlier driver has let in stays in: the streams beside it may have ended there.
     const isLetIn = past.decided !== undefined && past.decided.decision !== "refused";
-    const overStreams =
-      found.stream && request.reader && !isLetIn
-        ? this.#parts.admission.overStreams(found, this.#parts.calls.streams)
-        : undefined;
-    if (overStreams) return this.#parts.calls.refuse(request, overStreams);
+    const isNewStream = found.stream && request.reader && !isLetIn;
+    const overStreams = isNewStream && this.#admission.overStreams(found, this.#calls.streams);
+    if (overStreams) return this.#calls.refuse(request, overStreams);
 
     const span = this.#parts.spans?.begin({ ...request, isClients: isOfSurface(this.#parts.scope) });
     return this.#answer(new OpenCall(found, request, { isCounted: true, span, inputBytes }), past);
@@ -233,22 +233,20 @@ export class GateSession implements ParentSession, WorkBelow {
 
   /** Takes an admitted call through the gate, from its approval on. The tool need not be among the session's. */
   callOf(tool: Tool, request: CallRequest, past: PastCall = {}): Promise<Answer | undefined> {
-    return this.#parts.calls.isClosed
-      ? this.#parts.calls.drop(request)
-      : this.#answer(new OpenCall(tool, request), past);
+    return this.#calls.isClosed ? this.#calls.drop(request) : this.#answer(new OpenCall(tool, request), past);
   }
 
   #answer(call: OpenCall, past: PastCall): Promise<Answer | undefined> {
-    this.#parts.calls.add(call);
-    return call.over.or<Answer | undefined, Answer | undefined>(
+    this.#calls.add(call);
+    return call.or<Answer | undefined, Answer | undefined>(
       () => this.#steps.goOn(call, past),
       (answer) => {
-        this.#parts.admission.end(call);
+        this.#admission.end(call);
         if (call.dropped) return call.dropped.then(() => undefined);
-        return answer === OVER || this.#parts.calls.isClosed ? undefined : withApprover(answer, call);
+        return answer === OVER || this.#calls.isClosed ? undefined : withApprover(answer, call);
       },
       (error) => {
-        this.#parts.admission.end(call);
+        this.#admission.end(call);
         throw error;
       },
     );
@@ -259,17 +257,17 @@ export class GateSession implements ParentSession, WorkBelow {
    * limit of calls is exceeded.
    */
   async countCall(about: CallIdentity): Promise<Answer | undefined> {
-    const refusal = this.#parts.admission.countCall(about.tool);
-    return refusal && this.#parts.calls.refuse(about, refusal);
+    const refusal = this.#admission.countCall(about.tool);
+    return refusal && this.#calls.refuse(about, refusal);
   }
 
   effectOf(request: Pick<CallRequest, "tool" | "inputText">): Promise<Effect> {
-    return this.#parts.admission.effectOf(request);
+    return this.#admission.effectOf(request);
   }
 
   /** Passes the records of others to the calls that wait for them. Records that no call waits for are dropped. */
   take(records: readonly ForeignRecord[]): void {
-    for (const record of records) if (record.type !== "alive") this.#parts.calls.waits.take(record);
+    for (const record of records) if (record.type !== "alive") this.#calls.waits.take(record);
   }
 
   /** A call that goes no further, because its owner has ended. It is listed when the session closes. */
@@ -279,30 +277,30 @@ export class GateSession implements ParentSession, WorkBelow {
 
   /** The owner has read the answer of a call, or a batch of it that takes `bytes`. Returns the memory that it takes. */
   noteRead(callId: string, bytes?: number): number {
-    if (bytes !== undefined) this.#parts.calls.get(callId)?.handling.stream?.tell();
+    if (bytes !== undefined) this.#calls.get(callId)?.handling.stream?.tell();
     return this.#parts.unread?.remove(callId, bytes) ?? 0;
   }
 
   more(callId: string): void {
-    this.#parts.calls.get(callId)?.more();
+    this.#calls.get(callId)?.more();
   }
 
   /** The owner has left a call's stream, and says so by `stopReading` soon. Streams that it begins meanwhile find the place free. */
   noteLeft(callId: string): void {
-    const call = this.#parts.calls.get(callId);
-    if (call) this.#parts.calls.streams.delete(call);
+    const call = this.#calls.get(callId);
+    if (call) this.#calls.streams.delete(call);
   }
 
   /** The owner reads no more of a call's stream. Of any other call the owner cannot do without the answer. */
   stopReading(callId: string): Promise<void> {
-    const call = this.#parts.calls.get(callId);
+    const call = this.#calls.get(callId);
     if (!call?.reader) return Promise.resolve();
     const { stream } = call.handling;
     const handled = stream ? stream.stop() : this.#leftBefore(call);
     if (!stream && !handled) return this.giveUp(callId, STOPPED);
     // Without it the stream has ended, and its answer is being made.
     if (handled) {
-      this.#parts.calls.finish(call, handled);
+      this.#calls.finish(call, handled);
       call.end(STOPPED);
     }
     return Promise.resolve();
@@ -315,7 +313,7 @@ export class GateSession implements ParentSession, WorkBelow {
 
   /** Gives up a call: aborts it if it has no answer yet, and drops a later result of its handler. */
   giveUp(callId: string, reason: string): Promise<void> {
-    return this.#parts.calls.giveUp(callId, reason);
+    return this.#calls.giveUp(callId, reason);
   }
 
   get limits(): GateLimits {
@@ -327,28 +325,28 @@ export class GateSession implements ParentSession, WorkBelow {
   }
 
   note(line: CallLine): void {
-    this.#parts.ledger.note(line);
+    this.#ledger.note(line);
   }
 
   beginBelow(callId: string, work: WorkBelow): () => void {
-    return this.#parts.calls.waits.beginBelow(callId, work);
+    return this.#calls.waits.beginBelow(callId, work);
   }
 
   /** Ends the session and leaves its calls open in the journal, for another driver, with which they arrive and count again. */
   suspend(reason: string | Error = "The execution waits."): void {
-    if (this.#parts.calls.isClosed) return;
+    if (this.#calls.isClosed) return;
     const open = this.#shut();
     this.budget.giveBackCalls(open.filter(({ isCounted }) => isCounted).length);
     for (const call of open) {
       call.end(reason);
-      this.#parts.ledger.left(call);
+      this.#ledger.left(call);
     }
     if (!this.#parts.share) this.share.end();
   }
 
   /** Ends the session: aborts open calls, starts no more, and drops later answers. */
   close(): void {
-    if (this.#parts.calls.isClosed) return;
+    if (this.#calls.isClosed) return;
     const open = this.#shut();
     // Work that is under way is aborted at once. Calls that only wait cannot start any more, and there may be thousands.
     for (const call of open) if (call.isUnderWay) this.#end(call);
@@ -363,7 +361,7 @@ export class GateSession implements ParentSession, WorkBelow {
   }
 
   #shut(): readonly OpenCall[] {
-    const open = this.#parts.calls.close();
+    const open = this.#calls.close();
     this.#parts.queues.close();
     this.#endBelow?.();
     return open;
@@ -375,13 +373,13 @@ export class GateSession implements ParentSession, WorkBelow {
       yield;
     }
     for (const call of this.#unmade) {
-      this.#parts.ledger.unmade(call);
+      this.#ledger.unmade(call);
       yield;
     }
   }
 
   #end(call: OpenCall): void {
-    this.#parts.calls.end(call, "The execution has ended.");
+    this.#calls.end(call, "The execution has ended.");
   }
 }
 

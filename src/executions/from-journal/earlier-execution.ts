@@ -70,7 +70,7 @@ export function earlierExecution(scope: Corrected, corrects: Correction) {
         known = await share.lane.work(fold.calls());
         if (sources.size === 1) break;
         // Of what one has read, it is not known whether another has changed it.
-        const unordered = source !== execution && { made: 0, ended: Number.POSITIVE_INFINITY };
+        const unordered = source !== execution && { made: 0, ended: Infinity };
         for (const call of known)
           if (!unordered || call.effect !== "read")
             found.set(refText(call), unordered ? { ...call, ...unordered } : call);

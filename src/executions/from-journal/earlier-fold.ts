@@ -95,7 +95,7 @@ export class EarlierFold {
     const places = { records: [this.#state.records], isStream: false, display: undefined };
     const answer = isKnown ? { bytes, shape, partsLeftOut, named, ...places } : undefined;
     // It is not known what this execution has read before it.
-    const order = { made: 0, ended: Number.POSITIVE_INFINITY };
+    const order = { made: 0, ended: Infinity };
     return { ...earlier, source: this.#source, tool, key, effect, ...order, at, answer, isHidden, approval };
   }
 
@@ -169,7 +169,7 @@ export class EarlierFold {
     const made = this.#made.get(id);
     const execution = this.#state.header?.execution;
     if (made?.key === undefined || execution === undefined) return undefined;
-    const { key, position, isHidden, answeredAt = Number.POSITIVE_INFINITY } = made;
+    const { key, position, isHidden, answeredAt = Infinity } = made;
     const answer = isHidden ? undefined : made.answer;
     const effect = call.effect ?? this.#tools.get(tool)?.effect ?? "read";
     const ref = reused && earlier ? earlier : { execution, call: id };

@@ -129,8 +129,8 @@ export class TrackedLog extends StateLog<ExecutionState> {
     if (this.isDurable) return true;
     const { totalBytes = 0 } = this.state.header?.limits ?? {};
     this.#itemsLength += text.length;
-    if (this.#itemsLength > totalBytes * STREAMS_PART) this.#itemsLength = Number.POSITIVE_INFINITY;
-    return this.#itemsLength !== Number.POSITIVE_INFINITY;
+    if (this.#itemsLength > totalBytes * STREAMS_PART) this.#itemsLength = Infinity;
+    return this.#itemsLength !== Infinity;
   }
 
   deferTurns(records: readonly TurnRecord[]): void {

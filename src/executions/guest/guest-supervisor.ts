@@ -112,7 +112,7 @@ export class GuestSupervisor implements AsyncDisposable {
     if (replayingMs > limits.cpuMs * EVICTION_PART) this.notEvicted ??= "replay";
     if (this.peakMemoryBytes > limits.memoryBytes * MEMORY_PART) this.notEvicted ??= "memory";
     const mayReturn = this.notEvicted === undefined && share.isRoomy;
-    const ownMs = mayReturn ? costMs : Number.POSITIVE_INFINITY;
+    const ownMs = mayReturn ? costMs : Infinity;
     guest.offer({ ownMs, othersMs, lostMs });
   }
 

@@ -69,7 +69,7 @@ export class Admission {
 
   /** The refusal of one more stream of a tool. It would wait for the ends of the others, which its program may read only with it. */
   overStreams({ name, concurrency }: Tool, open: ReadonlySet<OpenCall>): Refusal | undefined {
-    const { streams: allowed = Number.POSITIVE_INFINITY } = this.#parts.limits;
+    const { streams: allowed = Infinity } = this.#parts.limits;
     if (open.size >= allowed) return this.#overdrawn(name, { limit: "streams", allowed, seen: allowed + 1 });
     const ofTool = [...open].filter(({ tool }) => tool.name === name);
     return ofTool.length >= concurrency ? sentences.streamsAtOnce(name, concurrency) : undefined;

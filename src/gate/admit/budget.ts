@@ -62,7 +62,7 @@ export class Budget {
   /** Memory that texts take beyond their UTF-8 bytes. */
   #wideBytes = 0;
 
-  constructor(limits: GateLimits, above?: Budget, tokensAllowed = Number.POSITIVE_INFINITY) {
+  constructor(limits: GateLimits, above?: Budget, tokensAllowed = Infinity) {
     this.#limits = limits;
     this.#above = above;
     this.#tokensAllowed = tokensAllowed;
@@ -70,7 +70,7 @@ export class Budget {
 
   /** Tokens that models may still use: the minimum over this budget and the budgets above it. */
   get tokensLeft(): number {
-    return Math.min(this.#tokensAllowed - this.tokens, this.#above?.tokensLeft ?? Number.POSITIVE_INFINITY);
+    return Math.min(this.#tokensAllowed - this.tokens, this.#above?.tokensLeft ?? Infinity);
   }
 
   get tokens(): number {

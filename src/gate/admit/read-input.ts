@@ -173,7 +173,7 @@ export function digestOfShown(sent: string, { converted, digest }: Partial<Shown
 /** JSON text of a value that a schema has made, as people and rules are shown it. Never throws. */
 function shownJson(value: unknown): string {
   try {
-    return stringifyUnusual(value, Number.POSITIVE_INFINITY, withoutForm) ?? "null";
+    return stringifyUnusual(value, Infinity, withoutForm) ?? "null";
   } catch {
     // It contains itself, or its own code throws.
     return JSON.stringify(withoutForm("a value that cannot be read"));

@@ -13,7 +13,7 @@ export type Arrival = OutsideRecord | { readonly type: "expired" };
 const LOOK_MS = 20;
 
 /** When a call has waited for `waitMs`, if it has waited since `since`. Both times are in milliseconds since 1970. */
-export const dueAt = (since: number, waitMs = Number.POSITIVE_INFINITY): number => since + waitMs;
+export const dueAt = (since: number, waitMs = Infinity): number => since + waitMs;
 
 /** The waits of a session's open calls: for approvals, for outside records, and for work that they have started. */
 export class CallWaits {
@@ -32,7 +32,7 @@ export class CallWaits {
   readonly #below = new Map<string, WorkBelow>();
 
   /** When the call that has waited longest has waited for `waitMs`. There is one timer for all. */
-  #dueAt = Number.POSITIVE_INFINITY;
+  #dueAt = Infinity;
   #timer: Timer | undefined;
 
   /** `onDue` is called when a call may have waited for `waitMs`. `expire` is to follow. */
@@ -77,9 +77,9 @@ export class CallWaits {
 
   /** Ends the waiting of calls whose time is over. There may be thousands. */
   *expire(): SlicedWork<void> {
-    this.#dueAt = Number.POSITIVE_INFINITY;
+    this.#dueAt = Infinity;
     const at = now();
-    let next = Number.POSITIVE_INFINITY;
+    let next = Infinity;
     for (const [callId, since] of this.#held) {
       const end = dueAt(since, this.#waitMs);
       if (end > at) next = Math.min(next, end);
@@ -91,7 +91,7 @@ export class CallWaits {
 
   close(): void {
     cancel(this.#timer);
-    this.#dueAt = Number.NEGATIVE_INFINITY;
+    this.#dueAt = -Infinity;
   }
 
   #watch(end: number): void {

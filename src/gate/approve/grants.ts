@@ -92,7 +92,7 @@ export function executionGrants() {
       if (grant && (left() > 0 || givers.has(call))) {
         givers.add(call);
         const sums = new Map(Object.entries(grant.sums ?? {}).map(([pointer, sum]) => [pointer, exact(sum)]));
-        open.push({ origin: one, terms: grant, sums, calls: grant.calls ?? Number.POSITIVE_INFINITY });
+        open.push({ origin: one, terms: grant, sums, calls: grant.calls ?? Infinity });
         entries.push(one);
       }
       if (granted && !takenBy.has(call)) {

@@ -44,12 +44,7 @@ interface SaveInput extends ValueDescription {
 }
 
 /** `save` and `load` of the programs of a session. The input of a save is the value itself, and its name stands beside it. */
-export function sessionArtifacts(
-  place: ArtifactPlace,
-  allowed = Number.POSITIVE_INFINITY,
-  share: Share,
-  redactor?: Redactor,
-) {
+export function sessionArtifacts(place: ArtifactPlace, allowed = Infinity, share: Share, redactor?: Redactor) {
   /** `allowed` is the number of names that there may be. */
 
   /** Models, clients and people find a value by its name: a name that redaction would change is refused. */
@@ -146,7 +141,7 @@ function keepingTool(
     effect: name === SAVE_ARTIFACT ? "idempotent" : "read",
     approvable: false,
     needsApproval: () => false,
-    concurrency: Number.POSITIVE_INFINITY,
+    concurrency: Infinity,
     timeoutMs: 60_000,
     execute: handler,
     onUnknown: "retry",

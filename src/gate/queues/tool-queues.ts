@@ -73,7 +73,7 @@ class QueuesOfTool {
     const rate = this.#rate;
     if (!rate) return;
     const next = async () => {
-      const waitMs = (this.#times[this.#oldest] ?? Number.NEGATIVE_INFINITY) + rate.perMs - monotonic();
+      const waitMs = (this.#times[this.#oldest] ?? -Infinity) + rate.perMs - monotonic();
       if (waitMs > 0) await pause(waitMs, { signal });
       if (signal.aborted) return;
       this.#times[this.#oldest] = monotonic();

@@ -113,7 +113,7 @@ export class EarlierCalls {
   readonly #used: Map<string, string>;
   readonly #usedBy: string;
   /** What was read before this is too old: something was changed later. */
-  #changedAt = Number.NEGATIVE_INFINITY;
+  #changedAt = -Infinity;
 
   /** Answers of calls that only read are given again up to `maxAgeMs`, in milliseconds. */
   constructor(reader: EarlierReader, maxAgeMs: number, above?: UsedBelow) {
@@ -184,7 +184,7 @@ export class EarlierCalls {
 
   /** A call of this execution is made that may change something: what was read before may be otherwise now. */
   noteMade(effect: Effect): void {
-    if (effect !== "read") this.#changedAt = Number.POSITIVE_INFINITY;
+    if (effect !== "read") this.#changedAt = Infinity;
   }
 
   isLeft(call: EarlierCall): boolean {

@@ -74,5 +74,5 @@ function isWorthAnother(error: unknown): boolean {
 async function wait(call: OpenCall, ms: number): Promise<void> {
   const passed = Promise.withResolvers<void>();
   using _ = after(ms, passed.resolve);
-  await call.over.or(() => passed.promise);
+  await call.or(() => passed.promise);
 }

@@ -95,7 +95,7 @@ export class CallRunner {
     call.handling.beside = { redacted };
     if (!call.tool.stream) return calls.finish(call, await readResult(call, text, limits, share));
     // Each item is held to the limit of a result by itself.
-    const items = await readOutside(call, text, { ...limits, resultBytes: Number.POSITIVE_INFINITY }, share);
+    const items = await readOutside(call, text, { ...limits, resultBytes: Infinity }, share);
     if (calls.isGone(call)) return undefined;
     if (items instanceof HandlerResult && Array.isArray(items.value)) {
       const all = items.value as unknown[];

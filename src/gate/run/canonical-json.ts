@@ -10,7 +10,7 @@ const PARTS_PER_SLICE = 512;
  * for one that says more than its value (`lostData`).
  */
 export function* canonicalDigest(json: string, measured = measure(json)): SlicedWork<string | undefined> {
-  const read = readPlainData(json, Number.POSITIVE_INFINITY, measured);
+  const read = readPlainData(json, Infinity, measured);
   yield;
   // Of two numbers that one double stands for, neither is the other.
   return read.ok && !lostData(json, read.value, measured) ? yield* digestOf(read.value) : undefined;

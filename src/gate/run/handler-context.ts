@@ -31,11 +31,11 @@ export class HandlerContext implements CallContext {
   }
 
   get resultBytes(): number {
-    return this.#origin?.limits.resultBytes ?? Number.POSITIVE_INFINITY;
+    return this.#origin?.limits.resultBytes ?? Infinity;
   }
 
   get resultValues(): number {
-    return this.#origin?.limits.resultValues ?? Number.POSITIVE_INFINITY;
+    return this.#origin?.limits.resultValues ?? Infinity;
   }
 
   /** A getter, because most handlers never ask. */

@@ -72,10 +72,10 @@ function withinTime(
     const moreMs = call.approvalWait.ms - countedMs;
     countedMs += moreMs;
     if (moreMs >= 1) timer = after(moreMs, onTime);
-    else call.over.setLate(`The call took longer than ${call.tool.timeoutMs} ms.`);
+    else call.setLate(`The call took longer than ${call.tool.timeoutMs} ms.`);
   };
   let timer = after(allowedMs, onTime);
-  return call.over.or<unknown, HandlerResult | FailedAnswer>(
+  return call.or<unknown, HandlerResult | FailedAnswer>(
     () => promised,
     (value) => {
       cancel(timer);

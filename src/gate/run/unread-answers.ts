@@ -82,7 +82,7 @@ export function unreadAnswers(allowed = UNREAD_BYTES) {
     },
 
     /** The program has read a call's answer, or so many bytes of it. Returns its bytes. */
-    remove(callId: string, read = Number.POSITIVE_INFINITY): number {
+    remove(callId: string, read = Infinity): number {
       const bytes = Math.min(read, unread.of(callId));
       unread.add(callId, -bytes);
       if (bytes > 0) wake();

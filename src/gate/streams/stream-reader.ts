@@ -12,7 +12,7 @@ export const NEWS_MS = 250;
 /** Decides which batches of a stream its listeners are told of. A fast stream has hundreds of batches a second. */
 export class StreamNews {
   #items: number;
-  #toldAt = Number.NEGATIVE_INFINITY;
+  #toldAt = -Infinity;
 
   /** `items`: what listeners know before. */
   constructor(items = 0) {

@@ -103,7 +103,7 @@ export class StreamRun implements OpenStream {
   run(): Promise<HandlerAnswer | undefined> {
     const { call } = this.#parts;
     this.#inContext = AsyncLocalStorage.snapshot();
-    return call.over.or<HandlerAnswer, HandlerAnswer | undefined>(
+    return call.or<HandlerAnswer, HandlerAnswer | undefined>(
       () => {
         this.#begin();
         return this.#ended.promise;
@@ -262,7 +262,7 @@ export class StreamRun implements OpenStream {
     if ("answer" in read) return this.#end(read);
     if (this.#past.isSkipping) return this.#skip(read.text);
     const seen = this.#given.bytes + this.#batch.bytes + read.bytes;
-    const { streamBytes = Number.POSITIVE_INFINITY } = limits;
+    const { streamBytes = Infinity } = limits;
     const isOver = seen > streamBytes;
     const overdraft = isOver
       ? ({ limit: "streamBytes", allowed: streamBytes, seen } as const)
@@ -321,7 +321,7 @@ export class StreamRun implements OpenStream {
   }
 
   #abort(reason: string): void {
-    this.#parts.call.over.setLate(reason);
+    this.#parts.call.setLate(reason);
     this.#return();
   }
 
