@@ -5,7 +5,7 @@ import type { KeptLarger } from "./drive/ending/keep-value.ts";
 import type { Stretch } from "./drive/log-collector.ts";
 import type { Limits } from "./limits.ts";
 import type { ConnectionTotals, Ending, Logs, NotEvictedCause, Unreplayable } from "./outcome.ts";
-import { NO_CONNECTIONS, type Usage } from "./from-journal/execution-state.ts";
+import { NO_CONNECTIONS, type Usage, usageBy } from "./from-journal/execution-state.ts";
 
 export interface Execution extends DriveResult {
   readonly execution: ExecutionId;
@@ -54,14 +54,9 @@ export const NOT_DRIVEN: Omit<DriveResult, "ending"> = {
   remarks: [],
   turns: 0,
   restarts: 0,
-  evictions: 0,
   notEvicted: undefined,
   unreplayable: undefined,
-  queuedMs: 0,
-  cpuMs: 0,
-  wallMs: 0,
-  approvalMs: 0,
-  peakMemoryBytes: 0,
+  ...usageBy(() => 0),
   connections: NO_CONNECTIONS,
   seenBytes: 0,
 };

@@ -202,13 +202,9 @@ export const itemInvalid = says("output_invalid")(
   (tool, index: number) => `${itemOf(tool, index)} does not match the tool's declared output. ${IN_TOOL}`,
 );
 
-export function itemFaults({ name, outputSchema: output }: Tool, index: number, faults: string): Error {
-  const isOfLists = output !== undefined && jsonSchemaOf(name, "output", output).type === "array";
-  const advice = isOfLists
-    ? "`outputSchema` is the schema of one item, and here it is that of a list. Mend the schema, or yield lists."
-    : "Mend the handler or the schema.";
+export function itemFaults({ name }: Tool, index: number, faults: string): Error {
   return new Error(
-    `${itemOf(name, index)} does not match its declared output: ${cutMiddle(faults, REASON_BYTES)}. ${advice}`,
+    `${itemOf(name, index)} does not match its declared output: ${cutMiddle(faults, REASON_BYTES)}. Mend the handler or \`outputSchema\`, which is the schema of one item.`,
   );
 }
 
@@ -243,9 +239,7 @@ const LESS = "Ask for less: fewer fields, a filter, or page by page.";
 /** Of an item of a stream, if there is an `index`. */
 export const resultTooLarge = says("result_too_large")(
   (tool, limit: "resultBytes" | "resultValues", seen: number, allowed: number, index?: number) =>
-    index === undefined
-      ? `The result of ${tool} ${sizeText(limit, seen)} or more, at most ${allowed} are allowed for one call (limit ${limit}). ${LESS}`
-      : `${itemOf(tool, index)} ${sizeText(limit, seen)} or more, at most ${allowed} are allowed for one item (limit ${limit}). Ask for less: fewer fields, or a filter.`,
+    `${index === undefined ? `The result of ${tool}` : itemOf(tool, index)} ${sizeText(limit, seen)} or more, at most ${allowed} are allowed (limit ${limit}). ${LESS}`,
 );
 
 /** Its number is not known. Beside its structured content, the message of a server may have fewer: `seen`. */

@@ -138,7 +138,7 @@ test("a write that failed and was not awaited is told in a note, with its tool a
   const { outcome, notes, output } = await runtime.execute(source);
   expect(outcome).toEqual({ type: "completed", value: "row" });
   expect(notes).toEqual([
-    '2 calls of write (handler_failed) failed and may have taken effect: find out before you make them again. Inputs: {"id":1}, {"id":2}. The program completed, because it did not await the calls, or caught the error.',
+    '2 calls of write (handler_failed) failed and may have taken effect: find out before you make such a call again. Inputs: {"id":1}, {"id":2}. The program completed, because it did not await it, or caught its error.',
   ]);
   expect(output.text).toContain("write (handler_failed)");
 });

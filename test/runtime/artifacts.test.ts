@@ -131,9 +131,9 @@ describe.each(LANGUAGES.filter(({ language }) => language !== "python" || !PYTHO
       expect(await report.artifacts[0]?.read()).toBe(2);
     });
 
-    test("a load of an unknown name is told the nearest one, and what there is", async () => {
+    test("a load of an unknown name is told what there is", async () => {
       expect(valueOf(await run(one.nearest))).toContain(
-        'nothing is kept under "order", but under "orders" (3 bytes), "customers" (2 bytes); did you mean "orders"?',
+        'nothing is kept under "order", but under "orders" (3 bytes), "customers" (2 bytes)',
       );
     });
   },

@@ -9,7 +9,7 @@ import type { OutcomeRecord } from "../../journal/record.ts";
 import { type DriveResult, type Execution, NOT_DRIVEN } from "../execution.ts";
 import { heldAllowance } from "../limits.ts";
 import type { Ending } from "../outcome.ts";
-import { approverOfProgram, type ExecutionState, usageOf } from "../from-journal/execution-state.ts";
+import { approverOfProgram, type ExecutionState, usageBy, usageOf } from "../from-journal/execution-state.ts";
 import type { Past } from "../from-journal/past-execution.ts";
 import type { TrackedLog } from "../from-journal/tracked-log.ts";
 import type { Scope } from "../scope.ts";
@@ -123,12 +123,11 @@ async function leaveFailed(log: TrackedLog, session: GateSession, error: unknown
 }
 
 function outcomeRecord({ ending, notes, ...driven }: DriveResult): OutcomeRecord {
-  const { queuedMs, cpuMs, wallMs, approvalMs, peakMemoryBytes, evictions } = driven;
   return {
     type: "outcome",
     outcome: outcomeText(ending),
     notes: notes.length === 0 ? undefined : notes,
-    usage: { queuedMs, cpuMs, wallMs, approvalMs, peakMemoryBytes, evictions },
+    usage: { ...usageBy((name) => driven[name]) },
     at: now(),
   };
 }

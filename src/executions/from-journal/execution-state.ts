@@ -7,7 +7,7 @@ import { IDS_SKIPPED } from "../../../bridge/turn-reader.ts";
 import type { Header, JournalRecord, TurnRecord } from "../../journal/record.ts";
 import { RUN_PROGRAM } from "../../tools/tool-name.ts";
 import type { ConnectionTotals, Unreplayable } from "../outcome.ts";
-import { applyToCall, type CallFacts, isWaiting, type RecordOfCall } from "./call-history.ts";
+import { applyToCall, type CallFacts, isOfCall, isWaiting, type RecordOfCall } from "./call-history.ts";
 import { eachSliced, type PastTurn, readTurn, readTurnSliced } from "./read-turns.ts";
 
 /** Id of the call by which a program itself is approved. Ids of a program's own calls are numbers. */
@@ -186,13 +186,6 @@ export function applyRecord(state: ExecutionState, record: JournalRecord, turn?:
       state.restarts += 1;
       state.turnsSinceStart = 0;
       break;
-    case "call":
-    case "decision":
-    case "result":
-    case "answered":
-    case "retry":
-      if (record.call !== undefined) applyToOpen(state, record.call, record);
-      break;
     case "egress":
       state.unreplayable ??= "network";
       used.connections = {
@@ -207,14 +200,8 @@ export function applyRecord(state: ExecutionState, record: JournalRecord, turn?:
     case "outcome":
       state.end.outcome = record.outcome;
       break;
-    case "rest":
-    case "model":
-    case "tools":
-    case "compact":
-    case "artifact":
-    case "message":
-    case "violation":
-      break;
+    default:
+      if (isOfCall(record)) applyToOpen(state, record.call, record);
   }
   state.records += 1;
   if ("at" in record) noteWait(state, record.at);
@@ -235,19 +222,18 @@ function noteWait(state: ExecutionState, at: number): void {
   used.waitsSince = undefined;
 }
 
+/** Numbers of a program's use, each as the function gives it. */
+export function usageBy(of: (name: keyof Usage) => number): Usage {
+  const names = ["queuedMs", "cpuMs", "wallMs", "approvalMs", "peakMemoryBytes", "evictions"] as const;
+  return Object.fromEntries(names.map((name) => [name, of(name)])) as Record<keyof Usage, number>;
+}
+
 /** What the program has used so far, by all its drivers. A wait counts to its end, or to now. */
 export function usageOf({ used }: ExecutionState): Usage {
   const { noted, waitedMs, waitsSince } = used;
   const of = (name: keyof Usage) => Math.max(0, noted[name] ?? 0);
   const waits = waitsSince === undefined ? 0 : Math.max(0, now() - waitsSince);
-  return {
-    queuedMs: of("queuedMs"),
-    cpuMs: of("cpuMs"),
-    wallMs: of("wallMs"),
-    approvalMs: of("approvalMs") + waitedMs + waits,
-    peakMemoryBytes: of("peakMemoryBytes"),
-    evictions: of("evictions"),
-  };
+  return { ...usageBy(of), approvalMs: of("approvalMs") + waitedMs + waits };
 }
 
 /** Ends a turn whose commands are applied. `usage` is what the turn notes as used. */
@@ -392,9 +378,7 @@ export function applyCommand(state: ExecutionState, command: GuestFrame): void {
     case "settled":
       state.end.settled = command;
       return;
-    case "output":
-    case "ready":
-    case "turn_end":
+    default:
   }
 }
 

@@ -76,10 +76,16 @@ const NO_PACKAGES = "Python's standard library is available, and no other packag
 /** Messages of V8 and of Python, each with what to do; the first that has advice counts. */
 const MESSAGES: readonly (readonly [RegExp, string | Advice])[] = [
   [
-    /^(\w+) is not defined$/,
-    ([, name = ""], tools, fault) => ABSENT.get(name) ?? meantTool(pathAt(name, fault), tools, name),
+    // Modules that programs often forget to import.
+    /^name '(json|math|re|datetime|time|random|collections|itertools|functools|statistics|string|decimal|operator)' is not defined$/,
+    ([, name]) => `Import it first: import ${name}.`,
   ],
-  [/^globalThis\.(\w+) is not a (?:function|constructor)$/, ([, name = ""]) => ABSENT.get(name)],
+  [
+    // With quotation marks the name is Python's.
+    /^(name ')?(\w+)'? is not defined$/,
+    ([, python, name = ""], tools, fault) =>
+      (python ? NETWORK : ABSENT).get(name) ?? meantTool(pathAt(name, fault), tools, name),
+  ],
   [
     // A server's refusal of a crowd of requests.
     /\b429\b|\btoo many requests\b|\brate.?limit|\bretry-after\b|\basks to wait\b/i,
@@ -91,15 +97,6 @@ const MESSAGES: readonly (readonly [RegExp, string | Advice])[] = [
   [
     /^tools(?:\.([\p{ID_Continue}.]+))? has no tool '(\p{ID_Continue}+)'$/u,
     ([, path, name = ""], tools) => meantOrAll(path === undefined ? name : `${path}.${name}`, tools),
-  ],
-  [
-    // Modules that programs often forget to import.
-    /^name '(json|math|re|datetime|time|random|collections|itertools|functools|statistics|string|decimal|operator)' is not defined$/,
-    ([, name]) => `Import it first: import ${name}.`,
-  ],
-  [
-    /^name '(\w+)' is not defined$/,
-    ([, name = ""], tools, fault) => NETWORK.get(name) ?? meantTool(pathAt(name, fault), tools, name),
   ],
   [
     /^No module named '(?:requests|httpx|aiohttp|urllib3|websockets|boto3|openai|anthropic)\b/,
@@ -131,10 +128,6 @@ const MESSAGES: readonly (readonly [RegExp, string | Advice])[] = [
       const used = usedStream(fault, tools);
       return used && `A stream is read item by item: for await (const item of ${used}(…)).`;
     },
-  ],
-  [
-    /^(tools\.[\p{ID_Continue}.]+\(\.\.\.\))\.(\w+) is not a function$/u,
-    ([, call, method]) => `A call returns a promise: (await ${call}).${method}.`,
   ],
   [
     /^Cannot read properties of undefined \(reading '(\p{ID_Continue}+)'\)$/u,

@@ -13,7 +13,6 @@ export function artifactNameFault(name: string): string | undefined {
 /** Says that nothing is kept under a name, and what there is. */
 export function artifactUnknown(
   name: string,
-  nearest: readonly string[],
   all: readonly { readonly name: string; readonly bytes: number }[],
 ): string {
   const shown = JSON.stringify(name);
@@ -21,6 +20,5 @@ export function artifactUnknown(
   // The latest are most likely meant.
   const listed = all.slice(-NAMES_LISTED).map((one) => `${JSON.stringify(one.name)} (${one.bytes} bytes)`);
   const more = all.length > listed.length ? ` and ${all.length - listed.length} more` : "";
-  const meant = nearest.map((one) => JSON.stringify(one)).join(" or ");
-  return `nothing is kept under ${shown}, but under ${listed.join(", ")}${more}${meant === "" ? "" : `; did you mean ${meant}?`}`;
+  return `nothing is kept under ${shown}, but under ${listed.join(", ")}${more}`;
 }

@@ -1,5 +1,5 @@
 import type { Artifact, ArtifactSpace } from "../../journal/artifact-space.ts";
-import { nearest, plainFault, PortcullisError, readerOf, type Share, asUntrusted } from "../../base/index.ts";
+import { plainFault, PortcullisError, readerOf, type Share, asUntrusted } from "../../base/index.ts";
 import type { RedactTarget } from "../../journal/redaction/redact-option.ts";
 import type { Redactor } from "../../journal/redaction/redactor.ts";
 import { jsonSchema } from "../../tools/schema.ts";
@@ -105,15 +105,7 @@ export function sessionArtifacts(place: ArtifactPlace, allowed = Infinity, share
       const { name } = input as { readonly name: string };
       const { space } = place;
       if (space.find(name)) return undefined;
-      return artifactUnknown(
-        name,
-        nearest(
-          name,
-          space.all.map((one) => one.name),
-          2,
-        ),
-        space.all,
-      );
+      return artifactUnknown(name, space.all);
     },
   };
 }

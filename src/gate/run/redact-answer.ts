@@ -16,9 +16,9 @@ export async function redactAnswer(
   const message = answer.ok ? undefined : await redaction.text(answer.message);
   const text = answer.ok ? await redaction.json(answer.text) : answer.value && (await redaction.json(answer.value));
   const beside = {
-    approvedBy: approvedBy === undefined ? undefined : (await redactor.text(approvedBy, about)).text,
+    approvedBy: approvedBy && (await redactor.text(approvedBy, about)).text,
     parts: parts && (await Array.fromAsync(parts, (part) => redactPart(part, redaction))),
-    from: from === undefined ? undefined : await redaction.text(from),
+    from: from && (await redaction.text(from)),
   };
   const taken = redaction.taken + (answer.redacted ?? 0);
   if (!answer.ok) {

@@ -42,7 +42,7 @@ test("each ending, each hint for a program that failed, and what a person reads 
     hint("tools.zzzzzz is not a function"),
     hint("tools.search_tools is not a function"),
     hint("rows is not iterable", "for (const row of tools.crm.listPeople({})) f(row)"),
-    hint("tools.crm.listPeople(...).filter is not a function"),
+    hint("tools.crm.listPeople(...).filter is not a function", "tools.crm.listPeople({}).filter(f)"),
     hintFor({ name: "Error", message: "No.", unawaited: "crm.listPeople" }, tools),
     hintFor({ name: "TypeError", message: "tools.a is not a function" }, new ToolSet([])),
     ...(["read", "idempotent", "write"] as const).flatMap((effect) =>

@@ -125,9 +125,9 @@ test.each<[string, () => unknown, Schema | undefined, string]>([
     "an item of another kind where the output is that of a list",
     () => [1],
     z.array(z.number()),
-    "Item 0 of the stream of t (counted from 0) does not match its declared output: Invalid input: expected array, received number. `outputSchema` is the schema of one item, and here it is that of a list.",
+    "Item 0 of the stream of t (counted from 0) does not match its declared output: Invalid input: expected array, received number. Mend the handler or `outputSchema`, which is the schema of one item.",
   ],
-  ["an item with a fault", () => ["a", 1], z.string(), "Mend the handler or the schema."],
+  ["an item with a fault", () => ["a", 1], z.string(), "Mend the handler or `outputSchema`"],
   [
     "an item that has more than a value",
     () => [content({ value: 1 })],

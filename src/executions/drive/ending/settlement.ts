@@ -3,7 +3,7 @@ import type { Overdraft } from "../../../gate/admit/budget.ts";
 import { outcomeText } from "../../../gate/answer.ts";
 import type { CallLine } from "../../../gate/call-line.ts";
 import { checkResult, type ResultSchema } from "./result-schema.ts";
-import { type Lane, readPlainData, readUpTo } from "../../../base/index.ts";
+import { countText, type Lane, readPlainData, readUpTo } from "../../../base/index.ts";
 import { isOfFunction, SAVE_ARTIFACT } from "../../../tools/tool-name.ts";
 import { isVisible, type ToolSet } from "../../../tools/tool-set.ts";
 import type { Limits } from "../../limits.ts";
@@ -107,7 +107,7 @@ function notAwaited(writing: readonly LeftCall[]): Fault {
   return {
     name: "ProgramError",
     code: "calls_not_awaited",
-    message: `The program ended while ${callsOf(writing.map(({ tool }) => tool))} ${were(writing)} still open, and did not learn what came of ${writing.length === 1 ? "it" : "them"}: await every call.`,
+    message: `The program ended while ${callsOf(writing.map(({ tool }) => tool))} ${were(writing)} still open, and did not learn what came of that: await every call.`,
   };
 }
 
@@ -134,10 +134,8 @@ function notDone(failed: readonly CallLine[], { inputs }: Pick<Circumstances, "i
   const kinds = Map.groupBy(failed, ({ tool, outcome }) => `${tool} (${outcomeText(outcome)})`);
   return notesOf(
     kinds,
-    (kind, calls) => {
-      const count = calls.length;
-      return `${count === 1 ? "A call" : `${count} calls`} of ${kind} failed and may have taken effect: find out before you make ${count === 1 ? "it" : "them"} again.${inputsText(calls, { inputs })} The program completed, because it did not await ${count === 1 ? "the call" : "the calls"}, or caught the error.`;
-    },
+    (kind, calls) =>
+      `${countText(calls.length, "call")} of ${kind} failed and may have taken effect: find out before you make such a call again.${inputsText(calls, { inputs })} The program completed, because it did not await it, or caught its error.`,
     (others) => `Calls of ${others} other kinds failed too.`,
   );
 }
