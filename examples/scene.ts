@@ -1,1 +1,1 @@
-export type { CommandOutput, Scene } from "../src/cli/commands/measure/demo.ts";
+export type { CommandOutput, Scene } from "../src/cli/commands/measure/bench.ts";

@@ -26,10 +26,9 @@ export { createSqliteJournal } from "./journal/sqlite/sqlite-journal.ts";
 export type { SqliteJournal, SqliteJournalOptions } from "./journal/sqlite/sqlite-journal.ts";
 export type { ExecutionId } from "./base/index.ts";
 
-export { agentAsTool } from "./conversations/as-tools/agent-as-tool.ts";
+export { agentAsTool, type AgentToolOptions } from "./conversations/as-tools/agent-as-tool.ts";
 export type { ResumeAgentOptions } from "./conversations/agent-options.ts";
 export type { AgentReport } from "./conversations/agent-report.ts";
-export type { AgentToolOptions } from "./conversations/as-tools/agent-as-tool.ts";
 export type { AgentOptions } from "./conversations/agent-options.ts";
 export type { AgentEnding } from "./conversations/ending.ts";
 export type { AgentEvent } from "./conversations/event.ts";

@@ -37,7 +37,7 @@ import { header } from "./journal/records.ts";
 import { takeRecords } from "./serve/live/take-records.ts";
 import { applyRecord as applyTurn, ExecutionState } from "../src/executions/from-journal/execution-state.ts";
 import { CallHistory } from "../src/executions/from-journal/call-history.ts";
-import { readTranscript } from "../src/conversations/from-journal/read-transcript.ts";
+import { readTranscript } from "../src/conversations/from-journal/parse-message.ts";
 import { callIn } from "../src/frameworks/ai-sdk.ts";
 import { EarlierCalls, type EarlierReader } from "../src/gate/reuse/earlier-calls.ts";
 import { parseRecord } from "../src/journal/reading/parse-records.ts";

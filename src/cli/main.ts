@@ -34,7 +34,7 @@ program
   .example("portcullis demo flights")
   .description("run the examples on real data and check their answers")
   .argument("[example...]", "any folder of examples/ (default: flights and licenses)")
-  .runs(options.DEMO, async () => (await import("./commands/measure/demo.ts")).demo);
+  .runs(options.DEMO, async () => (await import("./commands/measure/bench.ts")).demo);
 
 program.commandsGroup("Run programs:");
 program
@@ -88,7 +88,7 @@ program
   .command("worker")
   .example("portcullis worker --tools ./tools.js --journal postgres://portcullis@db/portcullis")
   .description("drive programs that others submit to the same journal in PostgreSQL, until it is stopped")
-  .runs(options.WORKER, async () => (await import("./commands/serve/worker.ts")).worker);
+  .runs(options.WORKER, async () => (await import("./commands/serve/serve.ts")).worker);
 
 const key = program
   .command("key")
@@ -132,23 +132,23 @@ journal
   .example("portcullis journal export EXECUTION --journal portcullis.db > execution.jsonl")
   .description("print executions as JSON lines, the oldest first")
   .argument("[execution...]", "ids of executions; all by default")
-  .runs(options.EXPORT, async () => (await import("./commands/journal/journal.ts")).exportJournal);
+  .runs(options.EXPORT, async () => (await import("./commands/journal/show.ts")).exportJournal);
 journal
   .command("import")
   .example("portcullis journal import execution.jsonl --skip-existing --journal portcullis.db")
   .description("add the executions of JSON lines, and create the journal if it does not exist")
   .argument("[file]", "file of JSON lines, as export prints them, or - for standard input", "-")
-  .runs(options.IMPORT, async () => (await import("./commands/journal/journal.ts")).importJournal);
+  .runs(options.IMPORT, async () => (await import("./commands/journal/show.ts")).importJournal);
 journal
   .command("prune")
   .example("portcullis journal prune --older-than 30d --journal portcullis.db")
   .description("delete old executions that have ended")
-  .runs(options.PRUNE, async () => (await import("./commands/journal/journal.ts")).pruneJournal);
+  .runs(options.PRUNE, async () => (await import("./commands/journal/show.ts")).pruneJournal);
 journal
   .command("check")
   .example("portcullis journal check --journal portcullis.db")
   .description("read everything, and list what is damaged")
-  .runs(options.CHECK, async () => (await import("./commands/journal/journal.ts")).checkJournal);
+  .runs(options.CHECK, async () => (await import("./commands/journal/show.ts")).checkJournal);
 
 program.commandsGroup("Go on with executions:");
 program

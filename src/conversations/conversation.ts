@@ -24,7 +24,7 @@ import { refusal, resultOfAnswer, toolOf } from "./calls/call-result.ts";
 import { cancelPrograms } from "./from-journal/past-conversation.ts";
 import { driveConversation, driveTurn } from "./drive/drive-conversation.ts";
 import { interruptedError } from "./drive/interruption.ts";
-import { endingOfBadTurn } from "./drive/loop-rules.ts";
+import { endingOfBadTurn } from "./drive/ask-model.ts";
 import { refuseSilence, sendOrGoOn } from "./drive/send-once.ts";
 import type { AgentEnding } from "./ending.ts";
 import type { LiveConversation } from "./drive/live-conversation.ts";

@@ -10,8 +10,13 @@ import type { Sandbox } from "../sandboxes/sandbox.ts";
 import { capturesOf } from "../gate/telemetry/options.ts";
 import { CurrentTools } from "../tools/current-tools.ts";
 
-export type { CallOptions, DeriveOptions, SearchToolsOptions } from "./method-options.ts";
-export type { RuntimeOptions, SearchOptions } from "./options.ts";
+export {
+  type CallOptions,
+  type DeriveOptions,
+  type SearchToolsOptions,
+  type RuntimeOptions,
+  type SearchOptions,
+} from "./options.ts";
 export type { ExecutionHandle } from "./execution-handle.ts";
 export type { Runtime } from "./runtime.ts";
 export { PLACES_RULES } from "./work-under-way.ts";

@@ -15,7 +15,7 @@ import { readRecords } from "../journal/reading/read-records.ts";
 import type { JournalRecord } from "../journal/record.ts";
 import type { ToolSet } from "../tools/tool-set.ts";
 import type { ExecutionFacts } from "./executions/list-executions.ts";
-import { DECISIONS, RESULTS, SIGNAL_RULES, type SignalOptions } from "./method-options.ts";
+import { DECISIONS, RESULTS, SIGNAL_RULES, type SignalOptions } from "./options.ts";
 import { type Listener, listenerOfPrograms } from "./observers.ts";
 import type { ScopeOptions } from "./scopes.ts";
 

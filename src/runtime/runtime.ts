@@ -58,7 +58,7 @@ import {
   SEARCH_TOOLS_RULES,
   type SearchToolsOptions,
   LIST_RULES,
-} from "./method-options.ts";
+} from "./options.ts";
 import { HostObservers, type Listener, listenerOfPrograms, type ObserverParts } from "./observers.ts";
 import { ExecutionHandle, reportIn } from "./execution-handle.ts";
 import { type ExecutionPlaces, type QueueState, WorkUnderWay } from "./work-under-way.ts";

@@ -21,7 +21,7 @@ import type { CurrentTools } from "../tools/current-tools.ts";
 import type { ObservedResults } from "../tools/observed/tenant-results.ts";
 import type { Tool } from "../tools/tool.ts";
 import type { FoundTool } from "../tools/search/tool-search.ts";
-import type { SEARCH_TOOLS_RULES } from "./method-options.ts";
+import type { SEARCH_TOOLS_RULES } from "./options.ts";
 import type { HostObservers } from "./observers.ts";
 
 const LANGUAGE_HINTS: ReadonlyMap<string, string> = new Map([

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { EXIT } from "../../src/cli/failure.ts";
 import { newFolder } from "../support/new-folder.ts";
-import { writeArtifacts } from "../../src/cli/write-artifacts.ts";
+import { writeArtifacts } from "../../src/cli/commands/run/open-runtime.ts";
 
 test("a name that would leave the folder, of a journal from elsewhere, is written nowhere", async () => {
   const folder = newFolder(onTestFinished);

@@ -7,7 +7,7 @@ import {
   type Tool,
 } from "../../src/index.ts";
 import type { Transcript } from "../../src/runtime/reports.ts";
-import { readTranscript } from "../../src/conversations/from-journal/read-transcript.ts";
+import { readTranscript } from "../../src/conversations/from-journal/parse-message.ts";
 import { createMemoryJournal, type Journal, type JournalRecord } from "../../src/journal/index.ts";
 import type { Model, ModelConversation } from "../../src/models/index.ts";
 import {

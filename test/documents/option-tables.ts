@@ -24,7 +24,7 @@ export interface OptionEntry {
 }
 
 const HOST = "runtime/options";
-const METHODS = "runtime/method-options";
+const METHODS = "runtime/options";
 const AGENT = "conversations/agent-options";
 const DEFINE_TOOL = "tools/tool";
 const OF_TOOLS = "Errors have the code `tool_invalid`.";
@@ -121,7 +121,7 @@ export const OPTIONS_OBJECTS: Readonly<Record<string, readonly OptionsObject[]>>
     at("execution.send(message, options)", AGENT, "SEND_RULES"),
     at("execution.resume({ model, … })", AGENT, "RESUME_AGENT_RULES"),
     at("agentAsTool(options)", "conversations/as-tools/agent-as-tool", "AGENT_TOOL_RULES"),
-    at("loadAgents(folder, options)", "conversations/files/load-agents", "LOAD_AGENTS_RULES", {
+    at("loadAgents(folder, options)", "conversations/files/agent-file", "LOAD_AGENTS_RULES", {
       about: "Of `portcullis/agents`.",
     }),
   ],

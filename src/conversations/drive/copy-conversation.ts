@@ -96,7 +96,7 @@ export async function copyTranscript(
   work: ContinueWork,
 ): Promise<CopiedTurns> {
   // Loaded on demand: it loads the schema library.
-  const { readTranscript } = await import("../from-journal/read-transcript.ts");
+  const { readTranscript } = await import("../from-journal/parse-message.ts");
   const history = await new Lane(scope.tenant).work(readTranscript(transcript, "conversation({ from })"));
   return { live: await copied(scope, history, work) };
 }

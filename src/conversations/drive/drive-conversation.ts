@@ -18,10 +18,21 @@ import { transcriptTurns } from "../from-journal/transcript.ts";
 import { checkAnswer, type CheckedAnswer } from "../prompt/answer-schema.ts";
 import { ROLES } from "../prompt/programs-option.ts";
 import { isNoticed } from "../prompt/said-message.ts";
-import { askModel, cancelledEnding, checkOwned, type Sending, tokensSpent } from "./ask-model.ts";
+import {
+  askModel,
+  cancelledEnding,
+  checkOwned,
+  type Sending,
+  tokensSpent,
+  endingOfBadTurn,
+  findRepetition,
+  mendable,
+  noticeOf,
+  stuckEnding,
+  stuckText,
+} from "./ask-model.ts";
 import { isInterruption, unansweredText } from "./interruption.ts";
 import type { LiveConversation } from "./live-conversation.ts";
-import { endingOfBadTurn, findRepetition, mendable, noticeOf, stuckEnding, stuckText } from "./loop-rules.ts";
 
 export interface Driving {
   readonly interrupt?: AbortSignal;

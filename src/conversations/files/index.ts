@@ -1,2 +1,2 @@
-export { taskTool } from "../as-tools/task-tool.ts";
-export { loadAgents, type LoadAgentsOptions } from "./load-agents.ts";
+export { taskTool } from "../as-tools/agent-as-tool.ts";
+export { loadAgents, type LoadAgentsOptions } from "./agent-file.ts";

@@ -13,9 +13,8 @@ import type { CHAT, CommandOptions, SameOptions } from "../../command-options.ts
 import { agentExitCodeOf, EXIT, Failure, UsageFailure } from "../../failure.ts";
 import { loadFallbacks, loadModel, type ModelOptions, recordedModel } from "../../input/load-module.ts";
 import { existingJournal, findExecution, needsJournal, optionalJournal } from "../../input/open-journal.ts";
-import { showConversation } from "../../terminal/executions/conversation-lines.ts";
+import { showConversation, takenText } from "../../terminal/executions/print-report.ts";
 import { turnLines, waitingLines } from "../../terminal/executions/execution-text.ts";
-import { takenText } from "../../terminal/executions/print-report.ts";
 import { chatCommand, resumeCommand, waitingHints } from "../../terminal/executions/waiting-hints.ts";
 import { oneLine, standardStreams, writeStderr } from "../../terminal/standard-streams.ts";
 import { type AnswerLines, terminalLines } from "../../terminal/terminal-lines.ts";

@@ -2,7 +2,7 @@ import { groupedOptions } from "../../../conversations/agent-options.ts";
 import type { CommandOptions, ASK } from "../../command-options.ts";
 import { needsJournal, optionalJournal } from "../../input/open-journal.ts";
 import { loadFallbacks, loadModel } from "../../input/load-module.ts";
-import { showConversation } from "../../terminal/executions/conversation-lines.ts";
+import { showConversation } from "../../terminal/executions/print-report.ts";
 import { INHERIT } from "../../../conversations/as-tools/agent-as-tool.ts";
 import { type AgentFile, readAgentFile } from "../../../conversations/files/agent-file.ts";
 import { UsageFailure } from "../../failure.ts";

@@ -1,14 +1,18 @@
+import { mkdirSync } from "node:fs";
+import { lstat, readFile, writeFile } from "node:fs/promises";
+import { extname, join } from "node:path";
+import { artifactNameFault } from "../../../gate/artifacts/artifact-name.ts";
+import type { ReportArtifact, Report } from "../../../executions/output/index.ts";
+import { EXIT, causeOf, Failure, reasonOf, agentExitCodeOf, exitCodeOf, cancelOnSignal } from "../../failure.ts";
+import { oneLine, writeStderr, printJson, standardStreams } from "../../terminal/standard-streams.ts";
 import type { AgentReport } from "../../../conversations/agent-report.ts";
 import type { Journal } from "../../../journal/journal.ts";
 import type { Header } from "../../../journal/record.ts";
 import type { Logger } from "../../../gate/run/failure-log.ts";
-import type { Report } from "../../../executions/output/index.ts";
 import { createRuntime } from "../../../runtime/create-runtime.ts";
 import type { RunningOptions } from "../../command-options.ts";
-import { agentExitCodeOf, EXIT, exitCodeOf } from "../../failure.ts";
 import { openAnyTools, tellUnassigned } from "../../input/open-tools.ts";
 import { refuseLater } from "../../input/option-values.ts";
-import { cancelOnSignal } from "../../terminal/cancel-on-signal.ts";
 import { createApprover, Screen } from "../../terminal/executions/ask-approvals.ts";
 import {
   type OperatorEntry,
@@ -19,8 +23,67 @@ import {
 } from "../../terminal/executions/print-report.ts";
 import { correctedHints, restsText, sameOr, tellHeld, waitingHints } from "../../terminal/executions/waiting-hints.ts";
 import type { AnswerLines } from "../../terminal/terminal-lines.ts";
-import { printJson, standardStreams } from "../../terminal/standard-streams.ts";
-import { makeArtifactsFolder, writeArtifacts } from "../../write-artifacts.ts";
+
+/** Makes the folder for artifacts, before anything runs. If `folder` is undefined, makes none. */
+export function makeArtifactsFolder(folder: string | undefined): void {
+  if (folder === undefined) return;
+  try {
+    mkdirSync(folder, { recursive: true });
+  } catch (error) {
+    throw new Failure(EXIT.environment, `--artifacts ${folder}: ${causeOf(error)}. Give a folder that can be written.`);
+  }
+}
+
+/**
+ * Writes artifacts to files of a folder, one after the other, and says which. A text is written as it is, under its
+ * name; any other value as JSON. A file that is there already and has another content stays as it is. Resolves with the
+ * exit code: 0, or a failure's if an artifact was not written. If `folder` is undefined, writes none.
+ */
+export async function writeArtifacts(
+  folder: string | undefined,
+  artifacts: readonly ReportArtifact[],
+): Promise<number> {
+  if (folder === undefined) return EXIT.completed;
+  let code: number = EXIT.completed;
+  for (const artifact of artifacts) {
+    const said = await writeOne(folder, artifact);
+    if (!said.written) code = EXIT.environment;
+    writeStderr(`portcullis: ${oneLine(said.text)}\n`);
+  }
+  return code;
+}
+
+async function writeOne(folder: string, { name, bytes, read }: ReportArtifact) {
+  // The record may be from a journal that was made elsewhere, and many names would lead out of the folder.
+  const fault = artifactNameFault(name);
+  if (fault !== undefined) return { written: false, text: `an artifact was not written: ${fault}` };
+  try {
+    const value = await read();
+    const file = join(folder, fileName(name, value));
+    const content = typeof value === "string" ? value : `${JSON.stringify(value, undefined, 2)}\n`;
+    if (await isWritten(file, content)) return { written: true, text: `${file} (${bytes} bytes)` };
+    return { written: false, text: `${file} is there already with another content, and was left as it is.` };
+  } catch (error) {
+    return { written: false, text: `the artifact ${name} was not written: ${reasonOf(error)}` };
+  }
+}
+
+function fileName(name: string, value: unknown): string {
+  if (typeof value === "string") return extname(name) === "" ? `${name}.txt` : name;
+  return name.endsWith(".json") ? name : `${name}.json`;
+}
+
+/** Writes a file that is not there yet. False if there is one, or a link, with another content. */
+async function isWritten(file: string, content: string): Promise<boolean> {
+  try {
+    await writeFile(file, content, { flag: "wx" });
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+  }
+  const { size } = await lstat(file);
+  return size === Buffer.byteLength(content) && (await readFile(file, "utf8")) === content;
+}
 
 /** What the commands that run something work with. */
 export type OpenRuntime = Awaited<ReturnType<typeof openRuntime>>;

@@ -1,11 +1,18 @@
 import type { Journal } from "../../../journal/journal.ts";
 import { createRuntime, type Runtime, type RuntimeOptions } from "../../../runtime/create-runtime.ts";
 import type { ServedOptions, ServerOptions } from "../../command-options.ts";
-import { reasonOf, causeOf, framesOf, UsageFailure, outlastErrors } from "../../failure.ts";
+import {
+  reasonOf,
+  causeOf,
+  framesOf,
+  UsageFailure,
+  outlastErrors,
+  type Cancelling,
+  cancelOnSignal,
+} from "../../failure.ts";
 import { type OpenJournal, optionalJournal, journalPathOf } from "../../input/open-journal.ts";
 import { openAnyTools, openTools, tellUnassigned } from "../../input/open-tools.ts";
 import { keepStdout, oneLine, writeStderr } from "../../terminal/standard-streams.ts";
-import { type Cancelling, cancelOnSignal } from "../../terminal/cancel-on-signal.ts";
 import { printFailures } from "../../terminal/executions/print-report.ts";
 import { count, every, insetText, pause } from "../../../base/index.ts";
 import { createServer, type PortcullisServer } from "../../../serve/create-server.ts";

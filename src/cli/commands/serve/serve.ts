@@ -1,13 +1,24 @@
-import { PortcullisError } from "../../../base/index.ts";
+import { PortcullisError, count } from "../../../base/index.ts";
 import { fleetJournalOf, journalPathOf } from "../../input/open-journal.ts";
 import { CLOSE_RULES } from "../../../serve/server-options.ts";
-import type { CommandOptions, SERVE } from "../../command-options.ts";
-import { EXIT } from "../../failure.ts";
+import type { CommandOptions, SERVE, WORKER } from "../../command-options.ts";
+import { EXIT, UsageFailure, outlastErrors } from "../../failure.ts";
 import { loadModel } from "../../input/load-module.ts";
-import { openHttpServer, readHttpSettings, tell, openServed, untilStopped } from "./http-server.ts";
-import { POSTGRES_URL } from "../../../fleet/postgres/connection/address.ts";
+import {
+  openHttpServer,
+  readHttpSettings,
+  tell,
+  openServed,
+  untilStopped,
+  type HttpSettings,
+  listening,
+  tellError,
+  tellStray,
+} from "./http-server.ts";
+import { POSTGRES_URL, namedDatabase } from "../../../fleet/postgres/connection/address.ts";
 import { randomBytes } from "node:crypto";
 import { closeSync, existsSync, fstatSync, linkSync, openSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import type { RecoveredConversation } from "../../../runtime/executions/index.ts";
 
 /** Executions that run at once by default. */
 export const AT_ONCE = 256;
@@ -112,4 +123,45 @@ function placeFirst(path: string): void {
   } finally {
     rmSync(beside, { force: true });
   }
+}
+
+/** `portcullis worker`: drives executions of a fleet until it is stopped. Resolves with the exit code. */
+export async function worker(options: CommandOptions<typeof WORKER>): Promise<number> {
+  const { baseUrl, sandbox, drain = CLOSE_RULES.drainMs.default } = options;
+  const { leaseMs, ...set } = options.set;
+  const url = fleetJournalOf(options.journal, "A worker");
+  const settings = metricsSettings(options);
+  const models = await Promise.all(options.model.map((text) => loadModel(text, { baseUrl })));
+  const model = ({ model: name }: RecoveredConversation) => models.find((one) => one.name === name);
+  using _ = outlastErrors(tellStray);
+  return await untilStopped(async (stack, cancelling) => {
+    const runtime = await openServed(stack, options, () => ({
+      sandbox,
+      approve: () => "later",
+      leaseMs,
+    }));
+    const started = await runtime.fleet!.work(runtime, { model, onError: tellError, ...set });
+    if (settings) {
+      // What drives nothing, and tells of this process and its fleet by the routes of any server.
+      const routes = { routes: "operator", workers: "elsewhere" } as const;
+      const { server, url } = stack.use(await openHttpServer(runtime, settings, 0, routes));
+      tell(`tells of itself at ${url}/metrics and ${url}/readyz`);
+      if (server.token !== undefined) tell(`they need the header Authorization: Bearer ${server.token}`);
+    }
+    tell(`works for the fleet of ${namedDatabase(url)}`);
+    await cancelling.asked;
+    tell(`accepts no more executions; calls that change something have ${drain / 1000} s to end.`);
+    const left = await started.drain(drain);
+    if (left > 0) tell(`${count(left)} ${left === 1 ? "execution goes" : "executions go"} on with other workers.`);
+    return EXIT.completed;
+  });
+}
+
+/** The server of a worker's metrics, if there is to be one. */
+function metricsSettings(options: CommandOptions<typeof WORKER>): HttpSettings | undefined {
+  const { metrics } = options;
+  if (metrics !== undefined) return readHttpSettings({ ...options, log: undefined }, metrics);
+  if (listening(options).some((one) => one !== undefined))
+    throw new UsageFailure("worker: --host, --keys and --host-name go with --metrics: add --metrics PORT.");
+  return undefined;
 }

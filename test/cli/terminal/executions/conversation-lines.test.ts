@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { afterEach, expect, test } from "vitest";
 import type { AgentEvent } from "../../../../src/conversations/event.ts";
-import { showConversation, StreamCleaner } from "../../../../src/cli/terminal/executions/conversation-lines.ts";
+import { showConversation, StreamCleaner } from "../../../../src/cli/terminal/executions/print-report.ts";
 import { Screen } from "../../../../src/cli/terminal/executions/ask-approvals.ts";
 import { useStreams } from "../../../../src/cli/terminal/standard-streams.ts";
 import { cleanText } from "../../../../src/base/texts.ts";
