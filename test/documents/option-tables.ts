@@ -43,7 +43,7 @@ const at = (title: string, file: string, rules: string, more: More = {}): Option
 export const OPTIONS_OBJECTS: Readonly<Record<string, readonly OptionsObject[]>> = {
   "A runtime": [
     at("createRuntime(options)", HOST, "RUNTIME_RULES"),
-    at("createRuntime({ executions })", "runtime/execution-places", "PLACES_RULES"),
+    at("createRuntime({ executions })", "runtime/work-under-way", "PLACES_RULES"),
     at("createRuntime({ search })", HOST, "SEARCH_RULES"),
     at("createRuntime({ telemetry })", "gate/telemetry/options", "TELEMETRY_RULES"),
     at("limits", "executions/limits", "LIMIT_RULES", {

@@ -15,7 +15,7 @@ import { useFleets } from "./use-fleets.ts";
 /*
  * Holds `src/fleet/fleet-journal.ts`, `src/fleet/worker.ts`, `src/fleet/fleet-store.ts`, `src/fleet/misfits.ts`,
  * `src/fleet/open-writes.ts`, `src/runtime/fleet.ts`, `src/runtime/fleet-methods.ts`
- * and `src/runtime/executions/wait-for-rest.ts`.
+ * and `src/runtime/executions/list-executions.ts`.
  */
 
 const common = {
