@@ -1,7 +1,5 @@
-import { Command, Help, type Option, type ParseOptionsResult } from "commander";
-import { didYouMean } from "../base/index.ts";
+import { Command, Help, type Option } from "commander";
 import { EXIT } from "./failure.ts";
-import { oneLine } from "./terminal/standard-streams.ts";
 import { type CommandOptions, optionsOf, type OptionTable } from "./option.ts";
 
 type Arguments = Parameters<Parameters<Command["action"]>[0]>;
@@ -40,28 +38,6 @@ export class PortcullisCommand extends Command {
       PortcullisCommand.ran = this;
       const work = await load();
       PortcullisCommand.exitCode = await work(...(this.processedArgs as Args), this.opts<CommandOptions<Table>>());
-    });
-  }
-
-  /** Help comes before values of options are read: it says what they may be. `help NAME…` is `NAME… --help`. */
-  override parseOptions(args: string[]): ParseOptionsResult {
-    const end = args.indexOf("--");
-    const own = end < 0 ? args : args.slice(0, end);
-    const names = own.filter((arg) => !arg.startsWith("-"));
-    if (names[0] === "help" && this.parent === null) this.#commandAt(names.slice(1)).help();
-    if (own.some((arg) => arg === "--help" || arg === "-h")) this.#commandAt(names).help();
-    return super.parseOptions(args);
-  }
-
-  /** The command below this one with these names. What follows the name of a command without others is an argument. */
-  #commandAt([name, ...names]: readonly string[]): Command {
-    if (name === undefined || this.commands.length === 0) return this;
-    const found = this.commands.find((one) => one.name() === name);
-    if (found instanceof PortcullisCommand) return found.#commandAt(names);
-    const known = this.commands.map((one) => one.name());
-    const hint = didYouMean(name, known).trim();
-    return this.error(`error: unknown command '${oneLine(name)}'${hint === "" ? "" : `\n(${hint})`}`, {
-      code: "commander.unknownCommand",
     });
   }
 }

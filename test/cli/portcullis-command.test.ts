@@ -44,19 +44,7 @@ test("the help of the program has the commands in groups with an example each, a
 }, 120_000);
 
 test.each([
-  ["an option's value that is none", ["run", "p.js", "--approve", "bad", "--help"]],
-  ["a file that is missing", ["run", "p.js", "--result", "none.json", "-h"]],
-  ["an option that has no value yet", ["run", "--limit", "--help"]],
-  ["an option that does not exist", ["run", "--frobnicate", "--help"]],
-])("help comes before %s", async (_, args) => {
-  const { code, stdout, stderr } = await portcullis(args);
-  expect([code, stderr]).toEqual([0, ""]);
-  expect(stdout).toMatch(/^Usage: portcullis run /);
-});
-
-test.each([
   [["help", "chat"], "chat"],
-  [["help", "key", "add"], "key add"],
   [["help", "key"], "key"],
   [["key", "--help"], "key"],
 ])("%j is the help of that command", async (args, name) => {
