@@ -1,7 +1,5 @@
 import { useFleets } from "../../fleet/use-fleets.ts";
 import { noPostgres } from "../../postgres-support/postgres-server.ts";
-import { readdirSync, readFileSync } from "node:fs";
-import { fileURLToPath } from "node:url";
 import { createMemorySandbox } from "portcullis/testing";
 import { describe, expect, test, vi } from "vitest";
 import { keyOf } from "../servers.ts";
@@ -250,24 +248,4 @@ test.runIf(share)("a server of a fleet drives what code of the host submits for 
   await server.listen({ port: 0 });
   const id = await runtime.fleet!.submit(runtime, "return await tools.other({})", { tenant: "acme" });
   expect((await runtime.execution(id, { tenant: "acme" }).wait()).listed.outcome).toBe("completed");
-});
-
-/** The logs themselves, and what only ends an execution: nothing of it runs. */
-const OTHERS: ReadonlySet<string> = new Set([
-  "executions/from-journal/tracked-log.ts",
-  "conversations/drive/conversation-log.ts",
-  "executions/drive/ending/end-without-running.ts",
-  "serve/gateway/expiry.ts",
-]);
-
-test("whatever claims an execution to drive it derives its scope from the header", () => {
-  const src = fileURLToPath(new URL("../../../src/", import.meta.url));
-  const claiming = readdirSync(src, { recursive: true, encoding: "utf8" })
-    .filter((file) => file.endsWith(".ts") && !OTHERS.has(file))
-    .map((file) => ({ file, text: readFileSync(src + file, "utf8") }))
-    .filter(({ text }) => /Log\.claim\(/.test(text));
-  expect(claiming.map(({ file }) => file)).toEqual(
-    expect.arrayContaining(["executions/resume.ts", "conversations/resume-agent.ts"]),
-  );
-  expect(claiming.filter(({ text }) => !text.includes("drivenScope(")).map(({ file }) => file)).toEqual([]);
 });

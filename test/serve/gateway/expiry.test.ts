@@ -78,32 +78,6 @@ test("answers after the expiry are refused, also of a pause that the server has 
   expect([late.status, late.json.error.message]).toEqual([400, expect.stringContaining("expired")]);
 });
 
-test("open executions are listed once for what clients and what other hosts have left, and read again only when they are due", async () => {
-  const journal = createMemoryJournal();
-  await using gateway = await openGateway([PROGRAM], { journal, pauseMs: PAUSE_MS });
-  await ask(gateway, { messages: [USER] });
-  let [lists, reads] = [0, 0];
-  const [list, read] = [journal.list.bind(journal), journal.read.bind(journal)];
-  journal.list = (...given) => {
-    lists += 1;
-    return list(...given);
-  };
-  journal.read = (...given) => {
-    reads += 1;
-    return read(...given);
-  };
-  const counts = async () => {
-    [lists, reads] = [0, 0];
-    const ended = await gateway.server.recover();
-    return { ended, lists, isRead: reads > 0 };
-  };
-  expect(await counts()).toEqual({ ended: 0, lists: 1, isRead: true });
-  pass(PAUSE_MS - 1000);
-  expect(await counts()).toEqual({ ended: 0, lists: 1, isRead: false });
-  pass(1000);
-  expect(await counts()).toEqual({ ended: 1, lists: 1, isRead: true });
-});
-
 test("the time counts from the last answer of the client, and an answer that was given ends too", async () => {
   await using gateway = await openGateway([PROGRAM, { text: "Two." }], { pauseMs: PAUSE_MS });
   const { journal, server } = gateway;

@@ -1,7 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { KEYS, keyOf, openServer } from "../../servers.ts";
 import { ALL_TESTS } from "../../../support/all-tests.ts";
-import { notedReads } from "../../../support/noted-reads.ts";
 import { CLIENTS, USUAL_CLIENTS } from "../clients.ts";
 import { initialize, send } from "./messages.ts";
 
@@ -77,18 +76,4 @@ test("a server that is closed opens no door for MCP", async () => {
   await using door = await openServer({ keys: KEYS });
   await door.server.close();
   expect((await send(door, initialize())).status).toBe(503);
-});
-
-test("to list the programs of a client no records of other executions are read", async () => {
-  const { journal, readNow } = notedReads();
-  await using door = await openServer({ keys: KEYS }, { journal });
-  for (let n = 0; n < 10; n += 1)
-    await door.ask("POST", "/v1/executions", { body: { program: PAY, id: `waits-${n}` } });
-  const { url } = await door.server.listen({ port: 0 });
-  await using client = await CLIENTS[3].connect({ url: `${url}/mcp`, token: keyOf("ann") });
-  await client.call("run_program", { code: PAY });
-  readNow();
-  const { text } = await client.call("result", {});
-  expect(text).toContain("waiting");
-  expect(readNow()).toHaveLength(1);
 });
