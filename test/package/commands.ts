@@ -12,7 +12,6 @@ interface Before {
 
 /** A command as it is called once; its exit code is 0 where none is named. */
 export interface CommandCase {
-  readonly name: string;
   readonly args: readonly string[];
   readonly code?: number;
   readonly env?: NodeJS.ProcessEnv;
@@ -35,7 +34,6 @@ const PROGRAMS: Readonly<Record<string, string>> = {
 /** In this order: later ones use what earlier ones have left. */
 export const COMMANDS: readonly CommandCase[] = [
   {
-    name: "run: a program in TypeScript",
     args: ["run", "add.ts", ...TOOLS, ...JOURNAL],
     stdout: /^3\n$/,
     before: async ({ project, args }) => {
@@ -43,15 +41,10 @@ export const COMMANDS: readonly CommandCase[] = [
       return args;
     },
   },
+  { args: ["run", "pay.js", ...TOOLS, ...JOURNAL, "--approve", "later", "--id", PAYS], code: 6 },
+  { args: ["show", "--open", ...JOURNAL], stdout: /pays/ },
+  { args: ["show", PAYS, ...JOURNAL], stdout: /bank\.pay/ },
   {
-    name: "run: a program that waits for a decision",
-    args: ["run", "pay.js", ...TOOLS, ...JOURNAL, "--approve", "later", "--id", PAYS],
-    code: 6,
-  },
-  { name: "show: the list", args: ["show", "--open", ...JOURNAL], stdout: /pays/ },
-  { name: "show", args: ["show", PAYS, ...JOURNAL], stdout: /bank\.pay/ },
-  {
-    name: "decide",
     args: ["decide", PAYS, "CALL", "--allow", "--by", "ann", ...JOURNAL],
     before: async ({ args, run }) => {
       const { stdout } = await run(["show", PAYS, "--json", ...JOURNAL]);
@@ -59,55 +52,37 @@ export const COMMANDS: readonly CommandCase[] = [
       return args.map((arg) => (arg === "CALL" ? call : arg));
     },
   },
-  { name: "resume", args: ["resume", PAYS, ...TOOLS, ...JOURNAL], stdout: /^\{"paid":4\}\n$/ },
-  { name: "resume: all", args: ["resume", ...TOOLS, ...JOURNAL] },
-  { name: "show --follow", args: ["show", PAYS, "--follow", ...JOURNAL] },
-  {
-    name: "chat: a provider whose SDK is missing",
-    args: ["chat", "--model", "anthropic:m", ...TOOLS],
+  { args: ["resume", PAYS, ...TOOLS, ...JOURNAL], stdout: /^\{"paid":4\}\n$/ },
+  { args: ["resume", ...TOOLS, ...JOURNAL] },
+  { args: ["show", PAYS, "--follow", ...JOURNAL] },
+  ...[["chat"], ["ask", "How many?"]].map((asked) => ({
+    args: [...asked, "--model", "anthropic:m", ...TOOLS],
     env: { ANTHROPIC_API_KEY: "none" },
     code: 5,
     stderr: /npm install @anthropic-ai\/sdk/,
-  },
-  { name: "journal check", args: ["journal", "check", ...JOURNAL] },
-  { name: "journal export", args: ["journal", "export", ...JOURNAL], stdout: /bank\.pay/ },
-  { name: "journal prune", args: ["journal", "prune", "--older-than", "30d", ...JOURNAL] },
-  { name: "tools", args: ["tools", ...TOOLS], stdout: /math\.add/ },
-  { name: "tools --stubs", args: ["tools", ...TOOLS, "--stubs"], stdout: /tools\.math\.add\(input/ },
-  { name: "tools: found by words", args: ["tools", "sum", "of", "numbers", ...TOOLS], stdout: /math\.add/ },
-  { name: "key add", args: ["key", "add", "ann", "--keys", "keys.json"], stdout: /^[\w-]{43}\n$/ },
-  { name: "doctor", args: ["doctor"], stdout: /isolat/ },
-  { name: "demo", args: ["demo", "licenses"], stdout: /✓ right/ },
-  { name: "demo refunds", args: ["demo", "refunds"] },
-  { name: "demo desk", args: ["demo", "desk"] },
-  { name: "demo read-file", args: ["demo", "read-file"] },
-  { name: "demo code", args: ["demo", "code"] },
-  { name: "demo team", args: ["demo", "team"] },
-  { name: "demo of both examples", args: ["demo"], stdout: /✓ right[^]*✓ right/ },
+  })),
+  { args: ["journal", "check", ...JOURNAL] },
+  { args: ["journal", "export", ...JOURNAL], stdout: /bank\.pay/ },
+  { args: ["journal", "prune", "--older-than", "30d", ...JOURNAL] },
+  { args: ["tools", ...TOOLS], stdout: /math\.add/ },
+  { args: ["tools", ...TOOLS, "--stubs"], stdout: /tools\.math\.add\(input/ },
+  { args: ["tools", "sum", "of", "numbers", ...TOOLS], stdout: /math\.add/ },
+  { args: ["key", "add", "ann", "--keys", "keys.json"], stdout: /^[\w-]{43}\n$/ },
+  { args: ["doctor"], stdout: /isolat/ },
+  { args: ["demo", "licenses"], stdout: /✓ right/ },
+  ...["refunds", "desk", "read-file", "code", "team"].map((example) => ({ args: ["demo", example] })),
+  { args: ["demo"], stdout: /✓ right[^]*✓ right/ },
   {
-    name: "init",
     args: ["init", "my-tools"],
     stdout: /^Written to my-tools: tools\.ts, [^]*\n {2}npx portcullis run program\.js --tools \.\/tools\.ts /,
   },
-  { name: "bench", args: ["bench", "licenses"], stdout: /SDK is not installed: anthropic, gemini/ },
+  { args: ["bench", "licenses"], stdout: /SDK is not installed: anthropic, gemini/ },
   {
-    name: "ask: a provider whose SDK is missing",
-    args: ["ask", "How many?", "--model", "anthropic:m", ...TOOLS],
-    env: { ANTHROPIC_API_KEY: "none" },
-    code: 5,
-    stderr: /npm install @anthropic-ai\/sdk/,
-  },
-  {
-    name: "worker: a journal in a file, which no other machine reaches",
     args: ["worker", ...TOOLS, "--journal", "worker.db"],
     code: 2,
     stderr: /A worker needs the journal of its fleet, in PostgreSQL/,
   },
-  {
-    name: "image without a Docker daemon",
-    args: ["image", "build"],
-    code: 5,
-  },
+  { args: ["image", "build"], code: 5 },
 ];
 
 /** Commands that stay until they are told to end: the doors. */

@@ -273,7 +273,7 @@ describe.skipIf(!ALL_TESTS)("the installed package", { timeout: 300_000 }, () =>
       expect(names.filter((name) => !tried.has(name))).toEqual([]);
     });
 
-    test.each(COMMANDS)("$name", async ({ args, env, code = 0, stdout, stderr, before }) => {
+    test.each(COMMANDS)("$args", async ({ args, env, code = 0, stdout, stderr, before }) => {
       const given = before === undefined ? args : await before({ project, args, earlier: done, run: portcullis });
       const ran = await portcullis(given, env);
       done.push(ran);

@@ -12,99 +12,74 @@ export interface MortalGateway extends GatewayClients, AsyncDisposable {
   readonly counts: { writes: number; answers: number };
 }
 
-/** What one host has of the journal that all share, until it dies. */
-class Host {
-  readonly #drivers = new Set<string>();
-  readonly #dead = Promise.withResolvers<void>();
-  readonly #buried = Promise.withResolvers<never>();
-  readonly #death: Death | undefined;
-  readonly #done = { writes: 0, answers: 0 };
-  #isDead = false;
-
-  constructor(death: Death | undefined) {
-    this.#death = death;
-    this.#buried.promise.catch(() => {});
-  }
-
-  /** Resolves once the host is dead. */
-  get dead(): Promise<void> {
-    return this.#dead.promise;
-  }
-
-  /** Ends what still waits in the dead host. */
-  bury(): void {
-    this.#die();
-    this.#buried.reject(new Error("the host has died"));
-  }
-
-  #die(): void {
-    this.#isDead = true;
-    this.#dead.resolve();
-  }
-
-  #counted(what: "writes" | "answers"): void {
-    this.#done[what] += 1;
-    if (this.#death && what in this.#death && this.#done[what] === Object.values(this.#death)[0]) this.#die();
-  }
-
-  /** The journal as this host sees it: what is done is done, but a host that dies with it does not learn of it. */
-  journalOf(shared: Journal, counts: MortalGateway["counts"]): Journal {
-    const alive = async <Value>(work: () => Promise<Value>): Promise<Value> => {
-      if (this.#isDead) return this.#buried.promise;
-      const value = await work();
-      return this.#isDead ? this.#buried.promise : value;
-    };
-    const written = <Value>(work: () => Promise<Value>) =>
-      alive(async () => {
-        const value = await work();
-        counts.writes += 1;
-        this.#counted("writes");
-        return value;
-      });
-    const own = (lease: Lease | undefined) => void (lease && this.#drivers.add(lease.driver));
-    // The leases of hosts that are dead have ended.
-    const seen = (summary: ExecutionSummary): ExecutionSummary =>
-      summary.lease && !this.#drivers.has(summary.lease.driver)
-        ? { ...summary, lease: { ...summary.lease, until: 0 } }
-        : summary;
-    const isDead = () => this.#isDead;
-    const buried = this.#buried.promise;
-    return {
+/** One host, which dies as it is said: what it waits for then comes once it is buried, as an error. */
+function mortalHost(death: Death | undefined, counts: MortalGateway["counts"]) {
+  const drivers = new Set<string>();
+  const [dead, buried] = [Promise.withResolvers<void>(), Promise.withResolvers<never>()];
+  buried.promise.catch(() => {});
+  const done = { writes: 0, answers: 0 };
+  let isDead = false;
+  const die = () => {
+    isDead = true;
+    dead.resolve();
+  };
+  const count = (what: "writes" | "answers") => {
+    counts[what] += 1;
+    done[what] += 1;
+    if (death && what in death && done[what] === Object.values(death)[0]) die();
+  };
+  /** What is done is done, but a host that dies with it does not learn of it. */
+  const alive = async <Value>(work: () => Promise<Value>, what?: "writes"): Promise<Value> => {
+    if (isDead) return buried.promise;
+    const value = await work();
+    if (what) count(what);
+    return isDead ? buried.promise : value;
+  };
+  const own = (lease: Lease | undefined) => void (lease && drivers.add(lease.driver));
+  // The leases of hosts that are dead have ended.
+  const seen = (summary: ExecutionSummary): ExecutionSummary =>
+    summary.lease && !drivers.has(summary.lease.driver)
+      ? { ...summary, lease: { ...summary.lease, until: 0 } }
+      : summary;
+  return {
+    dead: dead.promise,
+    /** Ends what still waits in the dead host. */
+    bury: () => {
+      die();
+      buried.reject(new Error("the host has died"));
+    },
+    journalOf: (shared: Journal): Journal => ({
       create: (header, lease) => {
         own(lease);
-        return written(() => shared.create(header, lease));
+        return alive(() => shared.create(header, lease), "writes");
       },
       append: (execution, expected, records, options) => {
         for (const record of records)
           if (record.type === "claim") own({ driver: record.driver, until: record.at + record.leaseMs });
-        return written(() => shared.append(execution, expected, records, options));
+        return alive(() => shared.append(execution, expected, records, options), "writes");
       },
       renew: (execution, lease) => alive(() => shared.renew(execution, lease)),
       find: (execution) => alive(async () => seen(await shared.find(execution))),
       async *read(execution, options) {
-        if (isDead()) await buried;
+        if (isDead) await buried.promise;
         yield* shared.read(execution, options);
       },
       async *list(options) {
-        if (isDead()) await buried;
+        if (isDead) await buried.promise;
         for await (const summary of shared.list(options)) yield seen(summary);
       },
-    };
-  }
-
-  /** A model in the midst of whose answer the host dies. */
-  modelOf(model: Model, counts: MortalGateway["counts"]): Model {
-    return {
+    }),
+    /** A model in the midst of whose answer the host dies. */
+    modelOf: (model: Model): Model => ({
       ...model,
       converse: async (opening) => {
         const conversation = await model.converse(opening);
         const turn: typeof conversation.turn = async (request) => {
-          if (this.#isDead) return this.#buried.promise;
-          counts.answers += 1;
-          this.#counted("answers");
-          if (!this.#isDead) return conversation.turn(request);
+          if (isDead) return buried.promise;
+          count("answers");
+          if (!isDead) return conversation.turn(request);
           request.onText("I was");
-          return this.#buried.promise;
+          return buried.promise;
         };
         return new Proxy(conversation, {
           get(target, name) {
@@ -114,8 +89,8 @@ class Host {
           },
         });
       },
-    };
-  }
+    }),
+  };
 }
 
 /**
@@ -127,8 +102,8 @@ export async function mortalGateway(upstream: () => Model, deaths: readonly Deat
   const counts = { writes: 0, answers: 0 };
   const left = [...deaths];
   const start = async () => {
-    const host = new Host(left.shift());
-    const gateway = await openGateway(host.modelOf(upstream(), counts), { journal: host.journalOf(shared, counts) });
+    const host = mortalHost(left.shift(), counts);
+    const gateway = await openGateway(host.modelOf(upstream()), { journal: host.journalOf(shared) });
     return { host, gateway };
   };
   let { host, gateway } = await start();

@@ -12,7 +12,7 @@ import { createMemorySandbox } from "../../../src/runtime/testing.ts";
 import { TenantIds } from "../../../src/serve/tenant-ids.ts";
 import { webhooksOf } from "../../../src/serve/webhooks/webhooks.ts";
 import { manualClock } from "../../support/clock.ts";
-import { KEYS, type OpenServer, openServer } from "../servers.ts";
+import { KEYS, openServer } from "../servers.ts";
 import { testOfAll } from "../../support/all-tests.ts";
 
 const SECRET = "secret-0123456789abcdef01";
@@ -51,25 +51,29 @@ async function receiver(statuses: number[] | "waits" = []) {
   };
 }
 
-/** Begins a program over HTTP. */
-const execute = (door: OpenServer, id: string, program = "return 1") =>
-  door.ask("POST", "/v1/executions", { key: "ann-0123456789abcdef", body: { program, id } });
-
 const hook = (url: string, more: Partial<WebhookOptions> = {}): WebhookOptions => ({
   url,
   secret: SECRET,
   allowPrivate: true,
   ...more,
 });
+/** A server with a webhook, and what receives it. */
+async function openHooked(statuses: number[] = [], more: Partial<WebhookOptions> = {}) {
+  const stack = new AsyncDisposableStack();
+  const other = stack.use(await receiver(statuses));
+  const door = stack.use(await openServer({ keys: KEYS, webhooks: [hook(other.url, more)] }));
+  const execute = (id: string, program = "return 1") => door.run({ program, id });
+  return { other, door, execute, [Symbol.asyncDispose]: () => stack.disposeAsync() };
+}
+
 const PAY = "return await tools.bank.pay({ amount: 5 });";
 
 test("a program that waits and then ends is told of twice, signed, with its calls and without what it computes with", async () => {
-  await using other = await receiver();
-  await using door = await openServer({ keys: KEYS, webhooks: [hook(other.url)] }, { approve: () => "later" });
-  const key = "ann-0123456789abcdef";
-  await execute(door, "e 1", PAY);
+  await using hooked = await openHooked();
+  const { other, door, execute } = hooked;
+  await execute("e 1", PAY);
   await other.until(1);
-  await door.ask("POST", "/v1/executions/e%201/decisions", { key, body: { decisions: { 1: { allow: true } } } });
+  await door.ask("POST", "/v1/executions/e%201/decisions", { body: { decisions: { 1: { allow: true } } } });
   await other.until(2);
   const [waits, ended] = other.received;
   expect(waits?.json).toEqual({
@@ -91,20 +95,17 @@ test("a program that waits and then ends is told of twice, signed, with its call
 });
 
 test("only the events that a webhook asks for are sent to it, and a conversation's programs are told with it alone", async () => {
-  await using other = await receiver();
-  await using door = await openServer(
-    { keys: KEYS, webhooks: [hook(other.url, { events: ["execution_ended"] })] },
-    { approve: () => "later" },
-  );
-  await execute(door, "waits", PAY);
-  await execute(door, "ends");
+  await using hooked = await openHooked([], { events: ["execution_ended"] });
+  const { other, execute } = hooked;
+  await execute("waits", PAY);
+  await execute("ends");
   await other.until(1);
   expect(other.received.map(({ json }) => [json.type, json.execution])).toEqual([["execution_ended", "ends"]]);
 });
 
 test("programs of MCP clients are told of as those of HTTP are", async () => {
-  await using other = await receiver();
-  await using door = await openServer({ keys: KEYS, webhooks: [hook(other.url)] }, { approve: () => "later" });
+  await using hooked = await openHooked();
+  const { other, door } = hooked;
   const message = { jsonrpc: "2.0", id: 1, method: "tools/call" };
   for (const code of [PAY, "return 1"])
     await door.ask("POST", "/mcp", {
@@ -116,12 +117,12 @@ test("programs of MCP clients are told of as those of HTTP are", async () => {
 });
 
 test("events that rest before their next attempt hold up no other event", async () => {
-  await using other = await receiver(Array.from({ length: 8 }, () => 500));
-  await using door = await openServer({ keys: KEYS, webhooks: [hook(other.url)] });
+  await using hooked = await openHooked(Array.from({ length: 8 }, () => 500));
+  const { other, door, execute } = hooked;
   manualClock();
   const ids = Array.from({ length: 9 }, (_, n) => `e${n}`);
   for (const [n, execution] of ids.entries()) {
-    await execute(door, execution);
+    await execute(execution);
     await other.until(n + 1);
   }
   expect(other.received.map(({ json }) => json.execution)).toEqual(ids);
@@ -131,16 +132,14 @@ test("events that rest before their next attempt hold up no other event", async 
 
 test("what is not answered with success is sent again later, with the same id, and a redirect is not followed", async () => {
   vi.spyOn(Math, "random").mockReturnValue(0);
-  await using other = await receiver([500, 302]);
-  await using door = await openServer({ keys: KEYS, webhooks: [hook(other.url)] });
+  await using hooked = await openHooked([500, 302]);
+  const { other, execute } = hooked;
   const clock = manualClock();
-  await execute(door, "e");
+  await execute("e");
   await other.until(1);
   for (const ms of [1000, 5000]) {
     const before = other.received.length;
-    while (other.received.length === before) {
-      await clock.advance(ms / 10);
-    }
+    while (other.received.length === before) await clock.advance(ms / 10);
   }
   expect(other.received).toHaveLength(3);
   expect(new Set(other.received.map(({ headers }) => headers["webhook-id"])).size).toBe(1);
@@ -148,9 +147,9 @@ test("what is not answered with success is sent again later, with the same id, a
 });
 
 test("a receiver that wants no more of it is told no more, and the operator is", async () => {
-  await using other = await receiver([410]);
-  await using door = await openServer({ keys: KEYS, webhooks: [hook(other.url)] });
-  await execute(door, "e");
+  await using hooked = await openHooked([410]);
+  const { other, door, execute } = hooked;
+  await execute("e");
   await expect.poll(() => door.errors.length).toBeGreaterThan(0);
   expect(door.errors.splice(0)).toMatchObject([
     { code: "webhook_failed", message: expect.stringContaining("it answered 410") as string },
