@@ -39,6 +39,11 @@ async function converse(wire: Wire, stream: boolean, bodies: readonly Body[]) {
 }
 
 const DONE: WireTurn = { text: "Done." };
+/** A conversation with a server that gives this body, and is done then. */
+const thenDone = (wire: Wire, stream: boolean, body: Body) =>
+  converse(wire, stream, [body, written(wire, DONE, stream)]);
+/** A stream of these events. */
+const sent = (events: readonly object[]) => sse(events.map((data) => ({ data: JSON.stringify(data) })));
 const CALL: WireTurn = { calls: [{ id: "c", tool: "f", input: { k: 1 } }] };
 
 // ---- words for the end of a turn -------------------------------------------------------------------------------
@@ -89,8 +94,7 @@ test.each([
   async (wire, stream) => {
     const digits = "1234567890123456789";
     const call = written(wire, { calls: [{ id: "c", tool: "f", input: { k: "BIG" } }] }, stream);
-    const bodies = [call.replace('"BIG"', digits), written(wire, DONE, stream)];
-    const { made, asked } = await converse(wire, stream, bodies);
+    const { made, asked } = await thenDone(wire, stream, call.replace('"BIG"', digits));
     expect(made).toEqual([["f", { k: digits }]]);
     expect(JSON.stringify(asked.at(-1))).toContain(digits);
   },
@@ -121,8 +125,7 @@ function inputsIn(value: unknown): unknown[] {
 
 test.each(EACH_WAY)("an input that says nothing is the empty one: %s", async (_, wire, stream) => {
   for (const text of ["", "null", " \n", "[]"]) {
-    const bodies = [replyThatCalls(wire, stream, text), written(wire, DONE, stream)];
-    const { answer, made, asked } = await converse(wire, stream, bodies);
+    const { answer, made, asked } = await thenDone(wire, stream, replyThatCalls(wire, stream, text));
     expect([text, answer, made, inputsIn(asked[1])]).toEqual([text, "Done.", [["f", {}]], [{}]]);
   }
 });
@@ -130,8 +133,7 @@ test.each(EACH_WAY)("an input that says nothing is the empty one: %s", async (_,
 test.each(EACH_WAY)("an input that is no object is not made, and goes back in one: %s", async (...given) => {
   const [, wire, stream] = given;
   for (const text of ['{"k":1,}', '{"k":"a\nb"}', '{"k":', '["k"]']) {
-    const bodies = [replyThatCalls(wire, stream, text), written(wire, DONE, stream)];
-    const { answer, made, asked } = await converse(wire, stream, bodies);
+    const { answer, made, asked } = await thenDone(wire, stream, replyThatCalls(wire, stream, text));
     expect([text, answer, made, inputsIn(asked[1])]).toEqual([text, "Done.", [], [{ unreadable_input: text }]]);
   }
 });
@@ -141,7 +143,7 @@ test.each(MODES)("arguments of a completion that are an object are those of the 
   const call = { index: 0, id: "c", type: "function", function: { name: "f", arguments: given } };
   const message = { role: "assistant", content: null, tool_calls: [call] };
   const calls = written(chatWire, { raw: stream ? { deltas: [message] } : { message } }, stream);
-  const { answer, made, asked } = await converse(chatWire, stream, [calls, written(chatWire, DONE, stream)]);
+  const { answer, made, asked } = await thenDone(chatWire, stream, calls);
   expect([answer, made, inputsIn(asked[1])]).toEqual(["Done.", [["f", given]], [given]]);
 });
 
@@ -152,7 +154,7 @@ test("an object among pieces of arguments makes no call", async () => {
       tool_calls: [{ index: 0, ...(made.name && { id: "c", type: "function" }), function: made }],
     }));
     const calls = written(chatWire, { raw: { deltas: [begun, more] } }, true);
-    const { answer, made } = await converse(chatWire, true, [calls, written(chatWire, DONE, true)]);
+    const { answer, made } = await thenDone(chatWire, true, calls);
     expect([answer, made]).toEqual(["Done.", []]);
   }
 });
@@ -182,27 +184,22 @@ test.each(withParts)("parts of other kinds are told by their names, and end noth
   }
 });
 
-test.each([true, false])("a part of Gemini of a kind that there was not is told: streamed %s", async (stream) => {
-  const parts = [{ quantumSearch: { q: 1 } }, { text: "Done." }];
-  const reply = written(geminiWire, { raw: { parts } }, stream);
-  const { answer, unread } = await converse(geminiWire, stream, [reply]);
-  expect([answer, unread]).toEqual(["Done.", [["quantumSearch"]]]);
-});
-
-test.each([true, false])(
-  "a call of a kind that there was not is told, and the others are made: streamed %s",
-  async (stream) => {
+test.each(MODES)(
+  "a part of Gemini or of a completion of another kind is told, the others are read: %s",
+  async (...given) => {
+    const [, stream] = given;
+    const parts = [{ quantumSearch: { q: 1 } }, { text: "Done." }];
+    const { answer, unread } = await converse(geminiWire, stream, [written(geminiWire, { raw: { parts } }, stream)]);
+    expect([answer, unread]).toEqual(["Done.", [["quantumSearch"]]]);
     const called = { index: 0, id: "c", type: "function", function: { name: "f", arguments: '{"k":1}' } };
     const odd = { index: 1, id: "m", type: "mcp_approval_request", mcp: { name: "x" } };
     for (const tool_calls of [[called, odd], [{ ...odd, index: 0 }]]) {
       const message = { role: "assistant", content: null, tool_calls };
       const reply = written(chatWire, { raw: stream ? { deltas: [message] } : { message } }, stream);
-      const { answer, made, unread, asked } = await converse(chatWire, stream, [
-        reply,
-        written(chatWire, DONE, stream),
-      ]);
-      expect([answer, made.length, unread[0]]).toEqual(["Done.", tool_calls.length - 1, ["mcp_approval_request"]]);
-      expect(JSON.stringify(asked.at(-1))).not.toContain("mcp_approval_request");
+      const talked = await thenDone(chatWire, stream, reply);
+      expect(talked).toMatchObject({ answer: "Done.", made: { length: tool_calls.length - 1 } });
+      expect(talked.unread[0]).toEqual(["mcp_approval_request"]);
+      expect(JSON.stringify(talked.asked.at(-1))).not.toContain("mcp_approval_request");
     }
   },
 );
@@ -214,8 +211,7 @@ test.each(withParts)("a turn that has nothing but such a part goes on: %s", asyn
     [field]: [{ type: "hologram", id: "odd_1" }],
     ...(wire === anthropicWire && { stop_reason: "tool_use" }),
   };
-  const bodies = [written(wire, { raw }, stream), written(wire, DONE, stream)];
-  const { answer, unread, warnings, asked } = await converse(wire, stream, bodies);
+  const { answer, unread, warnings, asked } = await thenDone(wire, stream, written(wire, { raw }, stream));
   expect([answer, unread, warnings.length, asked.length]).toEqual(["Done.", [["hologram"], undefined], 1, 2]);
 });
 
@@ -234,13 +230,13 @@ test("a piece of an answer that is a number or a truth value is its text", async
     { type: "content_block_stop", ...place },
     { type: "message_delta", delta: { stop_reason: "end_turn" } },
     { type: "message_stop" },
-  ].map((data) => ({ data: JSON.stringify(data) }));
+  ];
   const chat = chatWire.events({ raw: { deltas: pieces.map((content) => ({ content })) } }, 1);
   for (const [wire, events] of [
-    [anthropicWire, blocks],
-    [chatWire, chat],
+    [anthropicWire, sent(blocks)],
+    [chatWire, sse(chat)],
   ] as const)
-    expect((await converse(wire, true, [sse(events)])).answer).toBe("It costs $0.5: true");
+    expect((await converse(wire, true, [events])).answer).toBe("It costs $0.5: true");
 });
 
 test("no text of an answer is lost where lists of parts stand between its pieces", async () => {
@@ -277,6 +273,16 @@ test("no text of an answer is lost where lists of parts stand between its pieces
 const choice = { index: 0, delta: { content: "Done." }, finish_reason: "stop" };
 const chatUsage = { prompt_tokens: 10, completion_tokens: 5 };
 const words = { type: "text", text: "Done." };
+const endsWithUsage = (usage: Fields): readonly [Wire, readonly Fields[]] => [
+  anthropicWire,
+  [
+    { type: "message_start", message: { usage: { input_tokens: 10, output_tokens: 1 } } },
+    { type: "content_block_start", index: 0, content_block: words },
+    { type: "content_block_stop", index: 0 },
+    { type: "message_delta", delta: { stop_reason: "end_turn" }, usage },
+    { type: "message_stop" },
+  ],
+];
 const USAGES: Readonly<Record<string, readonly [Wire, readonly Fields[], outputTokens?: number]>> = {
   "the usage of a choice, as Moonshot sends it": [chatWire, [{ choices: [{ ...choice, usage: chatUsage }] }]],
   "a usage in the place that Groq has for it": [chatWire, [{ choices: [choice], x_groq: { usage: chatUsage } }]],
@@ -293,30 +299,12 @@ const USAGES: Readonly<Record<string, readonly [Wire, readonly Fields[], outputT
     [{ choices: [choice], usage: { ...chatUsage, total_tokens: 109 } }],
     99,
   ],
-  "the input of the start, and not 0 at the end": [
-    anthropicWire,
-    [
-      { type: "message_start", message: { usage: { input_tokens: 10, output_tokens: 1 } } },
-      { type: "content_block_start", index: 0, content_block: words },
-      { type: "content_block_stop", index: 0 },
-      { type: "message_delta", delta: { stop_reason: "end_turn" }, usage: { input_tokens: 0, output_tokens: 5 } },
-      { type: "message_stop" },
-    ],
-  ],
-  "no input twice that is called cached only at the end": [
-    anthropicWire,
-    [
-      { type: "message_start", message: { usage: { input_tokens: 10, output_tokens: 1 } } },
-      { type: "content_block_start", index: 0, content_block: words },
-      { type: "content_block_stop", index: 0 },
-      {
-        type: "message_delta",
-        delta: { stop_reason: "end_turn" },
-        usage: { input_tokens: 1, cache_read_input_tokens: 9, output_tokens: 5 },
-      },
-      { type: "message_stop" },
-    ],
-  ],
+  "the input of the start, and not 0 at the end": endsWithUsage({ input_tokens: 0, output_tokens: 5 }),
+  "no input twice that is called cached only at the end": endsWithUsage({
+    input_tokens: 1,
+    cache_read_input_tokens: 9,
+    output_tokens: 5,
+  }),
   "the input of an earlier piece": [
     geminiWire,
     [
@@ -327,7 +315,7 @@ const USAGES: Readonly<Record<string, readonly [Wire, readonly Fields[], outputT
 };
 
 test.each(Object.entries(USAGES))("a budget counts %s", async (_name, [wire, events, outputTokens = 5]) => {
-  const { answer, usage } = await converse(wire, true, [sse(events.map((data) => ({ data: JSON.stringify(data) })))]);
+  const { answer, usage } = await converse(wire, true, [sent(events)]);
   expect([answer, usage.inputTokens, usage.outputTokens]).toEqual(["Done.", 10, outputTokens]);
 });
 
@@ -341,7 +329,7 @@ test.each([
     },
   ],
 ] as const)("what a reply had used before it broke off is counted, case %#", async (wire, event) => {
-  const { ending, usage } = await converse(wire, true, [sse([{ data: JSON.stringify(event) }])]);
+  const { ending, usage } = await converse(wire, true, [sent([event])]);
   expect([ending.type, usage.inputTokens, usage.outputTokens]).toEqual(["provider_failed", 10, 5]);
 });
 
@@ -352,7 +340,7 @@ test.each([
   { cache_read_input_tokens: 9 },
 ])("the cached part of the input is counted where a server says it: %j", async (said) => {
   const events = [{ choices: [choice], usage: { ...chatUsage, ...said } }];
-  const { usage } = await converse(chatWire, true, [sse(events.map((data) => ({ data: JSON.stringify(data) })))]);
+  const { usage } = await converse(chatWire, true, [sent(events)]);
   expect([usage.inputTokens, usage.cachedInputTokens]).toEqual([10, 9]);
 });
 
@@ -431,7 +419,7 @@ test.each(EACH_WAY)("a turn with nothing in it is asked for once more, and then 
   const [, wire, stream] = given;
   for (const empty of [{}, { text: " \n" }]) {
     const nothing = written(wire, empty, stream);
-    const once = await converse(wire, stream, [nothing, written(wire, DONE, stream)]);
+    const once = await thenDone(wire, stream, nothing);
     expect([once.answer, once.asked.length]).toEqual(["Done.", 2]);
     expect(JSON.stringify(once.asked[1])).toContain("it is empty");
     const { ending, asked } = await converse(wire, stream, [nothing]);
@@ -461,10 +449,7 @@ const ANSWERS = [
 test.each(EACH_WAY)("a call that its server left in the text is no answer: %s", async (...given) => {
   const [, wire, stream] = given;
   for (const text of WRITTEN_CALLS) {
-    const { answer, made, asked } = await converse(wire, stream, [
-      written(wire, { text }, stream),
-      written(wire, DONE, stream),
-    ]);
+    const { answer, made, asked } = await thenDone(wire, stream, written(wire, { text }, stream));
     expect([text, answer, made, asked.length]).toEqual([text, "Done.", [], 2]);
     expect(JSON.stringify(asked[1])).toContain("it has a call in its text");
   }
@@ -545,8 +530,10 @@ test("pieces of a reply are read where each has the message so far beside it", a
     const [message, delta] = [sofar, content].map((text) => ({ role: "assistant", content: text }));
     return { id: "a", object: "chat.completion.chunk", choices: [{ index: 0, message, delta, finish_reason }] };
   };
-  const events = [chunk("I", "I", null), chunk(" am", "I am", "stop")].map((data) => ({ data: JSON.stringify(data) }));
-  expect(await converse(chatWire, true, [sse(events)])).toMatchObject({ ending: { type: "answered", answer: "I am" } });
+  const events = [chunk("I", "I", null), chunk(" am", "I am", "stop")];
+  expect(await converse(chatWire, true, [sent(events)])).toMatchObject({
+    ending: { type: "answered", answer: "I am" },
+  });
 });
 
 test.each(WIRES)("a whole reply of %s is read where it is the only event of a stream", async (_name, wire) => {
@@ -578,7 +565,7 @@ test.each([anthropicWire, geminiWire])(
   "an input that is the text of an object is that object, case %#",
   async (wire) => {
     const body = written(wire, { raw: CALLS_OF_OBJECTS.get(wire)?.('{"k":1}') ?? {} }, false);
-    const { made } = await converse(wire, false, [body, written(wire, DONE, false)]);
+    const { made } = await thenDone(wire, false, body);
     expect(made).toEqual([["f", { k: 1 }]]);
   },
 );
@@ -599,6 +586,6 @@ test.each([anthropicWire, chatWire, responsesWire])("a place may be a text, case
   const events = wire
     .events(CALL, 1)
     .map((event) => eventText(event).replaceAll(/(?<!"choices":\[\{)"((?:output_)?index)":(\d+)/g, '"$1":"$2"'));
-  const { answer, made } = await converse(wire, true, [events.join(""), written(wire, DONE, true)]);
+  const { answer, made } = await thenDone(wire, true, events.join(""));
   expect([answer, made]).toEqual(["Done.", [["f", { k: 1 }]]]);
 });

@@ -26,28 +26,38 @@ test("a result's text is its JSON, and its bytes are those of UTF-8", async () =
 
 test("a result of exactly the allowed size passes, and one byte more does not", async () => {
   expect(await resultText(undefined, 4)).toEqual({ type: "text", text: "null", bytes: 4, values: 1 });
-  expect(await resultText("é", 4)).toEqual({ type: "text", text: '"é"', bytes: 4, values: 1 });
-  expect(await resultText("é", 3)).toEqual({ type: "too_large", bytes: 4 });
+  for (const value of ["é", Array.from({ length: 30_000 }, (_, index) => ({ index, text: "ü" }))]) {
+    const text = JSON.stringify(value);
+    const bytes = Buffer.byteLength(text);
+    expect(await resultText(value, bytes)).toMatchObject({ type: "text", text, bytes });
+    expect(await resultText(value, bytes - 1)).toEqual({ type: "too_large", bytes });
+  }
 });
 
-test("what is not JSON is not, and the cause is kept for the operator", async () => {
-  const cause = new Error("no");
-  const circular: unknown[] = [];
-  circular.push(circular);
-  const explosive = {
-    toJSON() {
-      throw cause;
-    },
-  };
-  expect(await resultText(explosive, 100)).toEqual({ type: "not_json", cause });
-  const hostile = {
-    get field() {
-      throw cause;
-    },
-  };
-  expect([isLarge(hostile), await resultText(hostile, 100)]).toEqual([false, { type: "not_json", cause }]);
-  for (const value of [Number.NaN, circular]) expect(await resultText(value, 100)).toMatchObject({ type: "not_json" });
-});
+test.each(["", "x".repeat(100_000)])(
+  "what holds itself or fails on its way is not JSON, small or large, and the cause is kept for the operator",
+  async (text) => {
+    const cause = new Error("no");
+    const circular: unknown[] = [text];
+    circular.push({ circular });
+    const hostile = {
+      text,
+      get field() {
+        throw cause;
+      },
+    };
+    expect(isLarge(hostile)).toBe(text !== "");
+    for (const value of [hostile, [text, { toJSON: throws(cause) }]])
+      expect(await resultText(value, 1_000_000)).toEqual({ type: "not_json", cause });
+    for (const value of [circular, [text, Number.NaN]])
+      expect(await resultText(value, 1_000_000)).toMatchObject({
+        type: "not_json",
+        cause: expect.any(TypeError) as TypeError,
+      });
+    const shared = [text.slice(0, 70_000)];
+    expect(await resultText([shared, shared], 1_000_000)).toMatchObject({ type: "text" });
+  },
+);
 
 test("a Buffer is a typed array like others, alone and within", async () => {
   const hi = Buffer.from("hi");
@@ -305,13 +315,6 @@ test("the text of a large result is to the letter what JSON.stringify makes of i
   expect(inParts).toBeGreaterThan(2);
 });
 
-test("a large result of exactly the allowed size passes, and one byte more does not", async () => {
-  const rows = Array.from({ length: 30_000 }, (_, index) => ({ index, text: "ü" }));
-  const bytes = Buffer.byteLength(JSON.stringify(rows));
-  expect(await resultText(rows, bytes)).toMatchObject({ type: "text", bytes });
-  expect(await resultText(rows, bytes - 1)).toEqual({ type: "too_large", bytes });
-});
-
 test("of a result far over its limit only the first part is made", async () => {
   let made = 0;
   const row = {
@@ -347,37 +350,6 @@ testOfAll("others get the host's thread while a large result is made", async () 
   const turns = countTurns();
   await resultText(rows, Number.MAX_SAFE_INTEGER);
   expect(turns()).toBeGreaterThan(2);
-});
-
-test("a large result that holds itself or fails on its way is not JSON, and the next one is made all the same", async () => {
-  const cause = new Error("no");
-  const circular: unknown[] = ["x".repeat(100_000)];
-  circular.push({ circular });
-  const explosive = [
-    "x".repeat(100_000),
-    {
-      toJSON() {
-        throw cause;
-      },
-    },
-  ];
-  expect(await resultText(circular, Number.MAX_SAFE_INTEGER)).toMatchObject({
-    type: "not_json",
-    cause: expect.any(TypeError) as TypeError,
-  });
-  expect(await resultText(explosive, Number.MAX_SAFE_INTEGER)).toEqual({ type: "not_json", cause });
-  expect(await resultText(["x".repeat(100_000), Number.NaN], Number.MAX_SAFE_INTEGER)).toMatchObject({
-    type: "not_json",
-  });
-  const lazy = {
-    text: "x".repeat(100_000),
-    get field() {
-      throw cause;
-    },
-  };
-  expect(await resultText(lazy, Number.MAX_SAFE_INTEGER)).toEqual({ type: "not_json", cause });
-  const shared = ["x".repeat(70_000)];
-  expect(await resultText([shared, shared], Number.MAX_SAFE_INTEGER)).toMatchObject({ type: "text" });
 });
 
 // ---- kinds -------------------------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ import { Daemon } from "../../../../src/sandboxes/docker/daemon.ts";
 import { createDockerSandboxWith } from "../../../../src/sandboxes/docker/docker-sandbox.ts";
 import type { EgressOptions } from "../../../../src/sandboxes/docker/egress/egress-plan.ts";
 import { hostProcess, readText } from "../../../../src/sandboxes/host-process.ts";
-import type { Connection } from "../../../../src/sandboxes/sandbox.ts";
+import type { Connection, Sandbox } from "../../../../src/sandboxes/sandbox.ts";
 import { containersOf } from "../../../docker-support/containers.ts";
 import { needDockerEngine } from "../../../docker-support/docker-engine.ts";
 import { AUTHORITY, httpServer, tlsServer } from "../../../docker-support/egress-servers.ts";
@@ -28,15 +28,21 @@ interface Ran {
   readonly told: readonly Connection[];
 }
 
-/** Runs a command in a container with a way out, in place of the guest. It says its lines to descriptor 4, as JSON in frames. */
-async function run(command: readonly string[], egress: EgressOptions): Promise<Ran> {
-  const sandbox = createDockerSandboxWith(WAY, { egress, command });
-  onTestFinished(() => sandbox[Symbol.asyncDispose]());
+/** A guest of a sandbox, and the connections that are told of it. */
+async function opened(sandbox: Sandbox) {
   const told: Connection[] = [];
   const guest = await sandbox.open(
     { language: "javascript", limits: LIMITS, tenant: "test", onConnection: (connection) => told.push(connection) },
     AbortSignal.timeout(60_000),
   );
+  return { guest, told };
+}
+
+/** Runs a command in a container with a way out, in place of the guest. It says its lines to descriptor 4, as JSON in frames. */
+async function run(command: readonly string[], egress: EgressOptions): Promise<Ran> {
+  const sandbox = createDockerSandboxWith(WAY, { egress, command });
+  onTestFinished(() => sandbox[Symbol.asyncDispose]());
+  const { guest, told } = await opened(sandbox);
   const said: string[] = [];
   for await (const frames of guest.frames) said.push(...frames);
   const exit = await guest.exit;
@@ -274,11 +280,7 @@ one.recv(1)
           port,
         ),
       });
-      const told: Connection[] = [];
-      const guest = await sandbox.open(
-        { language: "javascript", limits: LIMITS, tenant: "test", onConnection: (connection) => told.push(connection) },
-        AbortSignal.timeout(60_000),
-      );
+      const { guest, told } = await opened(sandbox);
       for await (const frames of guest.frames) {
         expect(frames).toEqual(["HTTP/1.1 200 Connection Established"]);
         guest.kill("enough");
@@ -384,11 +386,7 @@ attempt(lambda: urllib.request.urlopen("http://evil.test/", timeout=10))
     await using sandbox = createDockerSandboxWith(WAY, { egress: { hosts: ["allowed.test"] }, command, warm: 1 });
     await sandbox.warm?.();
     for (let program = 0; program < 2; program += 1) {
-      const told: Connection[] = [];
-      const guest = await sandbox.open(
-        { language: "javascript", limits: LIMITS, tenant: "test", onConnection: (connection) => told.push(connection) },
-        AbortSignal.timeout(60_000),
-      );
+      const { guest, told } = await opened(sandbox);
       guest.send(["go"]);
       const said: string[] = [];
       for await (const frames of guest.frames) said.push(...frames);
