@@ -1,14 +1,13 @@
 import { expect, test, vi } from "vitest";
 import { z } from "zod";
 import { createRuntime } from "../../src/index.ts";
-import { createMemoryJournal } from "../../src/journal/index.ts";
 import type { Sandbox } from "../../src/sandboxes/index.ts";
 import { createMemorySandbox, scriptedModel, type ScriptedTurn } from "../../src/runtime/testing.ts";
 import { holdCalls, idle, makeTool } from "../gate/open-session.ts";
 import { agentOf, signal } from "../support/tools.ts";
 import { changed, checkTranscript, resultsBefore, talk } from "./talk.ts";
 import { throws } from "../support/failing.ts";
-import { runtimeWith } from "../support/runtime.ts";
+import { answered, runtimeWith } from "../support/runtime.ts";
 
 const both = ["direct", "programmatic"] as const;
 const direct = (changes: Parameters<typeof makeTool>[0] = {}) => makeTool({ allowedCallers: ["direct"], ...changes });
@@ -152,8 +151,7 @@ test("a turn is given the number of remaining tokens", async () => {
       return turn(request);
     };
   });
-  await using runtime = await runtimeWith([direct()]);
-  await runtime.agent({ model, task: "Do it.", loop: { maxTokens: 100 } });
+  await answered([direct()], { model, task: "Do it.", loop: { maxTokens: 100 } });
   expect(asked).toEqual([100, 60]);
 });
 
@@ -326,11 +324,10 @@ test("programs count as calls: of four hundred in one turn the allowed number ru
 });
 
 test("if a model's own code throws, agent rejects and the journal has an outcome", async () => {
-  const journal = createMemoryJournal();
-  await using runtime = await runtimeWith([], { journal });
+  await using runtime = await runtimeWith([]);
   const script = [throws("a mistake")];
   await expect(runtime.agent({ model: scriptedModel(script), task: "Do it." })).rejects.toThrow("a mistake");
-  for await (const { ended } of journal.list()) expect(ended).toBe(true);
+  for await (const { ended } of runtime.journal.list()) expect(ended).toBe(true);
 });
 
 test("if the sandbox cannot open a guest, agent rejects and the calls beside the program do not run", async () => {

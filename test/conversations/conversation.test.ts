@@ -11,7 +11,7 @@ import { journalWith } from "../support/journal-with.ts";
 import { changed, checkTranscript, runtimeOf as openRuntime } from "./talk.ts";
 import { makeTool } from "../support/tools.ts";
 import { failing, throws } from "../support/failing.ts";
-import { runtimeWith } from "../support/runtime.ts";
+import { answered, runtimeWith } from "../support/runtime.ts";
 
 const CALLERS = ["direct", "programmatic"] as const;
 
@@ -608,8 +608,7 @@ test("the instructions of a tool that the model is not offered are not in the sy
     ["local", true],
   ] as const) {
     const model = scriptedModel([ECHO]);
-    await using runtime = await runtimeWith(tools);
-    await runtime.agent({ model, task: "Do it.", programs });
+    await answered(tools, { model, task: "Do it.", programs });
     const { instructions = "" } = model.conversations[0]?.[0]?.opening ?? {};
     expect(instructions).toContain("Use direct.one with care.");
     expect(instructions.includes("Use program.one with care.")).toBe(isTold);

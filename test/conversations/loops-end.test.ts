@@ -1,7 +1,7 @@
 import { describe, expect, onTestFinished, test } from "vitest";
 import { z } from "zod";
 import { type AgentOptions } from "../../src/index.ts";
-import { createMemoryJournal, type JournalRecord } from "../../src/journal/index.ts";
+import { type JournalRecord } from "../../src/journal/index.ts";
 import type { Model, ToolChoice } from "../../src/models/index.ts";
 import { type ScriptedModel, scriptedModel, type ScriptedStep, type ScriptedTurn } from "../../src/runtime/testing.ts";
 import { cutsOf, journalWith } from "../support/journal-with.ts";
@@ -30,13 +30,12 @@ async function run<Answer = string>(
   options: Partial<AgentOptions<unknown, Answer>> = {},
   models: (script: readonly ScriptedStep[]) => Model = scriptedModel,
 ) {
-  const journal = createMemoryJournal();
-  const runtime = await runtimeWith([look, broken], { journal, leaseMs: 100 });
+  const runtime = await runtimeWith([look, broken], { leaseMs: 100 });
   onTestFinished(() => runtime[Symbol.asyncDispose]());
   const model = models(script) as ScriptedModel;
   const report = await runtime.agent<Answer>({ model, task: "Do it.", ...options });
   expect(() => checkTranscript(report.transcript)).not.toThrow();
-  const records = await Array.fromAsync(journal.read(report.execution));
+  const records = await Array.fromAsync(runtime.journal.read(report.execution));
   for (const cut of cutsOf(records)) {
     // Results of calls that are not made are appended with the ending, all or none.
     if (records[cut]?.type === "outcome" && isHost(records[cut - 1])) continue;

@@ -263,7 +263,6 @@ test("the programs of a conversation need approval also where it is taken up wit
 });
 
 test("a program that was taken up calls no tool that it did not begin with, whatever its guest sends", async () => {
-  const journal = createMemoryJournal();
   let ran = 0;
   const secret = toolOf("secret", () => ran++);
   const call = (tool: string, body: string) => [{ kind: "call", tool, body, idStep: 1 }] as const;
@@ -272,7 +271,6 @@ test("a program that was taken up calls no tool that it did not begin with, what
   const scripted = createMemorySandbox({ guest });
   await using runtime = await createRuntime({
     tools: [pay, secret],
-    journal,
     sandbox: scripted,
     approve: () => "later",
   });

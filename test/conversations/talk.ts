@@ -8,7 +8,7 @@ import {
 } from "../../src/index.ts";
 import type { Transcript } from "../../src/runtime/reports.ts";
 import { readTranscript } from "../../src/conversations/from-journal/parse-message.ts";
-import { createMemoryJournal, type Journal, type JournalRecord } from "../../src/journal/index.ts";
+import type { Journal, JournalRecord } from "../../src/journal/index.ts";
 import type { Model, ModelConversation } from "../../src/models/index.ts";
 import {
   type ScriptedModel,
@@ -36,13 +36,12 @@ export async function talk(
   script: readonly ScriptedStep[],
   { tools, scripted, ...options }: TalkOptions,
 ): Promise<Talked> {
-  const journal = createMemoryJournal();
   const { approve } = options;
-  await using runtime = await runtimeWith(tools, { journal, ...(approve ? { approve } : {}) });
+  await using runtime = await runtimeWith(tools, approve && { approve });
   const model = scriptedModel(script, scripted);
   const events: AgentEvent[] = [];
   const report = await runtime.agent({ model, task: "Do it.", onEvent: (event) => events.push(event), ...options });
-  return { ...report, model, events, records: await Array.fromAsync(journal.read(report.execution)) };
+  return { ...report, model, events, records: await Array.fromAsync(runtime.journal.read(report.execution)) };
 }
 
 /** A runtime that is closed after the test, and leaves all decisions to others. */

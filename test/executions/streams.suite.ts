@@ -1,7 +1,6 @@
 import { afterAll, expect, test } from "vitest";
 import { z } from "zod";
 import type { Language } from "../../bridge/frames.ts";
-import { createMemoryJournal } from "../../src/journal/index.ts";
 import { createRuntime } from "../../src/runtime/create-runtime.ts";
 import type { Sandbox } from "../../src/sandboxes/sandbox.ts";
 import { testOfAll } from "../support/all-tests.ts";
@@ -35,8 +34,7 @@ export function streamsSuite(language: Language, sandbox: Sandbox, guests?: "con
       },
     });
     const double = makeTool({ name: "double", inputSchema: z.object({ n: z.number() }), execute: ({ n }) => n * 2 });
-    const journal = createMemoryJournal();
-    await using runtime = await createRuntime({ sandbox, journal, tools: [rows, double] });
+    await using runtime = await createRuntime({ sandbox, tools: [rows, double] });
     const report = await runtime.execute(program, { language, id: "one" });
     expect(await runtime.execution("one").replay()).toEqual({ type: "identical" });
     const calls = report.calls.map(({ tool, items }) => [tool, items]);

@@ -1,4 +1,3 @@
-import { createMemoryJournal } from "portcullis/journal";
 import { expect, test } from "vitest";
 import { runtimeWith } from "../support/runtime.ts";
 
@@ -7,11 +6,10 @@ const pattern = Array.from({ length: 400 }, () => 0).reduce((inner) => `(?:${inn
 const SLOW = `return /${pattern}/.test("");`;
 
 test("a program that is still being read when its runtime is suspended was not started, and is told so", async () => {
-  const journal = createMemoryJournal();
-  await using runtime = await runtimeWith([], { journal });
+  await using runtime = await runtimeWith([]);
   const running = Promise.allSettled(["a", "b", "c"].map((execution) => runtime.execute(SLOW, { id: execution })));
   expect(await runtime.suspend()).toBe(0);
   for (const one of await running)
     expect(one).toMatchObject({ status: "rejected", reason: { code: "runtime_closed" } });
-  await expect(journal.find("c")).rejects.toMatchObject({ code: "execution_unknown" });
+  await expect(runtime.journal.find("c")).rejects.toMatchObject({ code: "execution_unknown" });
 });

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { z } from "zod";
 import { scriptedModel } from "../../src/runtime/testing.ts";
 import { makeTool, notedTool } from "../support/tools.ts";
-import { runtimeWith } from "../support/runtime.ts";
+import { answered, executed } from "../support/runtime.ts";
 
 /** What a tool was given of these texts, called by a model, and what the model was told of each. */
 async function called(texts: readonly string[]) {
@@ -17,8 +17,7 @@ async function called(texts: readonly string[]) {
       return { text: "Done." };
     },
   ]);
-  await using runtime = await runtimeWith([tool]);
-  await runtime.agent({ model, task: "Keep them." });
+  await answered([tool], { model, task: "Keep them." });
   return { given, told };
 }
 
@@ -78,8 +77,8 @@ test("a program in JavaScript that writes a number that it does not have is refu
     inputSchema: z.object({ id: z.union([z.number(), z.string()]) }),
     execute: ({ id }) => given.push(id),
   });
-  await using runtime = await runtimeWith([tool]);
-  const { outcome } = await runtime.execute(
+  const { outcome } = await executed(
+    [tool],
     `await tools.keep({ id: "9007199254740993" });
      return tools.keep({ id: JSON.rawJSON("9007199254740993") }).catch(({ code, message }) => code + ": " + message);`,
   );

@@ -6,7 +6,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { createSqliteJournal } from "../../src/index.ts";
 import { createMemoryJournal, exportLines, importLines, type Journal, readLines } from "../../src/journal/index.ts";
 import { failing } from "../support/failing.ts";
-import { runtimeWith } from "../support/runtime.ts";
+import { executed } from "../support/runtime.ts";
 
 function newFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), "portcullis-builds-"));
@@ -15,8 +15,7 @@ function newFolder(): string {
 }
 
 async function runIn(journal: Journal): Promise<string> {
-  await using runtime = await runtimeWith([], { journal });
-  return (await runtime.execute("return 1")).execution;
+  return (await executed([], "return 1", {}, { journal })).execution;
 }
 
 test.each([0, 2, 99])(

@@ -2,14 +2,13 @@ import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { compactAtOf } from "../../src/conversations/prompt/compact.ts";
 import { openai } from "../../src/index.ts";
-import { createMemoryJournal } from "../../src/journal/index.ts";
 import type { Model } from "../../src/models/index.ts";
 import { scriptedModel } from "../../src/runtime/testing.ts";
 import { driveAndRestore, OPENING } from "./converse.ts";
 import { expectSameRequests, leftAndAnswered } from "./restored.ts";
 import { serve, type Wire, type WireStep } from "./wire.ts";
 import { makeTool } from "../support/tools.ts";
-import { runtimeWith } from "../support/runtime.ts";
+import { answered, runtimeWith } from "../support/runtime.ts";
 import { anthropicWire, chatWire, geminiWire, responsesWire } from "./wires.ts";
 
 const COMPACTION_USAGE = { input_tokens: 5000, output_tokens: 300, cache_read_input_tokens: 20 };
@@ -65,8 +64,7 @@ const f = makeTool({
 });
 /** What comes of a conversation that leaves its history to the provider. */
 async function compacted(model: Model, more: object = {}) {
-  await using runtime = await runtimeWith([f]);
-  return await runtime.agent({ model, task: "Do it.", programs: "none", loop: { compact: "provider" }, ...more });
+  return await answered([f], { model, task: "Do it.", programs: "none", loop: { compact: "provider" }, ...more });
 }
 const first: WireStep = { calls: [{ tool: "f", input: { k: 1 } }] };
 
@@ -92,8 +90,7 @@ describe.each(
 
   test("a conversation leaves its history to the provider, keeps its transcript, and counts what it took", async () => {
     await using served = await serve(wire, [first, turn, { text: "4" }]);
-    const journal = createMemoryJournal();
-    await using runtime = await runtimeWith([f], { journal });
+    await using runtime = await runtimeWith([f]);
     const model = served.model({ stream });
     const report = await runtime.agent({ model, task: "Do it.", programs: "none", loop: { compact: "provider" } });
     expect([report.ending, served.refusals]).toEqual([{ type: "answered", answer: "4" }, []]);
@@ -104,7 +101,7 @@ describe.each(
       expect(usage).toEqual({ inputTokens: 110 + 5020, outputTokens: 320, cachedInputTokens: 23 });
     }
     // Without the option, a history that was made shorter once can still be sent.
-    const records = await Array.fromAsync(journal.read(report.execution));
+    const records = await Array.fromAsync(runtime.journal.read(report.execution));
     const bare = served.asked.map(({ text }) =>
       JSON.stringify(JSON.parse(text), (name, value: unknown) => (name === "context_management" ? undefined : value)),
     );

@@ -3,7 +3,7 @@ import { createRuntime, jsonSchema, type Schema } from "../../src/index.ts";
 import { createMemorySandbox } from "../../src/runtime/testing.ts";
 import { type Fields, modelOfBodies } from "./wire.ts";
 import { makeTool } from "../support/tools.ts";
-import { runtimeWith } from "../support/runtime.ts";
+import { answered } from "../support/runtime.ts";
 import { anthropicWire, chatWire, geminiWire, responsesWire } from "./wires.ts";
 
 const PROVIDERS = {
@@ -32,8 +32,7 @@ async function declareBy(name: keyof typeof PROVIDERS, input: Schema, written?: 
   const calls = written === undefined ? [] : [{ calls: [{ tool: "t", input: written }] }];
   const bodies = [...calls, { text: "Done." }].map((turn) => JSON.stringify(wire.json(turn, 1)));
   const model = modelOfBodies(wire, false, bodies, (body) => requests.push(body), options);
-  await using runtime = await runtimeWith([tool]);
-  await runtime.agent({ model, task: "Do it.", programs: "none" });
+  await answered([tool], { model, task: "Do it.", programs: "none" });
   const [declared] = ((requests[0]?.tools ?? []) as Fields[]).flatMap(
     (one) => (one.functionDeclarations as Fields[] | undefined) ?? [one],
   );

@@ -6,7 +6,7 @@ import { makeTool } from "../gate/open-session.ts";
 import { catalogueTools } from "../tools/search/catalogue-tools.ts";
 import { serve, type WireStep } from "./wire.ts";
 import { WIRES, anthropicWire, responsesWire } from "./wires.ts";
-import { runtimeWith } from "../support/runtime.ts";
+import { answered, runtimeWith } from "../support/runtime.ts";
 
 const direct = ["direct"] as const;
 const refunds = makeTool({
@@ -63,8 +63,7 @@ describe.each(WIRES)("with %s", (name, wire) => {
       asks("c2", { query: 7 }),
       { text: "none" },
     ]);
-    await using runtime = await runtimeWith(TOOLS);
-    const report = await runtime.agent({ model: served.model({}), task: "x" });
+    const report = await answered(TOOLS, { model: served.model({}), task: "x" });
     expect(report.ending).toEqual({ type: "answered", answer: "none" });
     expect(report.calls.map(({ outcome }) => outcome.type)).toEqual(["value", "refused"]);
     expect(shownIn(served.asked[2]?.body)).toEqual(shownIn(served.asked[0]?.body));
@@ -76,8 +75,7 @@ test.each([
   ["OpenAI gets the definitions of what was found in an item after the results", responsesWire],
 ])("%s", async (_, wire) => {
   await using served = await serve(wire, [SEARCH, { text: "done" }]);
-  await using runtime = await runtimeWith(TOOLS);
-  await runtime.agent({ model: served.model({}), task: "x" });
+  await answered(TOOLS, { model: served.model({}), task: "x" });
   const { messages, input } = (served.asked[1]?.body ?? {}) as Record<string, { content: { content: unknown[] }[] }[]>;
   if (wire === anthropicWire)
     expect(messages?.at(-1)?.content[0]?.content.slice(1)).toEqual([
@@ -95,8 +93,7 @@ test("direct tools are deferred where they are many, but for those that are pinn
     .slice(0, 400)
     .map((one): Tool => ({ ...one, allowedCallers: direct }));
   const kept: Tool = { ...refunds, defer: false };
-  await using runtime = await runtimeWith([...many, kept, clock]);
-  await runtime.agent({ model, task: "x" });
+  await answered([...many, kept, clock], { model, task: "x" });
   const { opening } = model.conversations[0]?.[0] ?? {};
   expect(opening?.tools.map(({ name }) => name)).toEqual(["billing.refund", "clock", "search_tools"]);
   expect(opening?.deferred).toHaveLength(many.length);
@@ -111,8 +108,7 @@ test("a model with programs and deferred tools finds both, each with how it is c
     { text: "done" },
   ]);
   const invoices = makeTool({ name: "billing.invoices", description: "Invoices of a customer." });
-  await using runtime = await runtimeWith([...TOOLS, invoices]);
-  const { transcript } = await runtime.agent({ model, task: "x" });
+  const { transcript } = await answered([...TOOLS, invoices], { model, task: "x" });
   const [result] = transcript.turns[0]?.results ?? [];
   const found = JSON.parse(result?.text ?? "[]") as { name: string; stub: string }[];
   expect(Object.fromEntries(found.map(({ name, stub }) => [name, stub.split(" ")[0]]))).toEqual({

@@ -5,7 +5,7 @@ import { defineTextTool } from "../../src/index.ts";
 import { type Fields, modelOfBodies, type Wire } from "./wire.ts";
 import { makeTool } from "../support/tools.ts";
 import { WIRES, anthropicWire, chatWire, geminiWire, responsesWire } from "./wires.ts";
-import { runtimeWith } from "../support/runtime.ts";
+import { answered } from "../support/runtime.ts";
 
 /*
  * A call that cannot be read is never made with less than the model wrote, and never left out: nothing of its reply runs, or the
@@ -50,8 +50,7 @@ function watched() {
 async function askWith(wire: Wire, body: string, stream: boolean) {
   const { tools, made } = watched();
   const model = modelOfBodies(wire, stream, [body]);
-  await using runtime = await runtimeWith(tools);
-  const { ending, transcript } = await runtime.agent({
+  const { ending, transcript } = await answered(tools, {
     model,
     task: "Do it.",
     programs: "none",

@@ -3,7 +3,6 @@ import * as fc from "fast-check";
 import { describe, expect, test, vi } from "vitest";
 import { z } from "zod";
 import { type AgentOptions, type AgentReport, PortcullisError, type Tool } from "../../src/index.ts";
-import { createMemoryJournal } from "../../src/journal/index.ts";
 import { makeTool } from "../gate/open-session.ts";
 import { survivesHostileReplies } from "./hostile-replies.ts";
 import { expectSameRequests } from "./restored.ts";
@@ -30,13 +29,12 @@ export async function ask(served: Served, asking: Asking = {}): Promise<AgentRep
   const given = Object.entries({ stream, retries, maxOutputTokens, timeoutMs, apiKey, path, fetch }).filter(
     ([, value]) => value !== undefined,
   );
-  const journal = createMemoryJournal();
-  await using runtime = await runtimeWith(tools, { journal, ...(options.approve ? { approve: options.approve } : {}) });
+  await using runtime = await runtimeWith(tools, options.approve && { approve: options.approve });
   const known = Object.fromEntries(given);
   const report = await runtime.agent({ model: served.model(known), task: "Do it.", ...options });
   if (options.task === undefined && options.loop?.maxTokens === undefined && served.refusals.length === 0)
     await expectSameRequests(
-      await Array.fromAsync(journal.read(report.execution)),
+      await Array.fromAsync(runtime.journal.read(report.execution)),
       served.asked.map((asked) => asked.text),
       (other) => served.model({ ...known, fetch: other }),
       { tools, programs: options.programs, hostedTools: options.settings?.hostedTools },

@@ -9,7 +9,7 @@ import { serve } from "./wire.ts";
 import { makeTool } from "../support/tools.ts";
 import { WIRES, anthropicWire, geminiWire } from "./wires.ts";
 import { failing } from "../support/failing.ts";
-import { runtimeWith } from "../support/runtime.ts";
+import { answered } from "../support/runtime.ts";
 
 const LOOSE = { ...declared("loose"), inputSchema: { type: "object", additionalProperties: { type: "string" } } };
 const LATER = { ...LOOSE, name: "later" };
@@ -72,8 +72,7 @@ describe.each(WIRES)("with %s", (_, wire) => {
 test("an event names them for a fallback that takes over", async () => {
   await using served = await serve(anthropicWire, [{ text: "4" }]);
   const events: unknown[] = [];
-  await using runtime = await runtimeWith([strictTool, looseTool]);
-  await runtime.agent({
+  await answered([strictTool, looseTool], {
     model: scriptedModel([{ failure: { code: "server_failed", message: "down" } }]),
     fallbacks: [served.model({ strict: true })],
     task: "Do it.",

@@ -1,7 +1,6 @@
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { type CallOptions, type ExecutionEvent } from "../../src/index.ts";
-import { createMemoryJournal } from "../../src/journal/index.ts";
 import { parseRecords } from "../../src/journal/reading/parse-records.ts";
 import { scriptedModel } from "../../src/runtime/testing.ts";
 import { makeTool } from "../gate/open-session.ts";
@@ -23,18 +22,16 @@ const double = makeTool({
 
 test("a call comes back with its value, and is an execution of its own in the journal", async () => {
   const events: ExecutionEvent[] = [];
-  const journal = createMemoryJournal();
   await using runtime = await runtimeWith([double], {
-    journal,
     tenant: "acme",
     onEvent: (event) => events.push(event),
   });
   const called = await runtime.call({ tool: "math.double", input: { value: 21 }, caller: "direct" });
   expect(called).toEqual({ ok: true, value: { value: 42 } });
-  const [summary, ...others] = await listed(journal);
+  const [summary, ...others] = await listed(runtime.journal);
   expect([summary, others]).toMatchObject([{ tenant: "acme", ended: true }, []]);
   const execution = summary?.execution ?? "";
-  const records = await Array.fromAsync(journal.read(execution));
+  const records = await Array.fromAsync(runtime.journal.read(execution));
   expect(records).toMatchObject([
     { type: "header", kind: "call", tool: "math.double", caller: "direct", input: '{"value":21}', tenant: "acme" },
     { type: "call", decision: "allowed", tool: "math.double" },

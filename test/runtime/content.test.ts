@@ -4,7 +4,7 @@ import { content, createSqliteJournal, type ExecutionEvent, jsonSchema, type Too
 import { createMemoryJournal } from "../../src/journal/index.ts";
 import { scriptedModel } from "../../src/runtime/testing.ts";
 import { makeTool } from "../support/tools.ts";
-import { runtimeWith } from "../support/runtime.ts";
+import { executed, runtimeWith } from "../support/runtime.ts";
 
 const PIXEL = Buffer.from(
   "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==",
@@ -64,8 +64,7 @@ describe("content of a handler", () => {
     const calls = [{ partsLeftOut: 2 }, { partsLeftOut: 2 }, { partsLeftOut: 1 }, { tool: "ask" }];
     const program = "await tools.chart({}); await tools.chart({}); await tools.hidden({}); return await tools.ask({});";
     {
-      await using runtime = await runtimeWith(tools, { journal });
-      expect((await runtime.execute(program, { id: "drawn" })).outcome.type).toBe("waiting");
+      expect((await executed(tools, program, { id: "drawn" }, { journal })).outcome.type).toBe("waiting");
     }
     await using runtime = await runtimeWith(tools, { journal });
     const report = await runtime.execution("drawn").resume({ results: { "4": { value: 2 } } });

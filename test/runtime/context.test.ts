@@ -13,7 +13,7 @@ import { createMemorySandbox, scriptedModel } from "../../src/runtime/testing.ts
 import { makeTool } from "../gate/open-session.ts";
 import { failing } from "../support/failing.ts";
 import { agentOf } from "../support/tools.ts";
-import { runtimeWith } from "../support/runtime.ts";
+import { executed, runtimeWith } from "../support/runtime.ts";
 
 const sandbox = createMemorySandbox();
 
@@ -135,8 +135,7 @@ test.each<[readonly string[], readonly string[]]>([
 });
 
 test("a tool that an execution is not given does not exist for it, in errors and hints neither", async () => {
-  await using runtime = await runtimeWith(SHOP);
-  const { outcome, output } = await runtime.execute("return await tools.crm.list({})", { tools: ["crm.find"] });
+  const { outcome, output } = await executed(SHOP, "return await tools.crm.list({})", { tools: ["crm.find"] });
   expect(outcome.type).toBe("failed");
   expect(output.text).not.toContain("Did you mean tools.crm.list");
 });

@@ -6,7 +6,7 @@ import { scriptedModel } from "../../src/runtime/testing.ts";
 import { makeTool } from "../gate/open-session.ts";
 import { failing } from "../support/failing.ts";
 import { agentOf } from "../support/tools.ts";
-import { runtimeWith } from "../support/runtime.ts";
+import { executed, runtimeWith } from "../support/runtime.ts";
 
 type Enabled = NonNullable<Tool["enabled"]>;
 
@@ -65,8 +65,7 @@ test("an agent that is a tool has the tools that are enabled for its own model",
   const enabled = vi.fn<Enabled>(() => false);
   const inner = scriptedModel([{ text: "Done." }], { name: "inner:model" });
   const ask = agentOf("ask", inner, { tools: [always, beta(enabled)], allowedCallers: ["programmatic"] });
-  await using runtime = await runtimeWith([ask]);
-  expect((await runtime.execute('return tools.ask({ task: "Do it." });')).outcome).toMatchObject({ value: "Done." });
+  expect((await executed([ask], 'return tools.ask({ task: "Do it." });')).outcome).toMatchObject({ value: "Done." });
   expect(enabled).toHaveBeenCalledExactlyOnceWith({ tenant: "default", model: "inner:model", context: undefined });
 });
 
@@ -103,8 +102,7 @@ test("what `enabled` throws is redacted before the operator is told", async () =
     const start = text.indexOf("key-4711");
     return start < 0 ? [] : [{ start, end: start + 8, what: "key" }];
   };
-  await using runtime = await runtimeWith([always, beta(enabled)], { logger, redact });
-  await runtime.execute(TRY);
+  await executed([always, beta(enabled)], TRY, {}, { logger, redact });
   const entry = inspect(await told.promise, { depth: 9, showHidden: true });
   expect(entry).toContain("no flags for [redacted 8 characters: key]");
   expect(entry).not.toContain("key-4711");

@@ -7,7 +7,7 @@ import { createMemorySandbox, scriptedModel } from "../../src/runtime/testing.ts
 import { makeTool } from "../gate/open-session.ts";
 import { agentOf, broken, echo, tool } from "../support/tools.ts";
 import { throws } from "../support/failing.ts";
-import { runtimeWith } from "../support/runtime.ts";
+import { executed, runtimeWith } from "../support/runtime.ts";
 
 const sandbox = createMemorySandbox();
 const SECRET = "the password is hunter2, see /etc/shadow";
@@ -64,8 +64,7 @@ test("a handler that failed has one entry with its tool, execution, call and err
 
 test("the operator is told which field of a result does not match, and the program is not", async () => {
   const logger = keepLog();
-  await using runtime = await runtimeWith([untrue], { logger });
-  const { output } = await runtime.execute("return await tools.untrue({})");
+  const { output } = await executed([untrue], "return await tools.untrue({})", {}, { logger });
   expect(logger.entries).toMatchObject([
     {
       level: "error",
@@ -82,8 +81,7 @@ test("what the program was told is a warning, and an error where the logger has 
   const logger = keepLog();
   const program = `for (const name of ["told", "caused", "late"]) await tools[name]({}).catch(() => {});`;
   const tools = [told, caused, late];
-  await using runtime = await runtimeWith(tools, { logger });
-  await runtime.execute(program);
+  await executed(tools, program, {}, { logger });
   expect(logger.entries.map(({ level, tool: name, code }) => [level, name, code])).toEqual([
     ["warn", "told", "handler_failed"],
     ["error", "caused", "handler_failed"],
@@ -97,8 +95,8 @@ test("what the program was told is a warning, and an error where the logger has 
 
 test("without a listener and a logger, failures whose cause was kept from the program go to console.error", async () => {
   printed.mockImplementation(() => {});
-  await using runtime = await runtimeWith([broken, told, late]);
-  const { execution } = await runtime.execute(
+  const { execution } = await executed(
+    [broken, told, late],
     "await tools.told().catch(() => {}); await tools.late().catch(() => {});" + CAUGHT,
   );
   const [[entry = ""] = [], ...others] = printed.mock.calls as string[][];
@@ -114,8 +112,7 @@ test("an error as long as a response has an entry that is short", async () => {
   const hard = tool("hard", () => {
     throw new Error("x".repeat(1_000_000));
   });
-  await using runtime = await runtimeWith([hard], { logger: { error } });
-  await runtime.execute("return tools.hard();");
+  await executed([hard], "return tools.hard();", {}, { logger: { error } });
   expect(entries.map(({ message }) => message.length < 5000)).toEqual([true]);
 });
 
@@ -131,8 +128,7 @@ test.each<[string, (body: object) => unknown]>([
   const hard = tool("hard", () => {
     throw made(Object.fromEntries(fields) as object);
   });
-  await using runtime = await runtimeWith([hard]);
-  await runtime.execute("await tools.hard().catch(() => {}); return 1;");
+  await executed([hard], "await tools.hard().catch(() => {}); return 1;");
   const text = String(printed.mock.calls[0]);
   expect(text).toContain("more than 5000 fields");
   expect(text).not.toContain("field4999");
@@ -238,8 +234,7 @@ test("failures of agents, of their programs and of single calls are entries too,
 test("pino writes the error with its stack", async () => {
   const lines: string[] = [];
   const logger = pino({}, { write: (line: string) => void lines.push(line) });
-  await using runtime = await runtimeWith([broken], { logger });
-  const { execution } = await runtime.execute(CAUGHT);
+  const { execution } = await executed([broken], CAUGHT, {}, { logger });
   expect(lines.map((line) => JSON.parse(line) as unknown)).toMatchObject([
     {
       level: 50,

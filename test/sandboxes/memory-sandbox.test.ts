@@ -5,7 +5,7 @@ import { iterate, openGuest } from "../support/guests.ts";
 import { echo, tool } from "../support/tools.ts";
 import { sandboxContract } from "./contract.ts";
 import { throws } from "../support/failing.ts";
-import { runtimeWith } from "../support/runtime.ts";
+import { executed } from "../support/runtime.ts";
 
 sandboxContract(createMemorySandbox, { ends: "what yields" });
 
@@ -20,8 +20,7 @@ test("programs run under the fake timers of a host's test", async () => {
     if (!caller.includes("/src/")) nextTick(...given);
   };
   try {
-    await using runtime = await runtimeWith([]);
-    expect((await runtime.execute("return 1 + 1;")).output.text).toBe("2");
+    expect((await executed([], "return 1 + 1;")).output.text).toBe("2");
   } finally {
     process.nextTick = nextTick;
     vi.useRealTimers();
@@ -106,6 +105,5 @@ test.each([
   ["return { n: new Number(NaN) }", "NaN at .n became null"],
   ["class Sum { #of = 71; get of() { return this.#of; } } return [new Sum()]", "an object of the class Sum at [0]"],
 ])("nothing is lost in silence of what a program returns, prints or fails by: %s", async (program, text) => {
-  await using runtime = await runtimeWith([tool("t", () => 1)]);
-  expect((await runtime.execute(program)).output.text).toContain(text);
+  expect((await executed([tool("t", () => 1)], program)).output.text).toContain(text);
 });

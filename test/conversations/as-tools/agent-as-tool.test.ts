@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
 import { agentAsTool } from "../../../src/index.ts";
-import { createMemoryJournal } from "../../../src/journal/index.ts";
 import { scriptedModel } from "../../../src/runtime/testing.ts";
 import { makeTool } from "../../gate/open-session.ts";
 import { FIRST, resultsBefore, talk } from "../talk.ts";
@@ -28,8 +27,7 @@ test("an agent that may have changed something is not given its task again by th
   const pay = makeTool({ name: "pay", effect: "write", allowedCallers: ["direct"], execute: () => (paid += 1) });
   const model = scriptedModel([{ calls: [{ tool: "pay" }] }, { failure: { code: "overloaded", message: "down" } }]);
   const clerk = agentAsTool({ ...describe, model, tools: [pay] });
-  const journal = createMemoryJournal();
-  await using runtime = await runtimeWith([clerk], { journal });
+  await using runtime = await runtimeWith([clerk]);
   const failed = await runtime.execute('return tools.clerk({ task: "pay" })');
   expect(failed.outcome).toMatchObject({ type: "failed", fault: { code: "handler_failed" } });
   const { outcome } = await runtime.execute('return tools.clerk({ task: "pay" })', { corrects: failed.execution });

@@ -1,13 +1,13 @@
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { type Tool } from "../../../src/index.ts";
-import { createMemoryJournal, type Journal } from "../../../src/journal/index.ts";
+import { type Journal } from "../../../src/journal/index.ts";
 import { scriptedModel, type ScriptedStep } from "../../../src/runtime/testing.ts";
 import { agentOf, makeTool } from "../../support/tools.ts";
 import { cutAfter, recorded } from "../../support/journal-with.ts";
 import { resultsBefore, talk, TEXTS } from "../talk.ts";
 import { testOfAll } from "../../support/all-tests.ts";
-import { runtimeWith } from "../../support/runtime.ts";
+import { answered, executed, runtimeWith } from "../../support/runtime.ts";
 
 const clerkWith = (options: object) => agentOf("clerk", "inherit", options);
 const inheriting = (options: object = {}) => clerkWith(options);
@@ -44,8 +44,7 @@ test("it inherits the model that took over, and the agents of agents inherit too
     return tool ? { calls: [{ tool: tool.name, input: { task: tool.name } }] } : { text: `${said[0]} by second` };
   };
   const model = scriptedModel([second, second], { name: "scripted:second" });
-  await using runtime = await runtimeWith([outer]);
-  const { answer } = await runtime.agent({ model: failing, fallbacks: [model], task: "Do it.", programs: "none" });
+  const { answer } = await answered([outer], { model: failing, fallbacks: [model], task: "Do it.", programs: "none" });
   expect(answer).toBe('Do it. by second <- "outer by second <- \\"inner by second\\""');
 });
 
@@ -87,8 +86,7 @@ test("a tool that is enabled for some models asks for the model that is inherite
 test("with a schema the result is the value, changed by the schema once, and the tool tells its type", async () => {
   const answer = z.object({ units: z.number().overwrite((units) => units + 1) });
   const clerk = clerkWith({ model: scriptedModel([{ text: '```json\n{"units":4}\n```' }]), answer });
-  await using runtime = await runtimeWith([clerk]);
-  const { outcome } = await runtime.execute('return tools.clerk({ task: "x" });');
+  const { outcome } = await executed([clerk], 'return tools.clerk({ task: "x" });');
   expect(outcome).toEqual({ type: "completed", value: { units: 5 } });
   const plain = clerkWith({ model: scriptedModel([]), answer: z.object({ units: z.number() }) });
   await using other = await runtimeWith([plain]);
@@ -178,9 +176,8 @@ test("what agents of a program have used counts again in the budget of the conve
     'await tools.clerk({ task: "a" }); await tools.wait({}); return await tools.clerk({ task: "b" }).catch(({ message }) => message);';
   const wait = makeTool({ name: "wait", approval: "always" });
   const tools: readonly Tool[] = [inheriting(), wait];
-  const journal = createMemoryJournal();
   const model = scriptedModel(both({ programs: [program], usage }, TEXTS));
-  await using runtime = await runtimeWith(tools, { journal, approve: () => "later" });
+  await using runtime = await runtimeWith(tools, { approve: () => "later" });
   const { execution, ending } = await runtime.agent({ model, task: "Do it.", loop: { maxTokens: 100 } });
   expect(ending.type).toBe("waiting");
   const report = await runtime.execution(execution).resume({ model, decisions: { "call-1/2": { allow: true } } });
@@ -194,9 +191,8 @@ test("the calls of agents of a program are in the report of a conversation that 
   const clerk = clerkWith({ model: scriptedModel([{ calls: [{ tool: "t" }] }, { text: "found", usage }]), tools: [t] });
   const tools: readonly Tool[] = [clerk, makeTool({ name: "wait", approval: "always" })];
   const whole = await talk([{ programs: [program], usage }, { text: "Done." }], { tools, approve: () => true });
-  const journal = createMemoryJournal();
   const model = scriptedModel([{ programs: [program], usage }, { text: "Done." }]);
-  await using runtime = await runtimeWith(tools, { journal, approve: () => "later" });
+  await using runtime = await runtimeWith(tools, { approve: () => "later" });
   const { execution } = await runtime.agent({ model, task: "Do it." });
   const report = await runtime.execution(execution).resume({ model, decisions: { "call-1/2": { allow: true } } });
   const namesOf = (calls: readonly { readonly callId: string }[]) => calls.map(({ callId }) => callId).toSorted();

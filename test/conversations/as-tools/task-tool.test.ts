@@ -5,7 +5,7 @@ import { withoutSideEffects } from "../../../src/comparison/task.ts";
 import { PortcullisError } from "../../../src/index.ts";
 import { scriptedModel } from "../../../src/runtime/testing.ts";
 import { agentOf, makeTool } from "../../support/tools.ts";
-import { runtimeWith } from "../../support/runtime.ts";
+import { executed, runtimeWith } from "../../support/runtime.ts";
 
 const agent = (name: string, options: object = {}) =>
   agentOf(name, scriptedModel([({ said }) => ({ text: `${name}: ${said[0]}` })]), options);
@@ -55,8 +55,7 @@ test("an agent with a schema gives its value, changed by the schema once, beside
   const counts = agent("counts", { model: scriptedModel([{ text: '{"units":4}' }]), answer });
   const task = taskTool([counts, agent("clerk")]);
   expect([task.outputSchema, taskTool([agent("clerk")]).outputSchema === undefined]).toEqual([undefined, false]);
-  await using runtime = await runtimeWith([task]);
-  const { outcome } = await runtime.execute('return tools.task({ agent: "counts", task: "x" });');
+  const { outcome } = await executed([task], 'return tools.task({ agent: "counts", task: "x" });');
   expect(outcome).toEqual({ type: "completed", value: { units: 5 } });
 });
 

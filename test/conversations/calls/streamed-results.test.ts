@@ -1,12 +1,11 @@
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { PortcullisError, type Tool } from "../../../src/index.ts";
-import { createMemoryJournal } from "../../../src/journal/index.ts";
 import { scriptedModel } from "../../../src/runtime/testing.ts";
 import { journalWith } from "../../support/journal-with.ts";
 import { resultsBefore, talk } from "../talk.ts";
 import { agentOf, makeTool } from "../../support/tools.ts";
-import { runtimeWith } from "../../support/runtime.ts";
+import { executed, runtimeWith } from "../../support/runtime.ts";
 
 const ROW = z.object({ id: z.number(), text: z.string() });
 
@@ -107,8 +106,7 @@ test("an agent that is a tool reads streams as its caller does: direct calls as 
     ({ results }) => ({ text: results.map(({ text }) => text).join(" ") }),
   ]);
   const clerk = agentOf("clerk", model, { allowedCallers: ["programmatic"], tools: [rows] });
-  await using runtime = await runtimeWith([clerk]);
-  const { outcome } = await runtime.execute('return tools.clerk({ task: "Count." })');
+  const { outcome } = await executed([clerk], 'return tools.clerk({ task: "Count." })');
   expect(outcome).toMatchObject({
     type: "completed",
     value: expect.stringMatching(/^\[\{"id":0.*\}\] .*\b3\b/s) as string,
@@ -126,11 +124,10 @@ test("a direct call whose host died is made again from its first item", async ()
       yield* [1, 2];
     },
   });
-  const journal = createMemoryJournal();
   const model = () => scriptedModel(called());
-  await using runtime = await runtimeWith([noting], { journal });
+  await using runtime = await runtimeWith([noting]);
   const { execution } = await runtime.agent({ model: model(), task: "Do it." });
-  const records = await Array.fromAsync(journal.read(execution));
+  const records = await Array.fromAsync(runtime.journal.read(execution));
   const allowed = records.findIndex(({ type }) => type === "call");
   const cut = await journalWith(records.slice(0, allowed + 1));
   await using other = await runtimeWith([noting], { journal: cut, leaseMs: 100 });

@@ -8,7 +8,7 @@ import { PortcullisError } from "../../../src/index.ts";
 import { scriptedModel, type ScriptedStep } from "../../../src/runtime/testing.ts";
 import { makeTool } from "../../gate/open-session.ts";
 import { folderWith } from "./files.ts";
-import { runtimeWith } from "../../support/runtime.ts";
+import { answered, runtimeWith } from "../../support/runtime.ts";
 
 const tools = ["files.read", "files.grep", "pay"].map((name) => makeTool({ name, allowedCallers: ["direct"] }));
 /** Answers with what it was told and may call. */
@@ -67,8 +67,7 @@ test("agents inherit their caller's model, or have the model that the file names
     ],
     { name: "scripted:asking" },
   );
-  await using runtime = await runtimeWith([task]);
-  const { answer } = await runtime.agent({ model: asking, task: "Ask.", programs: "none" });
+  const { answer } = await answered([task], { model: asking, task: "Ask.", programs: "none" });
   expect(answer).toBe('a inherits false; b inherits false; ["c",["files.read","files.grep","pay"],true]');
 });
 

@@ -4,7 +4,7 @@ import { type ExecutionEvent, jsonSchema, type RuntimeOptions } from "../../../s
 import { scriptedModel } from "../../../src/runtime/testing.ts";
 import { checkProgramsOfFile } from "../../support/check-programs.ts";
 import { makeTool } from "../../support/tools.ts";
-import { runtimeWith } from "../../support/runtime.ts";
+import { answered, runtimeWith } from "../../support/runtime.ts";
 
 checkProgramsOfFile();
 
@@ -118,8 +118,7 @@ test.each([
 ] as const)("in a conversation with checkPrograms %s, a program is checked: %s", async (checkPrograms, isChecked) => {
   calls.length = 0;
   const model = scriptedModel([{ programs: [WRONG_CALLS] }, { text: "Done." }]);
-  await using runtime = await runtimeWith([list], checkPrograms && { checkPrograms });
-  await runtime.agent({ model, task: "Close a ticket." });
+  await answered([list], { model, task: "Close a ticket." }, checkPrograms && { checkPrograms });
   const told = JSON.stringify(model.conversations[0]);
   expect(told.includes("No tool was called")).toBe(isChecked);
   expect(told.includes("there is no tool tools.close")).toBe(isChecked);

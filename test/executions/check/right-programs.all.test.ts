@@ -6,7 +6,7 @@ import { defineTool, type Tool } from "../../../src/index.ts";
 import { ORDINARY_PROGRAMS } from "../ordinary-programs.ts";
 import { checkProgramsOfFile } from "../../support/check-programs.ts";
 import { IDIOMS, SHOP } from "./idioms.ts";
-import { runtimeWith } from "../../support/runtime.ts";
+import { executed } from "../../support/runtime.ts";
 
 checkProgramsOfFile();
 
@@ -54,8 +54,7 @@ async function notRight(programs: readonly Right[]) {
   let checked = 0;
   for (const { name, program, tools } of programs) {
     const stop = new AbortController();
-    await using runtime = await runtimeWith(tools);
-    await runtime.execute(program, {
+    await executed(tools, program, {
       checkPrograms: "refuse",
       signal: stop.signal,
       limits: { wallMs: 20_000 },

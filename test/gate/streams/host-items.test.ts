@@ -61,8 +61,7 @@ function rows({ count = 3, text, timeoutMs = 60_000, before }: Rows = {}): {
 }
 
 async function open({ tool }: { readonly tool: Tool }, options: Partial<RuntimeOptions> = {}) {
-  const journal = createMemoryJournal();
-  const runtime = await runtimeWith([tool], { journal, logger, ...options });
+  const runtime = await runtimeWith([tool], { logger, ...options });
   const call = (more: Partial<CallOptions> = {}) =>
     runtime.call({ tool: "rows", input: {}, caller: "programmatic", ...more });
   return {
@@ -75,8 +74,8 @@ async function open({ tool }: { readonly tool: Tool }, options: Partial<RuntimeO
       return called.items;
     },
     records: async () => {
-      const [summary] = await listed(journal);
-      return Array.fromAsync(journal.read(summary?.execution ?? ""));
+      const [summary] = await listed(runtime.journal);
+      return Array.fromAsync(runtime.journal.read(summary?.execution ?? ""));
     },
     [Symbol.asyncDispose]: () => runtime[Symbol.asyncDispose](),
   };

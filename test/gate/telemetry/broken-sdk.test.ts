@@ -5,7 +5,7 @@ import { scriptedModel } from "../../../src/runtime/testing.ts";
 import { echo } from "../../support/tools.ts";
 import { unregister } from "./recording.ts";
 import { throws } from "../../support/failing.ts";
-import { runtimeWith } from "../../support/runtime.ts";
+import { executed, runtimeWith } from "../../support/runtime.ts";
 
 afterEach(unregister);
 
@@ -98,8 +98,7 @@ test("an instrument that cannot be made silences no other", async () => {
   const counted = new Set<string>();
   const createCounter = (name: string) => ({ add: () => counted.add(name) });
   metrics.setGlobalMeterProvider({ getMeter: () => broken({ createCounter }) });
-  await using runtime = await runtimeWith([echo]);
-  await runtime.execute("return tools.echo({ a: 1 });");
+  await executed([echo], "return tools.echo({ a: 1 });");
   expect([...counted].toSorted()).toEqual([
     "portcullis.calls",
     "portcullis.executions",

@@ -4,7 +4,7 @@ import { redactSecrets } from "../../../src/index.ts";
 import { capturesOf, type TelemetryOptions } from "../../../src/gate/telemetry/options.ts";
 import { record, type Recording } from "./recording.ts";
 import { makeTool } from "../../support/tools.ts";
-import { runtimeWith } from "../../support/runtime.ts";
+import { executed, runtimeWith } from "../../support/runtime.ts";
 
 const VARIABLE = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT";
 let recording: Recording;
@@ -25,8 +25,7 @@ const echo = makeTool({
 const PROGRAM = 'const { said } = await tools.echo({ text: "hello" }); return said + "!";';
 
 async function attributesWith(telemetry?: TelemetryOptions, program = PROGRAM, options: object = {}) {
-  await using runtime = await runtimeWith([echo], { ...(telemetry && { telemetry }), ...options });
-  await runtime.execute(program);
+  await executed([echo], program, {}, { ...(telemetry && { telemetry }), ...options });
   const { attributes: call } = recording.span("execute_tool echo");
   const { attributes: run } = recording.span("execute_tool run_program");
   return {

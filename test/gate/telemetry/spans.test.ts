@@ -11,7 +11,7 @@ import { journalWith } from "../../support/journal-with.ts";
 import { pay } from "./fixtures/pay.ts";
 import { record, type Recording, tree } from "./recording.ts";
 import { agentOf, makeTool } from "../../support/tools.ts";
-import { runtimeWith } from "../../support/runtime.ts";
+import { answered, executed, runtimeWith } from "../../support/runtime.ts";
 
 const tracer = () => trace.getTracer("the application");
 let recording: Recording;
@@ -211,8 +211,7 @@ describe("spans of a conversation", () => {
 
   test("a turn of a provider has the ids of its message and its request", async () => {
     await using served = await serve(anthropicWire, [{ text: "4" }]);
-    await using runtime = await runtimeWith([]);
-    await runtime.agent({ model: served.model(), task: "t" });
+    await answered([], { model: served.model(), task: "t" });
     expect(recording.span("chat claude-test").attributes).toMatchObject({
       "gen_ai.response.id": "msg_1",
       "portcullis.request_id": "req_1",
@@ -243,8 +242,7 @@ describe("spans of a conversation", () => {
 
 describe("an execution that waits", () => {
   test("ends its span, and what takes it up has a span with a link to it, also after another pause", async () => {
-    const journal = createMemoryJournal();
-    await using runtime = await runtimeWith([pay], { journal, approve: () => "later" });
+    await using runtime = await runtimeWith([pay], { approve: () => "later" });
     await runtime.execute("await tools.pay({}); return await tools.pay({});", { id: "order" });
     await runtime.execution("order").resume({ decisions: { 1: { allow: true } } });
     await runtime.execution("order").resume({ decisions: { 2: { allow: true } } });
@@ -267,15 +265,14 @@ describe("an execution that waits", () => {
       "waiting",
       "value",
     ]);
-    const records = await Array.fromAsync(journal.read("order"));
+    const records = await Array.fromAsync(runtime.journal.read("order"));
     const traces = records.flatMap((one) => (one.type === "header" || one.type === "claim" ? [one.trace] : []));
     expect(traces).toEqual(programs.map((span) => `00-${span.spanContext().traceId}-${span.spanContext().spanId}-01`));
   });
 
   test("a conversation and its program link back as well", async () => {
-    const journal = createMemoryJournal();
     const model = () => scriptedModel([{ programs: ["return await tools.pay({});"] }, { text: "done" }]);
-    await using runtime = await runtimeWith([pay], { journal, approve: () => "later" });
+    await using runtime = await runtimeWith([pay], { approve: () => "later" });
     await runtime.agent({ model: model(), task: "t", id: "talk" });
     const [program, agent] = recording.spans().filter(({ name }) => /run_program|invoke_agent/.test(name));
     await runtime.execution("talk").resume({ model: model(), decisions: { "call-1/1": { allow: true } } });
@@ -293,10 +290,9 @@ describe("an execution that waits", () => {
   });
 
   test("an invalid span in a journal from elsewhere becomes no link", async () => {
-    const journal = createMemoryJournal();
-    await using runtime = await runtimeWith([pay], { journal, approve: () => "later" });
+    await using runtime = await runtimeWith([pay], { approve: () => "later" });
     await runtime.execute("return await tools.pay({});", { id: "order" });
-    const [header, ...others] = await Array.fromAsync(journal.read("order"));
+    const [header, ...others] = await Array.fromAsync(runtime.journal.read("order"));
     const copy = await journalWith([{ ...header, trace: "00-\u202e\n--; DROP TABLE spans" } as Header, ...others]);
     await using other = await runtimeWith([pay], { journal: copy });
     expect((await other.execution("order").resume({ decisions: { 1: { allow: true } } })).outcome.type).toBe(
@@ -317,9 +313,11 @@ test("the span of a stream has its items and their bytes, and no text of them, a
     },
   });
   const telemetry = { capture: ["results"] } as const;
-  await using runtime = await runtimeWith([rows], { telemetry, logger: { error: () => {} } });
-  await runtime.execute(
+  await executed(
+    [rows],
     "for await (const row of tools.rows({ fails: false })); try { for await (const row of tools.rows({ fails: true })); } catch {}",
+    {},
+    { telemetry, logger: { error: () => {} } },
   );
   const spans = recording.spans().filter(({ name }) => name === "execute_tool rows");
   expect(spans.map(({ attributes }) => attributes)).toMatchObject([

@@ -6,7 +6,7 @@ import { runs } from "../../../support/all-tests.ts";
 import { createPythonProcessSandbox, PYTHON } from "../../../support/python-process-sandbox.ts";
 import { makeTool } from "../../../support/tools.ts";
 import { throws } from "../../../support/failing.ts";
-import { runtimeWith } from "../../../support/runtime.ts";
+import { executed, runtimeWith } from "../../../support/runtime.ts";
 
 const tool = (name: string, handler: () => unknown = () => ({ items: [1], a: { b: 1 } })) =>
   makeTool({
@@ -37,8 +37,7 @@ const PROGRAMS = [
 ];
 
 test.each(PROGRAMS)("an error points at the name that is wrong: %j", async (marked) => {
-  await using runtime = await runtimeWith(tools, { logger: { error() {} } });
-  const { outcome } = await runtime.execute(marked.replace("→", ""));
+  const { outcome } = await executed(tools, marked.replace("→", ""), {}, { logger: { error() {} } });
   const before = marked.slice(0, marked.indexOf("→")).split("\n");
   expect(outcome).toMatchObject({
     type: "failed",
