@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { now } from "../base/index.ts";
-import { ExecutionLog } from "../journal/execution-log.ts";
+import { createExecution, ExecutionLog } from "../journal/execution-log.ts";
 import type { Journal } from "../journal/journal.ts";
 import type { ContentPart } from "../tools/content.ts";
 import type { Tool } from "../tools/tool.ts";
@@ -61,7 +61,8 @@ export async function callTool(
   const input = Buffer.byteLength(inputText) <= limits.inputBytes ? inputText : "";
   const execution = randomUUID();
   const header = { ...headerBase(execution, scope, known ? [known] : []), kind: "call", tool, caller, input } as const;
-  const log = await ExecutionLog.create(journal, header, { driver: randomUUID(), leaseMs });
+  const driver = { driver: randomUUID(), leaseMs };
+  const log = new ExecutionLog(journal, header, await createExecution(journal, header, driver), driver, undefined);
   const spans = scope.telemetry?.hostCalls();
   const session = gate.open({ execution, scope, callers: [caller], isHosts: true, limits, log, spans, onEvent });
   const items = known?.stream && reading ? hostItems(session, known, reading) : undefined;
@@ -84,7 +85,7 @@ export async function callTool(
   }
   await session.ended;
   await log.append({ type: "outcome", outcome: outcomeOf(answer, items), at: now() });
-  await log.end(true);
+  await log.stop(true);
   return called;
 }
 

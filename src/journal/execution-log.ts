@@ -1,7 +1,7 @@
 import { cancel, every, nextTick, now, PortcullisError, queueMicrotask, type Timer } from "../base/index.ts";
 import type { Head, Journal } from "./journal.ts";
 import { readRecords } from "./reading/read-records.ts";
-import type { AliveRecord, DecisionRecord, Header, JournalRecord, ResultRecord } from "./record.ts";
+import type { AliveRecord, DecisionRecord, Header, JournalRecord, ResultRecord, TurnRecord } from "./record.ts";
 
 /** A record that others than the driver may append to an execution that is driven. */
 export type ForeignRecord = DecisionRecord | ResultRecord | AliveRecord;
@@ -15,14 +15,27 @@ export interface DriverOptions {
   readonly trace?: string;
 }
 
+/** A record that is appended by itself. Turns are appended together. */
+export type OneRecord = Exclude<JournalRecord, TurnRecord>;
+
+/** Creates an execution that a driver begins to drive. */
+export function createExecution(journal: Journal, header: Header, { driver, leaseMs }: DriverOptions): Promise<Head> {
+  return journal.create(header, { driver, until: now() + leaseMs });
+}
+
 /**
  * Appends to one execution's journal as its driver, and renews its lease. Records are written in the order they were
  * given. Records given in one turn of the event loop, or during an append, are written together. Records that others may
  * append are passed to `onForeign`. After an append has failed, every later one fails with the same error: this driver
  * no longer owns the execution, or the store is unavailable.
+ *
+ * `state` is derived from the records: each changes it when it is passed in, so it is ahead of the journal by the records
+ * being written. `Content` is what the text of a record holds, for a state that keeps it.
  */
-export class ExecutionLog {
+export class ExecutionLog<State = undefined, Content = never> {
   readonly execution: string;
+  readonly state: State;
+  readonly #apply: (record: OneRecord, content?: Content) => void;
   readonly #journal: Journal;
   readonly #tenant: string;
   readonly #driver: DriverOptions;
@@ -39,31 +52,25 @@ export class ExecutionLog {
   #current: Promise<void> = Promise.resolve();
   #next: Promise<void> | undefined;
 
-  private constructor(journal: Journal, of: Pick<Header, "execution" | "tenant">, head: Head, driver: DriverOptions) {
+  /** At this head, which this driver has made by the header or by its claim. */
+  constructor(
+    journal: Journal,
+    of: Pick<Header, "execution" | "tenant">,
+    head: Head,
+    driver: DriverOptions,
+    state: State,
+    apply: (record: OneRecord, content?: Content) => void = () => {},
+  ) {
     this.#journal = journal;
     this.execution = of.execution;
     this.#tenant = of.tenant;
     this.#head = head;
     this.#driver = driver;
+    this.state = state;
+    this.#apply = apply;
     // Three attempts before the lease ends.
     this.#renewal = every(driver.leaseMs / 3, () => void this.#renew());
     this.#renewal.unref();
-  }
-
-  static async create(journal: Journal, header: Header, driver: DriverOptions): Promise<ExecutionLog> {
-    const lease = { driver: driver.driver, until: now() + driver.leaseMs };
-    return new ExecutionLog(journal, header, await journal.create(header, lease), driver);
-  }
-
-  /** Takes an execution over at this head by appending these records, the claim first. Rejects with `head_moved` if the head has moved. */
-  static async claim(
-    journal: Journal,
-    of: Pick<Header, "execution" | "tenant">,
-    head: Head,
-    driver: DriverOptions,
-    records: readonly JournalRecord[],
-  ): Promise<ExecutionLog> {
-    return new ExecutionLog(journal, of, await journal.append(of.execution, head, records), driver);
   }
 
   /** Number of records that are known to be in the journal. */
@@ -71,26 +78,32 @@ export class ExecutionLog {
     return this.#head;
   }
 
-  /** Resolves once these records and all earlier ones, deferred ones among them, are in the journal. */
-  append(...records: readonly JournalRecord[]): Promise<void> {
-    for (const record of records) this.#batch.push(record);
+  /** Resolves once the record, if there is one, and all earlier ones, deferred ones among them, are in the journal. */
+  append(record?: OneRecord, content?: Content): Promise<void> {
+    if (record) this.defer(record, content);
     this.#next ??= this.#writeNext();
     return this.#next;
   }
 
-  /** Like `append`, for records that must survive a loss of power. */
-  appendSafely(...records: readonly JournalRecord[]): Promise<void> {
+  /** Like `append`, for a record that must survive a loss of power. */
+  appendSafely(record: OneRecord): Promise<void> {
     this.#isSafe = true;
-    return this.append(...records);
+    return this.append(record);
   }
 
-  /** Writes these records together with the next append, at the latest with the outcome's. */
-  defer(...records: readonly JournalRecord[]): void {
+  /** Writes the record together with the next append, at the latest with the outcome's. */
+  defer(record: OneRecord, content?: Content): void {
+    this.#apply(record, content);
+    this.#batch.push(record);
+  }
+
+  /** The same for turns, by which the state was changed before. */
+  deferTurns(records: readonly TurnRecord[]): void {
     for (const record of records) this.#batch.push(record);
   }
 
   /** Ends the driving. An execution without an outcome may be taken over at once. */
-  async end(hasOutcome: boolean): Promise<void> {
+  async stop(hasOutcome: boolean): Promise<void> {
     cancel(this.#renewal);
     if (hasOutcome) return;
     try {
@@ -161,6 +174,7 @@ export class ExecutionLog {
     // The head moved, and nothing is there: the store contradicts itself.
     if (foreign.length === 0 && fence !== undefined) throw this.#fence(fence);
     this.#head += foreign.length;
+    for (const record of foreign) this.#apply(record);
     if (foreign.length > 0) this.onForeign?.(foreign);
   }
 
@@ -180,10 +194,14 @@ export class ExecutionLog {
     }
   }
 
+  /** Called once before `onFenced`. */
+  protected beforeFenced(): void {}
+
   #fence(error: unknown): unknown {
     cancel(this.#renewal);
     const { onFenced } = this;
     this.onFenced = undefined;
+    if (onFenced) this.beforeFenced();
     onFenced?.(error);
     return error;
   }

@@ -1,9 +1,8 @@
 import { byteText, type ExecutionId, PortcullisError, type Share, now } from "../../base/index.ts";
 import type { AgentScope } from "../agent-scope.ts";
-import { type DriverOptions, ExecutionLog, type ForeignRecord } from "../../journal/execution-log.ts";
-import type { Journal } from "../../journal/journal.ts";
+import { createExecution, type DriverOptions, ExecutionLog, type ForeignRecord } from "../../journal/execution-log.ts";
+import type { Head, Journal } from "../../journal/journal.ts";
 import type { CompactRecord, ConversationHeader, MessageRecord, OutcomeRecord } from "../../journal/record.ts";
-import { StateLog } from "../../journal/state-log.ts";
 import { applyRecord, type Content, ConversationState, type KnownState } from "../from-journal/conversation-state.ts";
 
 /**
@@ -36,18 +35,18 @@ export async function withHistory<Value>(
 }
 
 /** The log of a conversation. `content` is what the text of a message or of a shortened history holds. */
-export class ConversationLog extends StateLog<KnownState, Content> {
+export class ConversationLog extends ExecutionLog<KnownState, Content> {
   readonly isDurable: boolean;
 
   readonly #history: Share | undefined;
 
-  private constructor(log: ExecutionLog, state: KnownState, { isDurable = false }: Journal, history?: Share) {
-    super(log, state, (known, record, content) => {
-      const before = known.bytes;
-      applyRecord(known, record, content);
-      history?.count(known.bytes - before);
+  private constructor(journal: Journal, head: Head, driver: DriverOptions, state: KnownState, history?: Share) {
+    super(journal, state.header, head, driver, state, (record, content) => {
+      const before = state.bytes;
+      applyRecord(state, record, content);
+      history?.count(state.bytes - before);
     });
-    this.isDurable = isDurable;
+    this.isDurable = journal.isDurable === true;
     this.#history = history;
   }
 
@@ -57,11 +56,11 @@ export class ConversationLog extends StateLog<KnownState, Content> {
     driver: DriverOptions,
     history?: Share,
   ): Promise<ConversationLog> {
-    const log = await ExecutionLog.create(journal, header, driver);
+    const head = await createExecution(journal, header, driver);
     const state = Object.assign(new ConversationState(), { header });
     applyRecord(state, header);
     history?.count(state.bytes);
-    return new ConversationLog(log, state, journal, history);
+    return new ConversationLog(journal, head, driver, state, history);
   }
 
   /**
@@ -76,15 +75,15 @@ export class ConversationLog extends StateLog<KnownState, Content> {
     history?: Share,
   ): Promise<ConversationLog> {
     const claimed = [{ type: "claim", ...driver, at: now() } as const, ...records];
-    const log = await ExecutionLog.claim(journal, state.header, state.records, driver, claimed);
+    const head = await journal.append(state.header.execution, state.records, claimed);
     for (const record of claimed) applyRecord(state, record);
-    return new ConversationLog(log, state, journal, history);
+    return new ConversationLog(journal, head, driver, state, history);
   }
 
   /** Ends the driving. Without an outcome, another driver may take the conversation over at once. */
   async end(hasOutcome: boolean): Promise<void> {
     try {
-      await this.log.end(hasOutcome);
+      await this.stop(hasOutcome);
     } finally {
       this.#history?.end();
     }

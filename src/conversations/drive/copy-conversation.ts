@@ -159,7 +159,7 @@ async function writeCopy(
   };
   for (let from = 0; from < turns.length; from += TURNS_WRITTEN) {
     await lane.work(noting(turns.slice(from, from + TURNS_WRITTEN)));
-    await log.writeDeferred();
+    await log.append();
   }
   says(left);
   goesTo(request.model.name);

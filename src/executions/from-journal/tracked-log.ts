@@ -1,10 +1,15 @@
 import { now, type PortcullisError, type SlicedWork } from "../../base/index.ts";
 import type { GuestTurn } from "../../../bridge/turn-reader.ts";
-import { type DriverOptions, ExecutionLog, type ForeignRecord, isHeadMoved } from "../../journal/execution-log.ts";
-import type { Journal } from "../../journal/journal.ts";
+import {
+  createExecution,
+  type DriverOptions,
+  ExecutionLog,
+  type ForeignRecord,
+  isHeadMoved,
+} from "../../journal/execution-log.ts";
+import type { Head, Journal } from "../../journal/journal.ts";
 import { readRecords } from "../../journal/reading/read-records.ts";
 import type { HandRecord, Header, OutcomeRecord, TurnRecord } from "../../journal/record.ts";
-import { StateLog } from "../../journal/state-log.ts";
 import {
   applyCommand,
   applyHeader,
@@ -27,7 +32,7 @@ const STREAMS_PART = 0.25;
 /** How often a driver that lost an execution tries to append that it is alive, between the appends of the present driver. */
 const ALIVE_ATTEMPTS = 10;
 
-export class TrackedLog extends StateLog<ExecutionState> {
+export class TrackedLog extends ExecutionLog<ExecutionState> {
   readonly #journal: Journal;
   /** Whether the journal, if nothing more is appended to it, lets this driver seem to have died while the program had the turn. */
   #seemsDead = false;
@@ -36,17 +41,17 @@ export class TrackedLog extends StateLog<ExecutionState> {
   /** Resolves once the journal knows that this driver is alive, if it needs to. */
   #noted: Promise<void> = Promise.resolve();
 
-  private constructor(journal: Journal, log: ExecutionLog, state: ExecutionState) {
-    super(log, state, (own, record) => applyRecord(own, record));
+  private constructor(journal: Journal, header: Header, head: Head, driver: DriverOptions, state: ExecutionState) {
+    super(journal, header, head, driver, state, (record) => applyRecord(state, record));
     this.#journal = journal;
     this.#itemsLength = state.used.keptItemsBytes;
   }
 
   static async create(journal: Journal, header: Header, driver: DriverOptions): Promise<TrackedLog> {
-    const log = await ExecutionLog.create(journal, header, driver);
+    const head = await createExecution(journal, header, driver);
     const state = new ExecutionState();
     applyHeader(state, header);
-    return new TrackedLog(journal, log, state);
+    return new TrackedLog(journal, header, head, driver, state);
   }
 
   /**
@@ -62,17 +67,13 @@ export class TrackedLog extends StateLog<ExecutionState> {
     const { header } = state;
     if (!header) throw new Error("An execution without a header cannot be claimed.");
     const claimed = [{ type: "claim", ...driver, at: now() } as const, ...records];
-    const log = await ExecutionLog.claim(journal, header, state.records, driver, claimed);
+    const head = await journal.append(header.execution, state.records, claimed);
     for (const record of claimed) applyRecord(state, record);
-    return new TrackedLog(journal, log, state);
+    return new TrackedLog(journal, header, head, driver, state);
   }
 
   get isDurable(): boolean {
     return this.#journal.isDurable === true;
-  }
-
-  get isWriting(): boolean {
-    return this.log.isWriting;
   }
 
   inputOf(id: number): string | undefined {
@@ -80,12 +81,9 @@ export class TrackedLog extends StateLog<ExecutionState> {
     return call && shownText(call);
   }
 
-  override set onFenced(onFenced: (error: unknown) => void) {
-    this.log.onFenced = (error) => {
-      const { latest } = this.state.drivers;
-      if (this.#seemsDead && latest !== undefined) this.#noted = this.#noteAlive(latest);
-      onFenced(error);
-    };
+  protected override beforeFenced(): void {
+    const { latest } = this.state.drivers;
+    if (this.#seemsDead && latest !== undefined) this.#noted = this.#noteAlive(latest);
   }
 
   /**
@@ -133,16 +131,12 @@ export class TrackedLog extends StateLog<ExecutionState> {
     return this.#itemsLength !== Infinity;
   }
 
-  deferTurns(records: readonly TurnRecord[]): void {
-    this.log.defer(...records);
-  }
-
   /**
    * Goes on with `goOn` once all records so far are in the journal, with those that the gate decides on in the same turn of
    * the event loop.
    */
   flush<Value>(goOn: () => Value): Promise<Awaited<Value>> {
-    return this.log.append().then(() => {
+    return this.append().then(() => {
       this.#seemsDead = false;
       if (wasRedacted(this.#journal, this.execution)) this.state.unreplayable ??= "redaction";
       return goOn() as Awaited<Value>;
@@ -161,7 +155,7 @@ export class TrackedLog extends StateLog<ExecutionState> {
     } finally {
       // Also if the outcome could not be written: another driver writes it once the lease has ended.
       await this.#noted;
-      await this.log.end(outcome !== undefined);
+      await this.stop(outcome !== undefined);
     }
   }
 

@@ -16,7 +16,7 @@ import { listExecutions, readFacts } from "../../../src/runtime/executions/list-
 import type { Journal } from "../../../src/journal/journal.ts";
 import { createMemoryJournal } from "../../../src/journal/memory-journal.ts";
 import type { CallRecord, ConversationHeader, JournalRecord } from "../../../src/journal/record.ts";
-import type { OneRecord } from "../../../src/journal/state-log.ts";
+import type { OneRecord } from "../../../src/journal/execution-log.ts";
 import type { ModelCall } from "../../../src/models/model.ts";
 import type { Scope } from "../../../src/executions/scope.ts";
 import { takeRecords } from "../../serve/live/take-records.ts";
