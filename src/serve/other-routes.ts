@@ -10,7 +10,11 @@ export interface OtherRoute {
   readonly methods: readonly string[];
   readonly scope: RouteScope;
   readonly handle: (request: Request, key: Key) => Response | Promise<Response>;
-  /** Writes a refusal in place of the server's own form. */
+  /** How a request is refused, if not in the server's own form. */
+  readonly form?: (request: Request) => RefusalForm;
+}
+
+export interface RefusalForm {
   readonly refuse?: (problem: Problem) => Response;
   /** A header that may have the key in place of `Authorization`. */
   readonly keyHeader?: string;

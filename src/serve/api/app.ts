@@ -3,7 +3,7 @@ import { monotonic, now, packageVersion, untilAborted } from "../../base/index.t
 import type { AnsweredRequest } from "../server-options.ts";
 import { withTraceparent } from "../../gate/telemetry/index.ts";
 import type { MountedMcp } from "../mcp/http/mounted-mcp.ts";
-import { apiExtras, mcpRoute, type OtherRoute } from "../other-routes.ts";
+import { apiExtras, mcpRoute, type OtherRoute, type RefusalForm } from "../other-routes.ts";
 import type { GatewayParts } from "../gateway/gateway-parts.ts";
 import { gatewayRoutes, vendorsForm } from "../gateway/gateway-routes.ts";
 import { type Admission, admit } from "../http/admit.ts";
@@ -41,7 +41,7 @@ const HEADERS = {
 };
 
 /** A request on its way to its answer, with what becomes known of it. */
-interface Asked {
+interface Asked extends RefusalForm {
   readonly request: Request;
   /** As hono writes it. */
   readonly path: string;
@@ -52,14 +52,12 @@ interface Asked {
   over?: (() => void) | undefined;
   /** The execution that it is about, as its client writes it. */
   execution?: string | undefined;
-  readonly refuse?: OtherRoute["refuse"];
-  readonly keyHeader?: string;
 }
 
 /** The server as a web-standard function: each request is admitted, checked against its route, and handled. It never rejects. */
 export function createApp(parts: AppParts): (request: Request) => Promise<Response> {
   const { which } = parts;
-  const served = [...routesOf(parts), ...othersOf(parts)];
+  const served = servedBy(parts);
   const app = new Hono();
   app.use(async (context, next) => {
     await next();
@@ -70,16 +68,16 @@ export function createApp(parts: AppParts): (request: Request) => Promise<Respon
     app.on([...one.methods], one.path, (context) => {
       const named: PathParameters = context.req.param();
       const request = context.req.raw;
-      const asked: Asked = { request, path: one.path, execution: named.id, ...one.form(request) };
+      const asked: Asked = { request, path: one.path, execution: named.id, ...one.form?.(request) };
       return answered(parts, asked, async () => {
         const key = keyOf(parts, one.scope, asked);
-        return whileHeld(asked, async () => one.handle(asked, key, named));
+        return whileHeld(asked, async () => one.handle(request, key, asked, named));
       });
     });
   for (const [path, all] of Map.groupBy(served, (one) => one.path)) {
     const allow = all.flatMap(({ methods }) => methods).join(", ");
     const problem = () => new RequestProblem("method_unknown", `This path takes ${allow}.`, { allow });
-    app.all(path, ({ req: { raw: request } }) => refuse(parts, { request, path, ...all[0]?.form(request) }, problem));
+    app.all(path, ({ req: { raw: request } }) => refuse(parts, { request, path, ...all[0]?.form?.(request) }, problem));
   }
   const nothingHere = () => new RequestProblem("path_unknown", `There is no such path. ${PATHS_AT[which]}`);
   app.notFound((context) => {
@@ -112,35 +110,26 @@ const PATHS_AT = {
 } as const;
 
 /** A path that is served. */
-interface Served extends Pick<OtherRoute, "path" | "methods" | "scope"> {
-  /** How it is refused, if not in the server's own form. */
-  readonly form: (request: Request) => Pick<OtherRoute, "refuse" | "keyHeader">;
-  readonly handle: (asked: Asked, key: Key, named: PathParameters) => Response | Promise<Response>;
+interface Served extends Omit<OtherRoute, "handle"> {
+  readonly handle: (request: Request, key: Key, asked: Asked, named: PathParameters) => Response | Promise<Response>;
 }
 
-function routesOf(parts: AppParts): readonly Served[] {
-  const { which } = parts;
-  const lines = ROUTES.filter(({ path }) => which === "all" || (which === "operator" && OPERATOR_PATHS.has(path)));
-  return lines.map((line) => ({
-    path: line.path,
-    methods: [line.method],
-    scope: line.scope,
-    // The list of models is the vendors' too.
-    form: line.path === "/v1/models" ? vendorsForm : () => ({}),
-    handle: (asked, key, named) => serve(parts, line, { asked, key }, named),
-  }));
-}
-
-function othersOf(parts: AppParts): readonly Served[] {
+function servedBy(parts: AppParts): readonly Served[] {
   const { which, mcp } = parts;
-  if (which === "operator") return [];
+  const lines = ROUTES.filter(({ path }) => which === "all" || (which === "operator" && OPERATOR_PATHS.has(path)));
   const document = () => openApiDocument(packageVersion());
-  const more = which === "mcp" ? [] : [...apiExtras(document), ...gatewayRoutes(parts)];
-  return [...more, mcpRoute(mcp)].map(({ refuse: own, keyHeader, handle, ...route }) => ({
-    ...route,
-    form: () => ({ refuse: own, keyHeader }),
-    handle: ({ request }, key) => handle(request, key),
-  }));
+  return [
+    ...lines.map(({ path, method, ...line }): Served => ({
+      path,
+      methods: [method],
+      scope: line.scope,
+      // The list of models is the vendors' too.
+      form: path === "/v1/models" ? vendorsForm : undefined,
+      handle: (_, key, asked, named) => serve(parts, line, { asked, key }, named),
+    })),
+    ...(which === "all" ? [...apiExtras(document), ...gatewayRoutes(parts)] : []),
+    ...(which === "operator" ? [] : [mcpRoute(mcp)]),
+  ];
 }
 
 /** The path of a request to an unknown path. */
@@ -225,7 +214,7 @@ type PathParameters = Partial<Record<"id" | "call" | "name", string>>;
 
 async function serve(
   parts: AppParts,
-  line: Route,
+  line: Omit<Route, "path" | "method">,
   { asked, key }: { readonly asked: Asked; readonly key: Key },
   { id = "", call = "", name = "" }: PathParameters,
 ): Promise<Response> {

@@ -2,7 +2,7 @@ import { messagesSurface } from "./surface/anthropic/messages-surface.ts";
 import { responsesSurface } from "./surface/openai/responses-surface.ts";
 import { RefusedAsk, type Surface } from "./surface/surface.ts";
 import type { Key } from "../http/keys.ts";
-import type { OtherRoute } from "../other-routes.ts";
+import type { OtherRoute, RefusalForm } from "../other-routes.ts";
 import { answerRequest, countRequest } from "./gateway.ts";
 import type { GatewayParts } from "./gateway-parts.ts";
 import { removeAnswer } from "./stored-answers.ts";
@@ -28,11 +28,15 @@ const OF_OPENAI =
   /^\/v1\/(responses|chat|completions|embeddings|files|batches|images|audio|moderations|uploads|vector_stores|fine_tuning|assistants|threads|models(?=\/))(\/|$)/;
 
 /** How a request of the vendors' clients is refused on a path that is none of the gateway; nothing for other requests. */
-export function vendorsForm(request: Request): Pick<OtherRoute, "refuse" | "keyHeader"> {
+export function vendorsForm(request: Request): RefusalForm {
   const isMessages = request.headers.has("anthropic-version");
   if (!isMessages && !OF_OPENAI.test(new URL(request.url).pathname)) return {};
   const surface = isMessages ? messagesSurface : responsesSurface;
-  return { keyHeader: KEY_HEADER, refuse: (problem) => refusalResponse(surface, refusalOfProblem(problem)) };
+  return formOf(surface, KEY_HEADER);
+}
+
+function formOf(surface: Surface, keyHeader?: string): RefusalForm {
+  return { keyHeader, refuse: (problem) => refusalResponse(surface, refusalOfProblem(problem)) };
 }
 
 type Handle<Parts> = (parts: Parts, surface: Surface, request: Request, key: Key) => Promise<Response>;
@@ -43,12 +47,11 @@ function routesOf<Parts>(surface: Surface, parts: Parts, keyHeader?: string) {
     path,
     methods: [method],
     scope: "converse",
-    keyHeader,
     handle: (request, key) =>
       handle(parts, surface, request, key).catch((error: unknown) => {
         if (error instanceof RefusedAsk) return refusalResponse(surface, error.refusal);
         throw error;
       }),
-    refuse: (problem) => refusalResponse(surface, refusalOfProblem(problem)),
+    form: () => formOf(surface, keyHeader),
   });
 }

@@ -6,15 +6,7 @@ import type { AgentEnding } from "../../conversations/ending.ts";
 import type { AgentEvent } from "../../conversations/event.ts";
 import type { Model } from "../../models/model.ts";
 import { type SurfaceRequest, RefusedAsk, type ReplyWriter, type Surface } from "./surface/surface.ts";
-import {
-  fieldOf,
-  jsonInParts,
-  Lane,
-  memoryOf,
-  type SlicedWork,
-  type TextReader,
-  untilAborted,
-} from "../../base/index.ts";
+import { jsonInParts, Lane, memoryOf, type TextReader, untilAborted } from "../../base/index.ts";
 import { jsonAnswer } from "../api/json-answer.ts";
 import { refuseRevoked, takePlace } from "../api/parts.ts";
 import { countedStream, holdAnswer } from "../http/counted-answer.ts";
@@ -118,7 +110,8 @@ export async function countRequest(
   const lane = new Lane(key.tenant);
   const asked = await lane.run(() => surface.read(value, request.headers, true));
   modelOf(parts, asked.model);
-  const tokens = await lane.work(countedTokens(value));
+  // About how many it has as one text.
+  const tokens = await lane.work(tokensInParts(await lane.work(jsonInParts(value))));
   return Response.json(surface.counted(tokens), { headers: { [surface.requestIdHeader]: newRequestId() } });
 }
 
@@ -284,14 +277,4 @@ function answerable(asked: SurfaceRequest, { givesSummaries = false }: Model): S
   if (givesSummaries || reasoning?.summary !== true) return asked;
   const { effort } = reasoning;
   return { ...asked, settings: effort === undefined ? settings : { ...settings, reasoning: { effort } } };
-}
-
-/** About how many tokens a request has: its instructions, tools and messages, each as one text. */
-function* countedTokens(body: unknown): SlicedWork<number> {
-  let tokens = 0;
-  for (const name of ["system", "instructions", "tools", "messages", "input"]) {
-    const part = fieldOf(body, name);
-    if (part !== undefined) tokens += yield* tokensInParts(yield* jsonInParts(part));
-  }
-  return tokens;
 }

@@ -8,7 +8,6 @@ interface FieldRule<Value = unknown> {
   /** What is said of a value that does not fit. */
   readonly why: string;
   readonly fits: (value: unknown) => boolean;
-  readonly isRequired?: boolean;
   readonly code?: string;
   /** For types alone. */
   readonly value?: Value;
@@ -86,7 +85,6 @@ export const field = {
     ),
   /** A field in place of which the provider's own default may stand. */
   only: (value: unknown): FieldRule => ({ ...notOffered, fits: (one) => one === value }),
-  required: <Value>(one: FieldRule<Value>): FieldRule<Value> => ({ ...one, isRequired: true }),
   /** One rule for several fields. */
   all: (one: FieldRule, names: string): FieldRules => Object.fromEntries(names.split(" ").map((name) => [name, one])),
 };
@@ -101,11 +99,20 @@ export function refuseUnknown(body: unknown, rules: FieldRules): void {
     throw invalidField(unknown.slice(0, 100), "this server knows no such field", "unknown_parameter");
 }
 
-/** The fields of a value that have rules; `thinking.type` is a field in a field. Throws `RefusedAsk` for one that does not fit. */
-export function readFields<Rules extends FieldRules>(value: unknown, rules: Rules, place?: string): ReadFields<Rules> {
-  const read = Object.entries(rules).map(([name, { why, fits, isRequired = false, code }]) => {
+/**
+ * The fields of a value that have rules; `thinking.type` is a field in a field. `required` names some of them. Throws `RefusedAsk`
+ * for one that does not fit, or is missing.
+ */
+export function readFields<Rules extends FieldRules>(
+  value: unknown,
+  rules: Rules,
+  required: string,
+  place?: string,
+): ReadFields<Rules> {
+  const names = required.split(" ");
+  const read = Object.entries(rules).map(([name, { why, fits, code }]) => {
     const field = name.split(".").reduce<unknown>((holder, one) => fieldOf(holder, one), value) ?? undefined;
-    if (field === undefined ? isRequired : !fits(field))
+    if (field === undefined ? names.includes(name) : !fits(field))
       throw invalidField(place === undefined ? name : `${place}.${name}`, why, code);
     return [name, field];
   });
@@ -165,6 +172,11 @@ export function readTools(given: readonly unknown[], form: ToolForm): AskedTools
 
 export function callersOf(callers: readonly string[] = ["direct"]): readonly Caller[] {
   return [...new Set(callers.map((one): Caller => (one === "direct" ? one : "programmatic")))];
+}
+
+/** A part that is text. */
+export function textPart(part: Fields, place: string): MessagePart {
+  return { type: "text", text: readFields(part, { text: field.text }, "text", place).text ?? "" };
 }
 
 /** The parts of a message or a result, whose content may be one text. */

@@ -2,7 +2,7 @@ import { describe, type Fields, withoutUndefined, listOf, textOf } from "../../.
 import { callerOf, CODE_EXECUTION_NAME, outputOf } from "../../../../models/anthropic/reply.ts";
 import type { ContentPart, MessagePart } from "../../../../models/model.ts";
 import { HistoryReader } from "../history-reader.ts";
-import { answerOf, blocksOf, field, readFields } from "../request-fields.ts";
+import { answerOf, blocksOf, field, readFields, textPart } from "../request-fields.ts";
 import { type AskedHistory, invalidField } from "../surface.ts";
 
 /** Reads messages into turns of the model. Throws `RefusedAsk` for what the provider would refuse. */
@@ -13,10 +13,10 @@ export function readMessages(messages: readonly unknown[]): AskedHistory {
   return history.end();
 }
 
-const MESSAGE = { role: field.required(field.oneOf("user assistant system")), content: field.required(field.content) };
+const MESSAGE = { role: field.oneOf("user assistant system"), content: field.content };
 
 function readMessage(history: HistoryReader, message: unknown, place: string): void {
-  const { role, content } = readFields(message, MESSAGE, place);
+  const { role, content } = readFields(message, MESSAGE, "role content", place);
   const blocks = blocksOf(content).map((block, index) => [block, `${place}.content.${index}`] as const);
   if (role === "system") {
     const text = blocks.map(([block, at]) => (block.type === "text" ? textOf(block, "text") : notOffered(block, at)));
@@ -69,10 +69,10 @@ function notOffered({ type }: Fields, place: string): never {
   throw invalidField(place, `this server does not offer ${describe(type)} here`);
 }
 
-const CALL = { id: field.required(field.name), name: field.required(field.name), input: field.object };
+const CALL = { id: field.name, name: field.name, input: field.object };
 
 function readCall(history: HistoryReader, block: Fields, place: string): void {
-  const { id = "", name: tool = "", input = {} } = readFields(block, CALL, place);
+  const { id = "", name: tool = "", input = {} } = readFields(block, CALL, "id name", place);
   const caller = callerOf(block.caller);
   if (caller === "direct") history.call({ id, tool, inputText: JSON.stringify(input) }, place);
   else {
@@ -85,7 +85,7 @@ function readCall(history: HistoryReader, block: Fields, place: string): void {
 function readContent(block: Fields, place: string): MessagePart {
   switch (block.type) {
     case "text":
-      return { type: "text", text: readFields(block, { text: field.required(field.text) }, place).text ?? "" };
+      return textPart(block, place);
     case "image":
       return readSource(block, "image", place);
     case "document":
@@ -101,10 +101,10 @@ function readContent(block: Fields, place: string): MessagePart {
   }
 }
 
-const SOURCE = { "source.type": field.required(field.oneOf("base64 text url")) };
+const SOURCE = { "source.type": field.oneOf("base64 text url") };
 
 function readSource(block: Fields, type: "image" | "file", place: string): ContentPart {
-  readFields(block, SOURCE, place);
+  readFields(block, SOURCE, "source.type", place);
   const name = withoutUndefined({ name: textOf(block, "title") });
   const [kind, mediaType, data, url] = ["type", "media_type", "data", "url"].map((one) => textOf(block.source, one));
   // A link without its media type would be told as text.
@@ -118,7 +118,7 @@ function readSource(block: Fields, type: "image" | "file", place: string): Conte
 
 /** The content of a `tool_result`. */
 function readResult(block: Fields, place: string) {
-  const { content } = readFields(block, { content: field.content }, place);
+  const { content } = readFields(block, { content: field.content }, "", place);
   const parts = blocksOf(content).map((one, index) => readContent(one, `${place}.content.${index}`));
   return answerOf(parts, block.is_error === true);
 }

@@ -21,9 +21,9 @@ const FIELDS = {
   ...field.all(field.notOffered, "mcp_servers context_management top_k top_p fallbacks skills"),
   // Clients send the whole history again if they are told so.
   thread: { ...field.notOffered, code: "thread_unsupported_request" },
-  model: field.required(field.name),
-  max_tokens: field.required(field.count),
-  messages: field.required(field.list),
+  model: field.name,
+  max_tokens: field.count,
+  messages: field.list,
   system: field.rule<string | readonly Fields[]>(
     "a string or a list of text blocks",
     (value) =>
@@ -62,7 +62,7 @@ export function readRequest(body: unknown, headers: Headers, counts = false): Su
   if (!headers.get("anthropic-version"))
     throw new RefusedAsk({ kind: "invalid", message: "anthropic-version: header is required" });
   refuseUnknown(body, FIELDS);
-  const read = readFields(body, counts ? { ...FIELDS, max_tokens: field.count } : FIELDS);
+  const read = readFields(body, FIELDS, counts ? "model messages" : "model max_tokens messages");
   const { model = "", messages = [], system, container } = read;
   const tools = readTools(read.tools ?? [], TOOLS);
   if (tools.tools.length > 0 && !tools.programs && tools.tools.every(({ isDeferred }) => isDeferred))
@@ -123,9 +123,9 @@ const PROGRAM_TYPES: ReadonlySet<unknown> = new Set([
 ]);
 
 const TOOL = {
-  name: field.required(field.named(128)),
+  name: field.named(128),
   description: field.text,
-  input_schema: field.required(field.schema),
+  input_schema: field.schema,
   allowed_callers: field.callers(CODE_EXECUTION_TYPE, isCodeExecution),
 };
 
@@ -138,7 +138,12 @@ const TOOLS: ToolForm = {
     if (PROGRAM_TYPES.has(type)) return "programs";
     if (/^tool_search_tool_(?:regex|bm25)(?:_\d{8})?$/.test(textOf({ type }, "type") ?? "")) return "searches";
     if (type !== "custom") return undefined;
-    const { name = "", description = "", input_schema: inputSchema = {}, ...read } = readFields(tool, TOOL, place);
+    const {
+      name = "",
+      description = "",
+      input_schema: inputSchema = {},
+      ...read
+    } = readFields(tool, TOOL, "name input_schema", place);
     const callers = callersOf(read.allowed_callers);
     if (tool.strict === true && callers.includes("programmatic"))
       throw invalidField(`${place}.strict`, `a tool that ${CODE_EXECUTION_NAME} may call cannot be strict`);

@@ -2,7 +2,7 @@ import { describe, type Fields, withoutUndefined, isFields, textOf } from "../..
 import type { MessagePart } from "../../../../models/model.ts";
 import { callerOf } from "../../../../models/openai/responses/reply.ts";
 import { HistoryReader, ID_LENGTH } from "../history-reader.ts";
-import { answerOf, blocksOf, field, readFields } from "../request-fields.ts";
+import { answerOf, blocksOf, field, readFields, textPart } from "../request-fields.ts";
 import { type AskedHistory, invalidField, type StoredItems } from "../surface.ts";
 
 export interface AskedItems extends AskedHistory {
@@ -11,10 +11,10 @@ export interface AskedItems extends AskedHistory {
 }
 
 const MESSAGE = {
-  role: field.required(field.oneOf("user assistant system developer")),
-  content: field.required(field.content),
+  role: field.oneOf("user assistant system developer"),
+  content: field.content,
 };
-const CALL = { call_id: field.required(field.name), name: field.required(field.name) };
+const CALL = { call_id: field.name, name: field.name };
 
 /** Reads the input of a request. `stored` are the items of this server that it refers to. */
 export function readItems(input: unknown, stored: StoredItems, goesOn: boolean): AskedItems {
@@ -35,7 +35,7 @@ export function readItems(input: unknown, stored: StoredItems, goesOn: boolean):
         return takeCall(history, item, place);
       case "function_call_output":
       case "custom_tool_call_output": {
-        const { output } = readFields(item, { output: field.required(field.content) }, place);
+        const { output } = readFields(item, { output: field.content }, "output", place);
         const parts = blocksOf(output).map((part, index) => readPart(part, `${place}.output[${index}]`));
         return history.answer(text("call_id"), answerOf(parts), place);
       }
@@ -70,7 +70,7 @@ export function readItems(input: unknown, stored: StoredItems, goesOn: boolean):
 }
 
 function takeMessage(history: HistoryReader, item: Fields, place: string): void {
-  const { role, content } = readFields(item, MESSAGE, place);
+  const { role, content } = readFields(item, MESSAGE, "role content", place);
   const blocks = blocksOf(content);
   if (role === "user") {
     const parts = blocks.map((part, index) => readPart(part, `${place}.content[${index}]`));
@@ -81,7 +81,7 @@ function takeMessage(history: HistoryReader, item: Fields, place: string): void 
 }
 
 function takeCall(history: HistoryReader, item: Fields, place: string): void {
-  const { call_id: id = "", name: tool = "" } = readFields(item, CALL, place);
+  const { call_id: id = "", name: tool = "" } = readFields(item, CALL, "call_id name", place);
   const caller = callerOf(item.caller);
   if (caller !== "direct") {
     const program = caller === "programmatic" ? textOf(item.caller, "caller_id") : undefined;
@@ -97,8 +97,7 @@ const DATA_URL = /^data:([a-z]{1,20}\/[a-z\d.+-]{1,100});base64,/;
 /** A part of a message: the other end of `CONTENT` in `../../../../models/openai/responses/request.ts`. */
 function readPart(part: Fields, place: string): MessagePart {
   const { type } = part;
-  if (type === "input_text" || type === "output_text" || type === "text")
-    return { type: "text", text: readFields(part, { text: field.required(field.text) }, place).text ?? "" };
+  if (type === "input_text" || type === "output_text" || type === "text") return textPart(part, place);
   const url = textOf(part, "image_url") ?? textOf(part, "file_data") ?? textOf(part, "file_url");
   if ((type !== "input_image" && type !== "input_file") || url === undefined)
     throw invalidField(place, "this server offers input_text, and input_image and input_file with their data or a URL");

@@ -25,7 +25,7 @@ const FIELDS = {
   ...field.all(field.notOffered, "conversation prompt context_management max_tool_calls moderation"),
   top_p: field.only(1),
   background: field.only(false),
-  model: field.required(field.name),
+  model: field.name,
   input: field.choice,
   instructions: field.text,
   previous_response_id: field.text,
@@ -52,7 +52,7 @@ export function readRequest(
   stored: StoredItems = new Map(),
 ): SurfaceRequest {
   refuseUnknown(body, FIELDS);
-  const read = readFields(body, FIELDS);
+  const read = readFields(body, FIELDS, "model");
   const { model = "", previous_response_id: previous } = read;
   const tools = readTools(read.tools ?? [], TOOLS);
   const { instructions, fingerprint, endsWithModel, ...items } = readItems(read.input, stored, previous !== undefined);
@@ -107,13 +107,13 @@ function echoOf(body: Fields): Fields {
 
 const PROGRAMS = "programmatic_tool_calling";
 const OWN = {
-  name: field.required(field.named(64)),
+  name: field.named(64),
   parameters: field.schema,
   output_schema: field.object,
   async: field.only(false),
   allowed_callers: field.callers("programmatic", (caller) => caller === "programmatic"),
 };
-const GROUP = { name: field.required(field.named(64)), tools: field.required(field.list) };
+const GROUP = { name: field.named(64), tools: field.list };
 const SEARCH = { execution: field.only("server") };
 
 /** The tools of a request: the other end of `declareTools` in `../../../../models/openai/responses/request.ts`. */
@@ -127,13 +127,13 @@ const TOOLS: ToolForm = {
       case "custom":
         return [readOwn(tool, place)];
       case "namespace": {
-        const { name: namespace, tools = [] } = readFields(tool, GROUP, place);
+        const { name: namespace, tools = [] } = readFields(tool, GROUP, "name tools", place);
         return tools.map((one, index) => ({ ...readOwn(one, `${place}.tools[${index}]`), namespace }));
       }
       case PROGRAMS:
         return tool.enabled === false ? [] : "programs";
       case "tool_search":
-        readFields(tool, SEARCH, place);
+        readFields(tool, SEARCH, "", place);
         return "searches";
       default:
         return undefined;
@@ -143,7 +143,7 @@ const TOOLS: ToolForm = {
 
 /** A tool that the client has itself. */
 function readOwn(tool: unknown, place: string): AskedTool {
-  const { name = "", parameters = { type: "object", properties: {} }, ...read } = readFields(tool, OWN, place);
+  const { name = "", parameters = { type: "object", properties: {} }, ...read } = readFields(tool, OWN, "name", place);
   const isText = textOf(tool, "type") === "custom";
   if (!isFields(tool) || (!isText && tool.type !== "function"))
     throw invalidField(`${place}.type`, "this server offers function and custom tools in a namespace");
