@@ -32,60 +32,52 @@ const OWN_VALUES = 1000;
 /** How long a value can be read, in milliseconds. */
 const KEPT_MS = 60 * 60 * 1000;
 
+export type LinkedValues = ReturnType<typeof linkedValues>;
+
 /**
  * Values that were too large for a result. Only the principal whose call made a value can read it, for an hour at most.
  */
-export class LinkedValues {
-  readonly #entries = new Map<string, Entry>();
-
-  /** Keeps a value; undefined if it is larger than all that one principal may keep. */
-  keep(owner: Pick<Principal, "id" | "tenant">, name: string, text: string): LinkedValue | undefined {
-    const { tenant } = owner;
-    const principal = ownerOf(owner);
-    const bytes = Buffer.byteLength(text);
-    if (bytes > OWN_BYTES) return undefined;
-    const uri = `portcullis://values/${randomUUID()}`;
-    this.#dropOld();
-    const entries = () => [...this.#entries.values()];
-    const own = entries().filter((entry) => entry.principal === principal);
-    while (bytesIn(own) > OWN_BYTES - bytes || own.length >= OWN_VALUES) this.#dropFirst(own);
-    const tenants = [...Map.groupBy(entries(), (entry) => entry.tenant).values()];
-    while (bytesIn(tenants.flat()) > ALL_BYTES - bytes)
-      this.#dropFirst(tenants.reduce((most, one) => (bytesIn(one) > bytesIn(most) ? one : most)));
-    this.#entries.set(uri, { uri, name, bytes, tenant, principal, text: Buffer.from(text), until: now() + KEPT_MS });
-    return { uri, name, bytes };
-  }
-
-  /** The text of a value; undefined for a value of another principal, and for a value that is no longer kept. */
-  read(principal: string, uri: string): string | undefined {
-    this.#dropOld();
-    const entry = this.#entries.get(uri);
-    return entry?.principal === principal ? entry.text.toString("utf8") : undefined;
-  }
-
-  /** Bytes of a value; 0 if `read` gives none. */
-  bytesOf(principal: string, uri: string): number {
-    const entry = this.#entries.get(uri);
-    return entry?.principal === principal ? entry.bytes : 0;
-  }
-
-  /** The values of a principal, the latest first. */
-  of(principal: string): readonly LinkedValue[] {
-    this.#dropOld();
-    return [...this.#entries.values()].filter((entry) => entry.principal === principal).toReversed();
-  }
-
-  #dropOld(): void {
+export function linkedValues() {
+  const entries = new Map<string, Entry>();
+  const all = () => {
     const at = now();
-    for (const { uri, until } of this.#entries.values()) {
-      if (until > at) return;
-      this.#entries.delete(uri);
-    }
-  }
-
-  #dropFirst(entries: Entry[]): void {
-    this.#entries.delete(entries.shift()?.uri ?? "");
-  }
+    for (const { uri, until } of entries.values()) if (until <= at) entries.delete(uri);
+    return [...entries.values()];
+  };
+  const dropFirst = (own: Entry[]) => entries.delete(own.shift()?.uri ?? "");
+  const entryOf = (principal: string, uri: string) => {
+    const entry = entries.get(uri);
+    return entry?.principal === principal ? entry : undefined;
+  };
+  return {
+    /** Keeps a value; undefined if it is larger than all that one principal may keep. */
+    keep(owner: Pick<Principal, "id" | "tenant">, name: string, text: string): LinkedValue | undefined {
+      const { tenant } = owner;
+      const principal = ownerOf(owner);
+      const bytes = Buffer.byteLength(text);
+      if (bytes > OWN_BYTES) return undefined;
+      const uri = `portcullis://values/${randomUUID()}`;
+      const own = all().filter((entry) => entry.principal === principal);
+      while (bytesIn(own) > OWN_BYTES - bytes || own.length >= OWN_VALUES) dropFirst(own);
+      const tenants = [...Map.groupBy(all(), (entry) => entry.tenant).values()];
+      while (bytesIn(tenants.flat()) > ALL_BYTES - bytes)
+        dropFirst(tenants.reduce((most, one) => (bytesIn(one) > bytesIn(most) ? one : most)));
+      entries.set(uri, { uri, name, bytes, tenant, principal, text: Buffer.from(text), until: now() + KEPT_MS });
+      return { uri, name, bytes };
+    },
+    /** The text of a value; undefined for a value of another principal, and for a value that is no longer kept. */
+    read(principal: string, uri: string): string | undefined {
+      all();
+      return entryOf(principal, uri)?.text.toString("utf8");
+    },
+    /** Bytes of a value; 0 if `read` gives none. */
+    bytesOf: (principal: string, uri: string) => entryOf(principal, uri)?.bytes ?? 0,
+    /** The values of a principal, the latest first. */
+    of: (principal: string): readonly LinkedValue[] =>
+      all()
+        .filter((entry) => entry.principal === principal)
+        .toReversed(),
+  };
 }
 
 function bytesIn(entries: readonly Entry[]): number {

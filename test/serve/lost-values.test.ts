@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { LinkedValues } from "../../src/serve/linked-values.ts";
+import { linkedValues } from "../../src/serve/linked-values.ts";
 import { ownerOf } from "../../src/serve/principal.ts";
 import { KEYS, openServer } from "./servers.ts";
 import { makeTool } from "../support/tools.ts";
@@ -80,7 +80,7 @@ test("numbers that a double is arrive as they were, and the digits of others els
 });
 
 test("values of one tenant's keys make room for its next, and those of a tenant that keeps less stay", () => {
-  const values = new LinkedValues();
+  const values = linkedValues();
   const ann = { id: "ann", tenant: "acme" };
   const kept = values.keep(ann, "v", "x");
   for (let n = 0; n < 6; n += 1) values.keep({ id: `b${n}`, tenant: "other" }, "v", "x".repeat(30 * 2 ** 20));

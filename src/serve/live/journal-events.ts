@@ -77,7 +77,7 @@ export class JournalEvents {
   readonly #calls = new CallHistory();
   readonly #news = new WeakMap<KnownCall, StreamNews>();
   /** The model's calls that have no result, if it is a conversation. */
-  readonly #asked = new AskedCalls();
+  readonly #asked = askedCalls();
   /** Where tools run, if not in a handler of the host. */
   #places: ReadonlyMap<string, string> = new Map();
   /** Whether it waited after the last record. */
@@ -96,7 +96,7 @@ export class JournalEvents {
   get heldBytes(): number {
     const { calls, timers } = this.#state;
     const held = calls.size + this.#calls.known + timers.size + this.#places.size;
-    return held * HELD_BYTES + this.#asked.heldBytes;
+    return held * HELD_BYTES + this.#asked.heldBytes();
   }
 
   *take(record: JournalRecord): SlicedWork<readonly JournalEvent[]> {
@@ -242,34 +242,32 @@ interface Read {
  * The calls of a model's last turn that have no result. What a program waits for is in its own records, so a conversation
  * whose program waits is not said to wait.
  */
-class AskedCalls {
-  readonly #open = new Map<string, UnansweredCall>();
-
+function askedCalls() {
+  const open = new Map<string, UnansweredCall>();
   /** Memory of the calls, with their ids and names: a journal from elsewhere may have long ones. */
-  heldBytes = 0;
-
-  take(record: JournalRecord, content: Content): void {
-    if (content) this.#takeMessage(content);
-    if (isOfCall(record)) applyToCall(this.#open.get(record.call), record);
-  }
-
-  /** All of them, if they all wait for a person or a client. The gate has none of a turn whose calls the host is to answer. */
-  waiting({ header, end }: ExecutionState, now: number): readonly UnansweredCall[] {
-    if (end.outcome !== undefined) return [];
-    const calls = [...this.#open.values()];
-    return calls.every((call) => isWaiting(call) && !isExpired(header, call, now)) ? calls : [];
-  }
-
-  #takeMessage(content: NonNullable<Content>): void {
+  let heldBytes = 0;
+  const takeMessage = (content: NonNullable<Content>) => {
     if ("turn" in content) {
-      this.#open.clear();
-      for (const { id, tool } of askedIn(content.turn)) this.#open.set(id, { id, tool, inputText: "" });
+      open.clear();
+      for (const { id, tool } of askedIn(content.turn)) open.set(id, { id, tool, inputText: "" });
     }
-    if ("results" in content) for (const { callId } of content.results) this.#open.delete(callId);
-    this.heldBytes = 0;
-    for (const { id, tool } of this.#open.values())
-      this.heldBytes += HELD_BYTES + memoryOf(String(id)) + memoryOf(tool);
-  }
+    if ("results" in content) for (const { callId } of content.results) open.delete(callId);
+    heldBytes = 0;
+    for (const { id, tool } of open.values()) heldBytes += HELD_BYTES + memoryOf(String(id)) + memoryOf(tool);
+  };
+  return {
+    heldBytes: () => heldBytes,
+    take(record: JournalRecord, content: Content): void {
+      if (content) takeMessage(content);
+      if (isOfCall(record)) applyToCall(open.get(record.call), record);
+    },
+    /** All of them, if they all wait for a person or a client. The gate has none of a turn whose calls the host is to answer. */
+    waiting({ header, end }: ExecutionState, now: number): readonly UnansweredCall[] {
+      if (end.outcome !== undefined) return [];
+      const calls = [...open.values()];
+      return calls.every((call) => isWaiting(call) && !isExpired(header, call, now)) ? calls : [];
+    },
+  };
 }
 
 function askedIn({ calls }: ModelTurn): readonly { readonly id: string; readonly tool: string }[] {

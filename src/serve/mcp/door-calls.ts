@@ -307,14 +307,13 @@ function unknownExecution(execution: string): LinkedResult {
 
 /** Tells how far a program has come: its own calls, as those of agents are none of its client's. */
 function toProgress(execution: string, tell: (progress: Progress) => void): (event: ExecutionEvent) => void {
-  let [started, done, last] = [0, 0, ""];
+  const seen = { call_started: 0, call_ended: 0 };
   return (event) => {
     if (event.execution !== execution || (event.type !== "call_started" && event.type !== "call_ended")) return;
-    if (event.type === "call_started") last = `, the latest ${event.tool}`;
-    if (event.type === "call_started") started += 1;
-    else done += 1;
+    seen[event.type] += 1;
+    const done = seen.call_ended;
     // A call that is refused ends without having started.
-    const calls = Math.max(started, done);
-    tell({ calls, text: `${done} of ${calls} calls done${last}.` });
+    const calls = Math.max(seen.call_started, done);
+    tell({ calls, text: `${done} of ${calls} calls done, the latest ${event.tool}.` });
   };
 }

@@ -2,7 +2,7 @@ import type { Server } from "@modelcontextprotocol/server";
 import { McpRuns, readRequest } from "../../executions/mcp-runs/index.ts";
 import { Counts, fieldOf, Lane, textOf } from "../../base/index.ts";
 import { Readings } from "../readings.ts";
-import { LinkedValues } from "../linked-values.ts";
+import { linkedValues } from "../linked-values.ts";
 import { ownerOf, type Principal } from "../principal.ts";
 import { type DoorCalls, doorCalls, type DoorCallsParts } from "./door-calls.ts";
 import { stillRuns } from "./program-results.ts";
@@ -45,7 +45,7 @@ export async function openMcpDoor(options: McpDoorOptions) {
   const { decideCommand, patienceMs = PATIENCE_MS, onError = () => {}, version } = options;
   const { runtimeOf = (one) => runtimeFor(options.runtime, one) } = options;
   const mcp = await loadServer();
-  const kept = new LinkedValues();
+  const kept = linkedValues();
   const patience = { ms: patienceMs, answer: stillRuns };
   const runs = new McpRuns({ canWait: decideCommand !== undefined, patience });
   /** What the calls of all principals share. */

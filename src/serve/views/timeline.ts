@@ -1,5 +1,5 @@
 import type { CallView, ExecutionView } from "./view.ts";
-import { elapsedText } from "./words.ts";
+import { duration } from "./words.ts";
 
 /*
  * Calls over time, as the page and the terminal draw them. Times are milliseconds since 1970.
@@ -108,6 +108,6 @@ export function ticksOf(time: Time, most: number): readonly Tick[] {
   return Array.from({ length: Math.floor(all / step) + 1 }, (_, index) => ({
     at: from + index * step,
     share: placeIn(time, from + index * step),
-    text: index === 0 ? "0" : elapsedText(index * step, step),
+    text: index === 0 ? "0" : duration(index * step).replace(/\.00? /, " "),
   })).slice(0, Math.max(1, most));
 }

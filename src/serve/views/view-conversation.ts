@@ -21,7 +21,7 @@ import { eventViews } from "./parts/event-views.ts";
 import { conversationFunnel } from "./parts/funnel-view.ts";
 import { endingHead } from "../../executions/from-journal/index.ts";
 import { titleOf, titleOfProgram } from "./title.ts";
-import { TextAllowance, headOf, type TextBounds } from "./parts/text-allowance.ts";
+import { type TextAllowance, textAllowance, headOf, type TextBounds } from "./parts/text-allowance.ts";
 import type {
   ConversationView,
   HostedCallView,
@@ -40,7 +40,7 @@ export async function viewConversation(
   bounds: TextBounds,
 ): Promise<ConversationView> {
   const past = await readPastConversation(journal, header.execution, header.tenant);
-  const room = new TextAllowance(bounds);
+  const room = textAllowance(bounds);
   const { calls, events, lastAt } = await readCalls(journal, past, room);
   const standing = standingOfConversation(past);
   const waiting = waitingViews(waitingCallsOf(past));

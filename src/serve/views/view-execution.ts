@@ -10,7 +10,7 @@ import {
   standingOf,
   waitingCalls,
 } from "../../executions/from-journal/index.ts";
-import { type TextBounds, TextAllowance, headOf } from "./parts/text-allowance.ts";
+import { type TextBounds, textAllowance, headOf } from "./parts/text-allowance.ts";
 import type { CallTexts, CallView, ExecutionView, HostCallView } from "./view.ts";
 import { viewConversation } from "./view-conversation.ts";
 import { viewProgram } from "./view-program.ts";
@@ -19,7 +19,7 @@ import { HOST_CALL } from "../../gate/answer.ts";
 import { baseOf, outcomeView, waitingViews } from "./parts/base-view.ts";
 import { callViews } from "./parts/call-views.ts";
 import { eventViews } from "./parts/event-views.ts";
-import { partOf, TokenCount } from "./parts/funnel-view.ts";
+import { partOf, tokenCount } from "./parts/funnel-view.ts";
 
 /** What a view holds of texts that grow with an execution, unless its caller says otherwise. */
 export const VIEW_BOUNDS: TextBounds = { each: 500, all: 2 * 1024 * 1024 };
@@ -93,7 +93,7 @@ async function viewHostCall(
   bounds: TextBounds,
 ): Promise<HostCallView> {
   const { tool, caller, input } = header;
-  const calls = callViews(new TextAllowance(bounds));
+  const calls = callViews(textAllowance(bounds));
   calls.make({ id: HOST_CALL, tool, caller, inputText: input, at: header.startedAt });
   const events = eventViews();
   let lastAt = header.startedAt;
@@ -117,7 +117,7 @@ async function viewHostCall(
   const views = calls.all({ header, driven: base.driven, waiting });
   // The journal does not hold the items that the host was given.
   const streamed = views.find(({ items }) => items !== undefined);
-  const items = streamed && new TokenCount().of(streamed.bytes);
+  const items = streamed && tokenCount().of(streamed.bytes);
   const returned = ok && items ? items : partOf(text ?? "", true);
   return {
     ...base,

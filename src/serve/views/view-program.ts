@@ -19,8 +19,8 @@ import type { Effect } from "../../tools/tool.ts";
 import { ToolSet } from "../../tools/tool-set.ts";
 import { Lane, readPlainData } from "../../base/index.ts";
 import { baseOf, outcomeView, waitingViews } from "./parts/base-view.ts";
-import { COUNTED_BYTES, partOf, TokenCount } from "./parts/funnel-view.ts";
-import { TextAllowance, headOf, type TextBounds } from "./parts/text-allowance.ts";
+import { COUNTED_BYTES, partOf, tokenCount } from "./parts/funnel-view.ts";
+import { textAllowance, headOf, type TextBounds } from "./parts/text-allowance.ts";
 import { toolPlaces } from "./parts/tool-places.ts";
 import type { LimitView, ProgramView, LogView } from "./view.ts";
 import { callViews } from "./parts/call-views.ts";
@@ -34,7 +34,7 @@ export async function viewProgram(
   bounds: TextBounds,
 ): Promise<ProgramView> {
   const { execution, tenant, language, sandbox, source, corrects } = header;
-  const tokens = new TokenCount();
+  const tokens = tokenCount();
   const events = eventViews();
   const logs: LogView[] = [];
   let lastAt = header.startedAt;
@@ -59,7 +59,7 @@ export async function viewProgram(
       }
     },
   });
-  const calls = callViews(new TextAllowance(bounds), fold.calls);
+  const calls = callViews(textAllowance(bounds), fold.calls);
   const records = readRecords(journal, execution, { tenant, itemBytes: COUNTED_BYTES });
   const { lane } = records;
   for await (const record of records) {
@@ -87,7 +87,7 @@ export async function viewProgram(
     limits: limitViews(header, past, lastAt, output),
     funnel: {
       fetched: tokens.of(past.resultBytes + past.streamedBytes),
-      seen: tokens.seen,
+      seen: tokens.seen(),
       returned: output && partOf(output.text, output.isExact),
     },
     events: events.all(),

@@ -108,33 +108,35 @@ function endingWords({ type, limit }: Pick<OutcomeView, "type" | "limit">): stri
   return `${outcomeText(type)}${limit === undefined ? "" : ` by the limit of ${limitText(limit)}`}`;
 }
 
-const LIMITS = new Map([
-  ["memoryBytes", "memory"],
-  ["queueMs", "waiting for an engine"],
-  ["queue", "programs that wait for an engine"],
-  ["cpuMs", "running time"],
-  ["wallMs", "whole time"],
-  ["waitMs", "waiting time"],
-  ["calls", "calls"],
-  ["concurrentCalls", "calls at once"],
-  ["inputBytes", "one input"],
-  ["inputValues", "values in one input"],
-  ["resultBytes", "one result"],
-  ["resultValues", "values in one result"],
-  ["totalBytes", "all inputs and results"],
-  ["streamBytes", "one stream"],
-  ["streams", "open streams"],
-  ["partBytes", "images and files of one result"],
-  ["artifactBytes", "one kept value"],
-  ["artifacts", "kept values"],
-  ["outputBytes", "the returned value"],
-  ["logBytes", "printed text that is shown"],
-  ["printedBytes", "printed text"],
-  ["frameBytes", "one message of the program"],
-  ["heldBytes", "memory that executions share"],
-  ["maxTurns", "turns of the model"],
-  ["maxTokens", "tokens of the model"],
-]);
+const LIMITS = new Map(
+  Object.entries({
+    memoryBytes: "memory",
+    queueMs: "waiting for an engine",
+    queue: "programs that wait for an engine",
+    cpuMs: "running time",
+    wallMs: "whole time",
+    waitMs: "waiting time",
+    calls: "calls",
+    concurrentCalls: "calls at once",
+    inputBytes: "one input",
+    inputValues: "values in one input",
+    resultBytes: "one result",
+    resultValues: "values in one result",
+    totalBytes: "all inputs and results",
+    streamBytes: "one stream",
+    streams: "open streams",
+    partBytes: "images and files of one result",
+    artifactBytes: "one kept value",
+    artifacts: "kept values",
+    outputBytes: "the returned value",
+    logBytes: "printed text that is shown",
+    printedBytes: "printed text",
+    frameBytes: "one message of the program",
+    heldBytes: "memory that executions share",
+    maxTurns: "turns of the model",
+    maxTokens: "tokens of the model",
+  }),
+);
 
 /** What a limit bounds. */
 export function limitText(name: string): string {
@@ -330,22 +332,3 @@ export function duration(ms: number): string {
   if (seconds < 3600) return `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
   return `${(ms / 3_600_000).toFixed(1)} h`;
 }
-
-/** A long time in its two largest units, like `2 min 30 s`; a shorter one with as many decimals as are needed to tell times of this distance apart. */
-export function elapsedText(ms: number, distance = ms / 10): string {
-  if (ms < 1000) return `${Math.round(ms)} ms`;
-  if (ms < 60_000) return `${Number((ms / 1000).toFixed(distance >= 100 ? 1 : distance >= 10 ? 2 : 3))} s`;
-  const first = UNITS.findIndex(([size]) => ms >= size);
-  return UNITS.slice(first, first + 2)
-    .map(([size, unit, most]) => [Math.floor(ms / size) % most, unit] as const)
-    .flatMap(([amount, unit]) => (amount > 0 ? [`${amount} ${unit}`] : []))
-    .join(" ");
-}
-
-/** Units of long times: their milliseconds, their names, and how many of them are one of the unit above. */
-const UNITS = [
-  [86_400_000, "d", Infinity],
-  [3_600_000, "h", 24],
-  [60_000, "min", 60],
-  [1000, "s", 60],
-] as const;

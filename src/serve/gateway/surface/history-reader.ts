@@ -7,13 +7,6 @@ interface OpenTurn extends AskedTurn {
   readonly results: Map<string, AskedAnswer>;
 }
 
-/** What of the last turn has no answer yet, by ids. */
-interface Unanswered {
-  readonly calls: Set<string>;
-  /** Programs, each with its calls that have no answer. */
-  readonly programs: Map<string, Set<string>>;
-}
-
 interface CallAsked {
   readonly id: string;
   readonly tool: string;
@@ -36,7 +29,10 @@ export const ID_LENGTH = 256;
 export class HistoryReader {
   readonly #turns: OpenTurn[] = [];
   #said: UserMessage[] = [];
-  #open = noneOpen();
+  /** Calls of the last turn that have no answer yet. */
+  #calls = new Set<string>();
+  /** Programs of the last turn that have not ended, each with its calls that have no answer. */
+  #programs = new Map<string, Set<string>>();
   /** Programs of calls without an answer, by the ids of the calls. */
   readonly #below = new Map<string, string>();
   readonly #ids = new Set<string>();
@@ -76,20 +72,20 @@ export class HistoryReader {
     this.#takeId(call.id, place);
     const tool = namespace === undefined ? call.tool : groupedName(namespace, call.tool);
     this.#turn(true).calls.push({ type: "tool_call", ...call, tool, caller: "direct" });
-    this.#open.calls.add(call.id);
+    this.#calls.add(call.id);
   }
 
   program(id: string, source: string, place: string): void {
     this.#takeId(id, place);
     this.#turn(true).calls.push({ type: "program_call", id, source });
-    this.#open.programs.set(id, new Set());
+    this.#programs.set(id, new Set());
   }
 
   /** A call that a program has made. */
   callOfProgram(id: string, program: string, place: string): void {
     this.#takeId(id, place);
     this.#turn(false);
-    const waits = this.#open.programs.get(program);
+    const waits = this.#programs.get(program);
     if (!waits) throw invalidField(place, "its caller names no program of this turn of the model");
     waits.add(id);
     this.#below.set(id, program);
@@ -97,11 +93,11 @@ export class HistoryReader {
 
   programEnd(id: string, answer: AskedAnswer, place: string): void {
     const turn = this.#turn(false);
-    const waits = this.#open.programs.get(id);
+    const waits = this.#programs.get(id);
     if (!waits) throw invalidField(place, noCall(id));
     if (waits.size > 0) throw invalidField(place, unanswered([...waits]));
     turn.results.set(id, answer);
-    this.#open.programs.delete(id);
+    this.#programs.delete(id);
   }
 
   answer(id: string, answer: AskedAnswer, place: string): void {
@@ -109,7 +105,7 @@ export class HistoryReader {
     const turn = this.#said.length === 0 ? this.#turns.at(-1) : undefined;
     const program = this.#below.get(id);
     const isBelow = program !== undefined;
-    const isKnown = isBelow || (turn !== undefined && this.#open.calls.has(id));
+    const isKnown = isBelow || (turn !== undefined && this.#calls.has(id));
     const isBefore = this.#goesOn && this.#turns.length === 0 && id.length <= ID_LENGTH && !this.#answers.has(id);
     if (!isKnown && !isBefore) throw invalidField(place, noCall(id));
     if (isBelow && answer.parts.length > 0)
@@ -118,10 +114,10 @@ export class HistoryReader {
     if (isBelow) {
       this.#ofPrograms.add(id);
       this.#below.delete(id);
-      this.#open.programs.get(program)?.delete(id);
+      this.#programs.get(program)?.delete(id);
     } else {
       turn?.results.set(id, answer);
-      this.#open.calls.delete(id);
+      this.#calls.delete(id);
     }
   }
 
@@ -131,7 +127,7 @@ export class HistoryReader {
       throw invalidField(`${place}.content`, "a message of the user, and each text in it, must not be empty");
     this.#asUser();
     this.refuseUnanswered(place);
-    if (this.#turns.length > 0 && this.#said.length === 0 && this.#open.programs.size > 0)
+    if (this.#turns.length > 0 && this.#said.length === 0 && this.#programs.size > 0)
       throw invalidField(place, "while a program waits, only the results of its calls may follow");
     const [only] = parts;
     this.#said.push(parts.length === 1 && only?.type === "text" ? only.text : parts);
@@ -140,7 +136,7 @@ export class HistoryReader {
 
   /** Throws if a call has no answer. Programs may still wait for theirs. */
   refuseUnanswered(place: string): void {
-    const open = [...this.#open.calls, ...this.#below.keys()];
+    const open = [...this.#calls, ...this.#below.keys()];
     if (this.#turns.length > 0 && this.#said.length === 0 && open.length > 0)
       throw invalidField(place, unanswered(open));
   }
@@ -152,14 +148,15 @@ export class HistoryReader {
       said: this.#said,
       answers: this.#isModels ? new Map() : this.#answers,
       ofPrograms: this.#ofPrograms,
-      openPrograms: [...this.#open.programs.keys()],
+      openPrograms: [...this.#programs.keys()],
       endsWithModel: this.#isModels,
     };
   }
 
   #asUser(): void {
-    if (this.#isModels) this.#answers = new Map();
-    if (this.#isModels) this.#ofPrograms = new Set();
+    if (!this.#isModels) return;
+    this.#answers = new Map();
+    this.#ofPrograms = new Set();
     this.#isModels = false;
   }
 
@@ -168,12 +165,13 @@ export class HistoryReader {
     this.#isModels = true;
     const last = this.#turns.at(-1);
     if (last && this.#said.length === 0 && !(isNew && last.results.size > 0)) return last;
-    const open = [...this.#open.calls, ...this.#below.keys(), ...this.#open.programs.keys()];
+    const open = [...this.#calls, ...this.#below.keys(), ...this.#programs.keys()];
     if (open.length > 0) throw invalidField("messages", unanswered(open));
     const turn = { said: this.#said, text: "", calls: [], results: new Map<string, AskedAnswer>() };
     this.#said = [];
     this.#turns.push(turn);
-    this.#open = noneOpen();
+    this.#calls = new Set();
+    this.#programs = new Map();
     return turn;
   }
 
@@ -182,8 +180,4 @@ export class HistoryReader {
     if (this.#ids.has(id)) throw invalidField(place, "two calls have this id");
     this.#ids.add(id);
   }
-}
-
-function noneOpen(): Unanswered {
-  return { calls: new Set(), programs: new Map() };
 }

@@ -2,7 +2,7 @@ import type { ExecutionSummary, Journal } from "../../../journal/journal.ts";
 import type { Header, ToolDigest } from "../../../journal/record.ts";
 import { isDriven, neededBy } from "../../../executions/driven.ts";
 import { shownText, type UnansweredCall } from "../../../executions/from-journal/index.ts";
-import { TextAllowance } from "./text-allowance.ts";
+import { textAllowance } from "./text-allowance.ts";
 import { titleOf } from "../title.ts";
 import type { FaultView, OutcomeView, WaitingView } from "../view.ts";
 import { countOf, fieldOf, type Fields, isFields, textOf } from "../../../base/index.ts";
@@ -41,7 +41,7 @@ type Known = ReadonlyMap<string, ToolDigest>;
 
 /** The calls that wait for a person, a client or the host. */
 export function waitingViews(groups: Iterable<WaitingGroup>): readonly WaitingView[] {
-  const room = new TextAllowance({ each: INPUTS, all: INPUTS });
+  const room = textAllowance({ each: INPUTS, all: INPUTS });
   const viewOf = (call: UnansweredCall, { above = "", hostSince }: WaitingGroup, known: Known): WaitingView => {
     const { id, tool, inputText, converted, decided } = call;
     const held = decided?.code === "outcome_unknown" ? "outcome_unknown" : "approval";

@@ -7,39 +7,34 @@ const COUNTED = 64 * 1024;
 export const COUNTED_BYTES = 3 * COUNTED;
 
 /** Counts the tokens of texts: exactly up to a bound, and in proportion beyond. */
-export class TokenCount {
-  #bytes = 0;
-  #countedBytes = 0;
-  #counted = 0;
-  #tokens = 0;
-
-  add(text: string, bytes: number): void {
-    this.#bytes += bytes;
-    const part = text.slice(0, Math.max(0, COUNTED - this.#counted));
-    if (part === "") return;
-    this.#counted += part.length;
-    this.#countedBytes += part.length === text.length ? bytes : Buffer.byteLength(part);
-    this.#tokens += countTokens(part);
-  }
-
+export function tokenCount() {
+  let [all, countedBytes, counted, tokens] = [0, 0, 0, 0];
   /** The tokens of this many bytes of such texts. */
-  of(bytes: number): FunnelPart {
-    if (bytes === this.#countedBytes && bytes === this.#bytes) return { bytes, tokens: this.#tokens };
+  const of = (bytes: number): FunnelPart => {
+    if (bytes === countedBytes && bytes === all) return { bytes, tokens };
     // Four bytes a token are usual for JSON.
-    const perByte = this.#countedBytes === 0 ? 1 / 4 : this.#tokens / this.#countedBytes;
+    const perByte = countedBytes === 0 ? 1 / 4 : tokens / countedBytes;
     return { bytes, tokens: Math.round(bytes * perByte), estimated: true };
-  }
-
-  get seen(): FunnelPart {
-    return this.of(this.#bytes);
-  }
+  };
+  return {
+    of,
+    seen: () => of(all),
+    add(text: string, bytes: number): void {
+      all += bytes;
+      const part = text.slice(0, Math.max(0, COUNTED - counted));
+      if (part === "") return;
+      counted += part.length;
+      countedBytes += part.length === text.length ? bytes : Buffer.byteLength(part);
+      tokens += countTokens(part);
+    },
+  };
 }
 
 /** The tokens of a whole text. */
 export function partOf(text: string, isExact: boolean): FunnelPart {
-  const count = new TokenCount();
+  const count = tokenCount();
   count.add(text, Buffer.byteLength(text));
-  return isExact ? count.seen : { ...count.seen, estimated: true };
+  return isExact ? count.seen() : { ...count.seen(), estimated: true };
 }
 
 /** Bytes of results that tell how many tokens other JSON has. Four bytes a token are usual. */

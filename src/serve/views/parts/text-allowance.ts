@@ -15,35 +15,24 @@ export interface TextBounds {
 /** Length of what was said in a conversation, in UTF-16 code units. */
 const SAID_LENGTH = 16 * 1024;
 
+export type TextAllowance = ReturnType<typeof textAllowance>;
+
 /** Cuts texts to what a view may hold of them. */
-export class TextAllowance {
-  readonly #bounds: TextBounds;
-  #left: number;
-
-  constructor(bounds: TextBounds) {
-    this.#bounds = bounds;
-    this.#left = bounds.all;
-  }
-
-  isMeant(id: string): boolean {
-    return this.#bounds.only === id;
-  }
-
-  /** Like `head`, for what was said in a conversation: people read it whole. */
-  said(text: string): TextHead {
-    return this.head(text, Math.max(this.#bounds.each, SAID_LENGTH));
-  }
-
-  headOfCall(id: string, text: string): TextHead {
-    return this.#bounds.only === undefined || this.isMeant(id) ? this.head(text) : headOf(text, 0);
-  }
-
+export function textAllowance({ each: eachLength, all, only }: TextBounds) {
+  let left = all;
   /** The beginning of a text, within the bound of one text and what is left for all. */
-  head(text: string, each = this.#bounds.each): TextHead {
-    const head = headOf(text, Math.min(each, this.#left));
-    this.#left -= head.text.length;
-    return head;
-  }
+  const head = (text: string, each = eachLength): TextHead => {
+    const cut = headOf(text, Math.min(each, left));
+    left -= cut.text.length;
+    return cut;
+  };
+  return {
+    head,
+    isMeant: (id: string) => only === id,
+    /** Like `head`, for what was said in a conversation: people read it whole. */
+    said: (text: string) => head(text, Math.max(eachLength, SAID_LENGTH)),
+    headOfCall: (id: string, text: string) => (only === undefined || only === id ? head(text) : headOf(text, 0)),
+  };
 }
 
 /** The beginning of a text, at most this many UTF-16 code units. */
