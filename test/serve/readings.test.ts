@@ -4,6 +4,7 @@ import { createMemoryJournal, type Journal } from "portcullis/journal";
 import { Readings } from "../../src/serve/readings.ts";
 import { workingClock } from "../support/clock.ts";
 import { countTurns } from "../support/count-turns.ts";
+import { sessionless } from "./mcp/http/messages.ts";
 import { KEYS, keyOf, openServer } from "./servers.ts";
 import { makeTool } from "../support/tools.ts";
 
@@ -106,20 +107,6 @@ test.each(["/view", "", "/calls/1", "/cancel"])(
   },
 );
 
-const META = {
-  "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-  "io.modelcontextprotocol/clientCapabilities": {},
-  "io.modelcontextprotocol/clientInfo": { name: "raw", version: "1" },
-};
-
-function message(method: string, params: object = {}, name?: string) {
-  const headers = { accept: "application/json, text/event-stream", "mcp-protocol-version": "2026-07-28" };
-  return {
-    body: { jsonrpc: "2.0", id: 1, method, params: { ...params, _meta: META } },
-    headers: { ...headers, "mcp-method": method, ...(name !== undefined && { "mcp-name": name }) },
-  };
-}
-
 test("however often an MCP client asks what it has begun, or searches, few journals are read and few searches go on at once", async () => {
   const { journal, readings } = gauged("list");
   const searches = gauge();
@@ -131,7 +118,7 @@ test("however often an MCP client asks what it has begun, or searches, few journ
   };
   await using door = await openServer({ keys: KEYS }, { journal, search: { embed } });
   const call = (name: string, args: object) =>
-    door.ask("POST", "/mcp", message("tools/call", { name, arguments: args }, name));
+    door.ask("POST", "/mcp", sessionless("tools/call", { name, arguments: args }));
   const lists = await Promise.all(Array.from({ length: 15 }, () => call("result", {})));
   expect(lists.map(({ json }) => json.result.content[0].text)).toEqual(lists.map(() => "[]"));
   const found = await Promise.all(Array.from({ length: 15 }, (_, n) => call("search_tools", { query: `q${n}` })));
@@ -155,7 +142,7 @@ test("however often an MCP client asks for the tools, each list has a turn of th
     },
   });
   await using door = await openServer({ keys: { keys: KEYS.keys.slice(0, 1) } }, { tools: [slow] });
-  const list = async () => (await door.ask("POST", "/mcp", message("tools/list"))).json.result.tools.length;
+  const list = async () => (await door.ask("POST", "/mcp", sessionless("tools/list"))).json.result.tools.length;
   const tools = await list();
   const turns = countTurns();
   const lists = Array.from({ length: 15 }, list);

@@ -1,8 +1,8 @@
 import { content } from "portcullis";
-import type { PortcullisServer } from "portcullis/serve";
 import { describe, expect, test } from "vitest";
 import { someOf, testOfAll } from "../support/all-tests.ts";
-import { keyOf, openServer } from "./servers.ts";
+import { openSession, send, sessionless } from "./mcp/http/messages.ts";
+import { keyOf, openServer, type OpenServer } from "./servers.ts";
 import { makeTool } from "../support/tools.ts";
 
 const MIB = 1024 * 1024;
@@ -21,65 +21,36 @@ const open = () =>
 
 type Ask = (key: string) => Promise<Response>;
 
-function send(server: PortcullisServer, key: string, path: string, body?: object, headers = {}): Promise<Response> {
-  const text = body && JSON.stringify(body);
-  return server.fetch(
-    new Request(`http://localhost${path}`, {
-      method: body ? "POST" : "GET",
-      headers: {
-        authorization: `Bearer ${keyOf(key)}`,
-        accept: "application/json, text/event-stream",
-        // A body without a length counts as the largest one.
-        ...(text && { "content-type": "application/json", "content-length": String(text.length) }),
-        ...headers,
-      },
-      ...(text && { body: text }),
-    }),
-  );
-}
+const CALL = { name: "draw", arguments: {} };
 
-const CLIENT = { name: "t", version: "1" };
-let asked = 1;
-/** Calls of one session have ids of their own. */
-const callWith = (given: object) => ({ jsonrpc: "2.0", id: (asked += 1), method: "tools/call", params: given });
-const params = { name: "draw", arguments: {} };
-
-async function session(server: PortcullisServer, key: string): Promise<object> {
-  const begin = { protocolVersion: "2025-06-18", capabilities: {}, clientInfo: CLIENT };
-  const begun = await send(server, key, "/mcp", { jsonrpc: "2.0", id: 1, method: "initialize", params: begin });
-  const headers = { "mcp-session-id": begun.headers.get("mcp-session-id") };
-  await begun.text();
-  await (await send(server, key, "/mcp", { jsonrpc: "2.0", method: "notifications/initialized" }, headers)).text();
-  return headers;
+/** Keeps what work gives for each key. */
+function once<Value>(work: (key: string) => Promise<Value>) {
+  const made = new Map<string, Promise<Value>>();
+  return (key: string) => {
+    const value = made.get(key) ?? work(key);
+    made.set(key, value);
+    return value;
+  };
 }
 
 /** Ways to ask for an answer that is large. */
-const WAYS: Readonly<Record<string, (server: PortcullisServer) => Ask>> = {
-  "direct calls over MCP in a session": (server) => {
-    const sessions = new Map<string, Promise<object>>();
-    return async (key) => {
-      const headers = sessions.get(key) ?? session(server, key);
-      sessions.set(key, headers);
-      return send(server, key, "/mcp", callWith(params), await headers);
-    };
+const WAYS: Readonly<Record<string, (door: OpenServer) => Ask>> = {
+  "direct calls over MCP in a session": (door) => {
+    const sessionOf = once((key) => openSession(door, { key }));
+    const call = { method: "tools/call", params: CALL };
+    return async (key) => send(door, call, { key, session: await sessionOf(key), version: "2025-06-18" });
   },
-  "direct calls over MCP without a session": (server) => {
-    const about = {
-      "io.modelcontextprotocol/protocolVersion": "2026-07-28",
-      "io.modelcontextprotocol/clientInfo": CLIENT,
-      "io.modelcontextprotocol/clientCapabilities": {},
-    };
-    const headers = { "mcp-protocol-version": "2026-07-28", "mcp-method": "tools/call", "mcp-name": "draw" };
-    return (key) => send(server, key, "/mcp", callWith({ ...params, _meta: about }), headers);
+  "direct calls over MCP without a session": (door) => (key) => {
+    const { body, headers } = sessionless("tools/call", CALL);
+    return send(door, body, { key, headers });
   },
-  "values over HTTP": (server) => {
+  "values over HTTP": (door) => {
     const program = `await save("large", "x".repeat(${EACH}))`;
-    const ran = new Map<string, Promise<unknown>>();
+    const run = once((key) => door.run({ program, id: "e" }, keyOf(key)));
     return async (key) => {
-      const run = ran.get(key) ?? send(server, key, "/v1/executions", { program, id: "e" });
-      ran.set(key, run);
-      await run;
-      return send(server, key, "/v1/executions/e/artifacts/large");
+      await run(key);
+      const headers = { authorization: `Bearer ${keyOf(key)}` };
+      return door.server.fetch(new Request("http://localhost/v1/executions/e/artifacts/large", { headers }));
     };
   },
 };
@@ -99,7 +70,7 @@ const TRIED = someOf(Object.entries(WAYS).toReversed(), 1);
 describe.each(TRIED)("%s", { timeout: 120_000 }, (_, waysOf) => {
   test("hold no more for a key that leaves them unread than it may, and the others say why", async () => {
     await using door = await open();
-    const ask = waysOf(door.server);
+    const ask = waysOf(door);
     await (await ask("ann")).text();
     const unread = await Promise.all(Array.from({ length: ASKED }, () => ask("ann")));
     const other = await (await ask("bob")).text();
@@ -117,7 +88,7 @@ describe.each(TRIED)("%s", { timeout: 120_000 }, (_, waysOf) => {
 
   testOfAll("count no more once their clients have left", async () => {
     await using door = await open();
-    const ask = waysOf(door.server);
+    const ask = waysOf(door);
     for (let round = 0; round < 3; round += 1) {
       const unread = await Promise.all(Array.from({ length: ASKED / 2 }, () => ask("ann")));
       await Promise.all(unread.map(async ({ body }) => body?.cancel()));

@@ -1,15 +1,11 @@
 import { expect, test } from "vitest";
 import { openServer, type OpenServer, KEYS } from "../../servers.ts";
-import { initialize, send } from "./messages.ts";
+import { openSession, send } from "./messages.ts";
 
 /** A client that opens no stream of its own, and asks its user in the protocol's forms. */
 async function openClient(door: OpenServer, version: string) {
-  const opened = await send(door, initialize(version, { elicitation: {} }), { key: "con" });
-  const session = opened.headers.get("mcp-session-id") ?? "";
-  await opened.text();
-  const post = (message: object, signal?: AbortSignal) => send(door, message, { key: "con", session, version, signal });
-  await post({ id: undefined, method: "notifications/initialized" });
-  return post;
+  const session = await openSession(door, { key: "con", version, capabilities: { elicitation: {} } });
+  return (message: object, signal?: AbortSignal) => send(door, message, { key: "con", session, version, signal });
 }
 
 const PAY = { name: "run_program", arguments: { code: "return await tools.bank.pay({ amount: 1 })" } };
