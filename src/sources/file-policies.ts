@@ -68,72 +68,33 @@ interface PolicySubject {
 /**
  * The `portcullis` object of a file about the tools of a source: `{ allowedCallers, effect, approval?, tools?: { NAME:
  * policy } }`. A name may end with `*`, for all tools whose names begin so. Each field is taken from
- * the most specific entry that has it. `false` as the most specific entry leaves a tool to no caller.
+ * the most specific entry that has it. `false` as the most specific entry leaves a tool to no caller. Throws a
+ * `PortcullisError` (`option_invalid`) with the place of a field that is not as above.
  */
-export class FilePolicies {
-  readonly #subject: PolicySubject;
-  readonly #all: WrittenPolicy;
+export function policiesIn({ place, source, namesOf, needsEffect }: PolicySubject, written: unknown) {
+  const { tools = {}, ...all } = checkWritten(place, written, FILE_RULES);
+  const entries = Object.entries(tools).map(([key, policy]): Entry => {
+    const at = fieldsOf(`${place.at("tools")}[${JSON.stringify(key.slice(0, 128))}]`);
+    const star = key.indexOf("*");
+    if (key === "" || (star !== -1 && star !== key.length - 1))
+      throw optionError(at.object, "a tool's name, or one that ends with *", key);
+    if (policy !== false && (typeof policy !== "object" || policy === null))
+      throw optionError(at.object, "a policy, or false", policy);
+    const read = policy === false ? false : checkWritten(at, policy, WRITTEN_RULES);
+    return { key, prefix: star === -1 ? undefined : key.slice(0, -1), place: at, policy: read };
+  });
   /** The most general first. */
-  readonly #patterns: readonly Entry[];
-  readonly #whole: ReadonlyMap<string, Entry>;
+  const patterns = entries
+    .filter(({ prefix }) => prefix !== undefined)
+    .toSorted((one, other) => one.key.length - other.key.length);
+  const whole = new Map(entries.flatMap((entry) => (entry.prefix === undefined ? [[entry.key, entry]] : [])));
 
-  /** Throws a `PortcullisError` (`option_invalid`) with the place of a field that is not as above. */
-  constructor(subject: PolicySubject, written: unknown) {
-    const { place } = subject;
-    const { tools = {}, ...all } = checkWritten(place, written, FILE_RULES);
-    this.#subject = subject;
-    this.#all = all;
-    const entries = Object.entries(tools).map(([key, policy]): Entry => {
-      const at = fieldsOf(`${place.at("tools")}[${JSON.stringify(key.slice(0, 128))}]`);
-      const star = key.indexOf("*");
-      if (key === "" || (star !== -1 && star !== key.length - 1))
-        throw optionError(at.object, "a tool's name, or one that ends with *", key);
-      if (policy !== false && (typeof policy !== "object" || policy === null))
-        throw optionError(at.object, "a policy, or false", policy);
-      const read = policy === false ? false : checkWritten(at, policy, WRITTEN_RULES);
-      return { key, prefix: star === -1 ? undefined : key.slice(0, -1), place: at, policy: read };
-    });
-    this.#patterns = entries
-      .filter(({ prefix }) => prefix !== undefined)
-      .toSorted((one, other) => one.key.length - other.key.length);
-    const whole = entries.filter(({ prefix }) => prefix === undefined);
-    this.#whole = new Map(whole.map((entry) => [entry.key, entry]));
-  }
-
-  /**
-   * The policy of a tool. If the file does not say who may call it, `others` is asked, and the file says the rest.
-   * Undefined if nothing says who may call, false if the file says that no caller has it. Throws `option_invalid` for a
-   * policy that says something of the tool, but not who may call it, or not what a call changes if that is needed.
-   */
-  of<Others extends object>(
-    tool: string,
-    others: () => Others | false | undefined,
-  ): GrantedPolicy | (Others & WrittenPolicy) | false | undefined {
-    const names = this.#subject.namesOf(tool);
-    const entries = [
-      ...this.#patterns.filter(({ prefix = "" }) => names.some((name) => name.startsWith(prefix))),
-      ...names.flatMap((name) => this.#whole.get(name) ?? []),
-    ];
-    const said = entries.map(({ policy }) => policy);
-    if (said.at(-1) === false) return false;
-    const own: WrittenPolicy = Object.assign({}, this.#all, ...said);
-    if (own.allowedCallers === undefined) {
-      const given = others();
-      if (given === false) return false;
-      if (given) return { ...given, ...own };
-    }
-    return this.#complete(own, entries.at(-1));
-  }
-
-  #complete(own: WrittenPolicy, entry: Entry | undefined): GrantedPolicy | undefined {
-    const { place, needsEffect } = this.#subject;
+  const complete = (own: WrittenPolicy, entry: Entry | undefined): GrantedPolicy | undefined => {
     const at = entry?.place ?? place;
     const { allowedCallers: callers } = own;
     if (callers === undefined) {
       // What stands beside entries may be meant for the tools of these entries alone.
-      const isForAll =
-        this.#all.effect !== undefined ||
-        (this.#patterns.length + this.#whole.size === 0 && Object.keys(own).length > 0);
+      const isForAll = all.effect !== undefined || (entries.length === 0 && Object.keys(own).length > 0);
       if (isForAll || (entry && entry.prefix === undefined))
         throw optionError(at.at("allowedCallers"), WRITTEN_RULES.allowedCallers.expected, undefined);
       return undefined;
@@ -141,23 +102,51 @@ export class FilePolicies {
     if (needsEffect && own.effect === undefined)
       throw optionError(at.at("effect"), WRITTEN_RULES.effect.expected, undefined);
     return { ...own, allowedCallers: callers };
-  }
+  };
 
-  /**
-   * Throws a `PortcullisError` (`option_invalid`) for an entry that matches none of the source's tools, with the most
-   * similar name: the tool that it was meant for would silently lack its policy.
-   */
-  refuseUnmatched(tools: readonly string[]): void {
-    const { source, namesOf } = this.#subject;
-    const names = new Set(tools.flatMap((tool) => namesOf(tool)));
-    for (const { key, prefix, place } of [...this.#patterns, ...this.#whole.values()]) {
-      if (prefix === undefined ? names.has(key) : names.values().some((name) => name.startsWith(prefix))) continue;
-      const [meant] = nearest(key, [...names], 1);
-      const what = prefix === undefined ? `tool ${JSON.stringify(key.slice(0, 128))}` : "tool whose name begins so";
-      throw new PortcullisError(
-        "option_invalid",
-        `${place.object}: ${source} has no ${what}${meant === undefined ? "." : `, did you mean ${JSON.stringify(meant)}?`}`,
-      );
-    }
-  }
+  return {
+    /**
+     * The policy of a tool. If the file does not say who may call it, `others` is asked, and the file says the rest.
+     * Undefined if nothing says who may call, false if the file says that no caller has it. Throws `option_invalid` for a
+     * policy that says something of the tool, but not who may call it, or not what a call changes if that is needed.
+     */
+    of<Others extends object>(
+      tool: string,
+      others: () => Others | false | undefined,
+    ): GrantedPolicy | (Others & WrittenPolicy) | false | undefined {
+      const names = namesOf(tool);
+      const fitting = [
+        ...patterns.filter(({ prefix = "" }) => names.some((name) => name.startsWith(prefix))),
+        ...names.flatMap((name) => whole.get(name) ?? []),
+      ];
+      const said = fitting.map(({ policy }) => policy);
+      if (said.at(-1) === false) return false;
+      const own: WrittenPolicy = Object.assign({}, all, ...said);
+      if (own.allowedCallers === undefined) {
+        const given = others();
+        if (given === false) return false;
+        if (given) return { ...given, ...own };
+      }
+      return complete(own, fitting.at(-1));
+    },
+
+    /**
+     * Throws a `PortcullisError` (`option_invalid`) for an entry that matches none of the source's tools, with the most
+     * similar name: the tool that it was meant for would silently lack its policy.
+     */
+    refuseUnmatched(tools: readonly string[]): void {
+      const names = new Set(tools.flatMap((tool) => namesOf(tool)));
+      for (const { key, prefix, place: at } of entries) {
+        if (prefix === undefined ? names.has(key) : names.values().some((name) => name.startsWith(prefix))) continue;
+        const [meant] = nearest(key, [...names], 1);
+        const what = prefix === undefined ? `tool ${JSON.stringify(key.slice(0, 128))}` : "tool whose name begins so";
+        throw new PortcullisError(
+          "option_invalid",
+          `${at.object}: ${source} has no ${what}${meant === undefined ? "." : `, did you mean ${JSON.stringify(meant)}?`}`,
+        );
+      }
+    },
+  };
 }
+
+export type FilePolicies = ReturnType<typeof policiesIn>;

@@ -20,7 +20,7 @@ import {
   type OpenApiSource,
 } from "../../sources/openapi/from-openapi.ts";
 import { invalid, readFileText, readJsonFile } from "../../sources/json-file.ts";
-import { FilePolicies } from "../../sources/file-policies.ts";
+import { policiesIn } from "../../sources/file-policies.ts";
 
 export const OPENAPI_FILE_RULES = {
   /** What the names of its tools begin with: `github` for `github.issues.listForRepo`. */
@@ -63,7 +63,7 @@ export async function readOpenApiFile(
   const expanded = Object.entries(given).map(([name, one]) => [name, expandWithin(place.at(name), one, variables)]);
   const options = Object.fromEntries(expanded) as Omit<OpenApiOptions, "spec">;
   const inside = `${options.name}.`;
-  const filePolicies = new FilePolicies(
+  const filePolicies = policiesIn(
     {
       place: fieldsOf(`${path}: portcullis`),
       source: options.name,

@@ -53,22 +53,25 @@ export class ServerText {
   readonly #given: readonly string[];
   readonly #named: readonly string[];
   #tokens: readonly string[] = [];
-  #credentials: KeptSecrets;
-  #secrets: KeptSecrets;
+  #credentials!: KeptSecrets;
+  #secrets!: KeptSecrets;
 
   constructor(values: readonly string[], secrets: readonly string[] = []) {
     this.#given = withWords(values);
     this.#named = withWords(secrets);
-    this.#credentials = new KeptSecrets(this.#given, SHORTEST_CREDENTIAL);
-    this.#secrets = new KeptSecrets(this.#named, SHORTEST_SECRET);
+    this.#know();
+  }
+
+  #know(): void {
+    this.#credentials = new KeptSecrets([...this.#given, ...this.#tokens], SHORTEST_CREDENTIAL);
+    this.#secrets = new KeptSecrets([...this.#named, ...this.#tokens], SHORTEST_SECRET);
   }
 
   /** Takes a token out of texts too. The latest are known. */
   hide(token: string): void {
     if (this.#tokens.includes(token)) return;
     this.#tokens = [token, ...this.#tokens].slice(0, TOKENS_KEPT);
-    this.#credentials = new KeptSecrets([...this.#given, ...this.#tokens], SHORTEST_CREDENTIAL);
-    this.#secrets = new KeptSecrets([...this.#named, ...this.#tokens], SHORTEST_SECRET);
+    this.#know();
   }
 
   /** The text without credentials, cut to 4 KB in the middle. */

@@ -22,7 +22,7 @@ import { type McpServer, type ReadServer, readServer } from "./mcp-options.ts";
 import { headersOf } from "./wire/param-headers.ts";
 import { Session } from "./session.ts";
 import { listAgain } from "./list-again.ts";
-import { SourceTools } from "./pinned-tools.ts";
+import { sourceTools } from "./pinned-tools.ts";
 import { type McpPolicies, type ServerTool, toolsOf, type UnassignedTool, unassignedOf } from "./make-tools.ts";
 
 /** How often, and within how many milliseconds, a server may be connected to again. */
@@ -55,7 +55,7 @@ export class McpSource implements AsyncDisposable {
   readonly #text: ServerText;
   readonly #log = new OutputTail(LOG_BYTES);
   readonly #closing = new AbortController();
-  readonly #tools: SourceTools;
+  readonly #tools: ReturnType<typeof sourceTools>;
   readonly #listAgain = listAgain(() => this.#readListAgain());
   #connectedAt: readonly number[] | undefined;
   #access: Access | undefined;
@@ -67,7 +67,7 @@ export class McpSource implements AsyncDisposable {
   private constructor(mcp: McpPackage, server: ReadServer, policies: McpPolicies | undefined) {
     this.#mcp = mcp;
     this.#server = server;
-    this.#tools = new SourceTools(server, policies, {
+    this.#tools = sourceTools(server, policies, {
       call: (...call) => this.#call(...call),
       answeredBy: () => {
         const { name, version, protocol } = this.server;
@@ -113,27 +113,27 @@ export class McpSource implements AsyncDisposable {
 
   /** The tools that a caller may call, by the latest list of the server. A runtime keeps the tools that it was given. */
   get tools(): readonly Tool[] {
-    return toolsOf(this.#tools.entries);
+    return toolsOf(this.#tools.entries());
   }
 
   /** Tools of the server that no policy was given for. */
   get unassigned(): readonly UnassignedTool[] {
-    return unassignedOf(this.#tools.entries);
+    return unassignedOf(this.#tools.entries());
   }
 
   /** Names that all its tools have or would have in a program. */
   get names(): readonly string[] {
-    return this.#tools.all.map(({ name }) => name);
+    return this.#tools.all().map(({ name }) => name);
   }
 
   /** The server's own names of all its tools. */
   get originals(): readonly string[] {
-    return this.#tools.all.map(({ listed }) => listed.original);
+    return this.#tools.all().map(({ listed }) => listed.original);
   }
 
   /** What could not be taken over, or is not checked, from the server's list, and why: a sentence each. */
   get problems(): readonly string[] {
-    return this.#tools.problems;
+    return this.#tools.problems();
   }
 
   /** For the operator: the end of the server's standard error, without the credentials that the server was given. */
@@ -225,7 +225,7 @@ export class McpSource implements AsyncDisposable {
     try {
       await this.#tools.read(session, signal);
     } catch (error) {
-      this.#tools.problem = `The list of tools has changed and could not be read again: ${whatFailed(error, this.#text)}.`;
+      this.#tools.fail(`The list of tools has changed and could not be read again: ${whatFailed(error, this.#text)}.`);
     }
   }
 

@@ -4,10 +4,9 @@ import {
   IN_PLACE,
   type JsonSchema,
   leadsToLoop,
-  LinearPattern,
   MAX_STATES,
-  PatternRefused,
   PatternStates,
+  readPattern,
 } from "../../tools/json-schema/index.ts";
 import { lazySchema, type Schema, SOURCE_STATES } from "../../tools/schema.ts";
 import {
@@ -218,9 +217,9 @@ export class Schemas {
   }
 
   #readStates(source: string): number | undefined {
-    const read = statesIn(source);
-    const unfit = typeof read === "string" ? read : this.#states.take(read);
-    if (typeof read === "number" && unfit === undefined) return read;
+    const read = readPattern(source);
+    const unfit = typeof read === "string" ? read : this.#states.take(read.states);
+    if (typeof read === "object" && unfit === undefined) return read.states;
     this.#unchecked.add(`the pattern ${JSON.stringify(source.slice(0, 100))} ${unfit}`);
     return undefined;
   }
@@ -231,15 +230,6 @@ function nameOf(pointer: string): string {
   const plain = pointer.replace(/^#\/components\/schemas\//, "");
   if (/^[\w.-]{1,100}$/.test(plain)) return plain;
   return `${plain.replaceAll(/[^\w.-]/g, "_").slice(-100)}@${hash("sha256", pointer).slice(0, 16)}`;
-}
-
-function statesIn(source: string): number | string {
-  try {
-    return new LinearPattern(source).states;
-  } catch (error) {
-    if (error instanceof PatternRefused) return error.message;
-    throw error;
-  }
 }
 
 class Conversion {

@@ -1,6 +1,5 @@
 import { z } from "zod";
-import { PatternRefused } from "../../tools/json-schema/index.ts";
-import { Glob } from "./glob.ts";
+import { type Glob, readGlob } from "./glob.ts";
 import { toolFailure, MAX_ENTRIES, PASSED_OVER, type Place, type Search } from "./workspace.ts";
 
 export const SEARCHED = {
@@ -22,12 +21,7 @@ export function isWanted(glob: Glob | undefined, { path }: Place, search: Search
 }
 
 export function globOf(source: string): Glob {
-  try {
-    return new Glob(source);
-  } catch (error) {
-    if (error instanceof PatternRefused) throw toolFailure(`files: ${JSON.stringify(source)} ${error.message}.`);
-    throw error;
-  }
+  return readGlob(source, (why) => toolFailure(`files: ${JSON.stringify(source)} ${why}.`));
 }
 
 /** What is given of what a search has found: as many as the call asks for, and as fit the page of a direct call. */

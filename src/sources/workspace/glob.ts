@@ -36,6 +36,15 @@ export class Glob {
   }
 }
 
+/** The pattern of paths that a text is. `refusal` makes the error of one that is none. */
+export function readGlob(source: string, refusal: (why: string) => Error): Glob {
+  try {
+    return new Glob(source);
+  } catch (error) {
+    throw error instanceof PatternRefused ? refusal(error.message) : error;
+  }
+}
+
 /** Whether a pattern fits a text; undefined if finding it out takes more steps. */
 export function fits(pattern: LinearPattern, text: string, steps: number): boolean | undefined {
   try {

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { LinearPattern, PatternRefused } from "../../tools/json-schema/index.ts";
+import { type LinearPattern, readPattern } from "../../tools/json-schema/index.ts";
 import type { CallContext } from "../../tools/tool.ts";
 import type { SchemaType } from "../../base/index.ts";
 import { objectSchema } from "../../base/values/object-schema.ts";
@@ -117,14 +117,11 @@ export class LineTest {
 }
 
 function linearPattern(source: string): LinearPattern {
-  try {
-    return new LinearPattern(source);
-  } catch (error) {
-    if (!(error instanceof PatternRefused)) throw error;
-    throw toolFailure(
-      `The pattern ${error.message}. Write it without groups that change flags and without references to groups; [Aa] fits either case, and \\ before a character stands for the character.`,
-    );
-  }
+  const read = readPattern(source);
+  if (typeof read === "object") return read;
+  throw toolFailure(
+    `The pattern ${read}. Write it without groups that change flags and without references to groups; [Aa] fits either case, and \\ before a character stands for the character.`,
+  );
 }
 
 function shown(text = ""): string {

@@ -11,8 +11,7 @@ import {
 } from "../../base/index.ts";
 import { defineTool } from "../../tools/define-tool.ts";
 import { ALLOWED_CALLERS, type CallContext, type Tool } from "../../tools/tool.ts";
-import { PatternRefused } from "../../tools/json-schema/index.ts";
-import { Glob } from "./glob.ts";
+import { type Glob, readGlob } from "./glob.ts";
 import { GREP_INPUT, GREP_OUTPUT, grepFiles } from "./grep-files.ts";
 import { READ_INPUT, READ_OUTPUT, readPage, VIEW_INPUT, VIEW_OUTPUT, viewImage } from "./read-file.ts";
 import { below, toolFailure, quotedPath, Search, Workspace } from "./workspace.ts";
@@ -99,11 +98,7 @@ function excludedGlob(source: unknown, index: number): Glob {
   const expected = "a pattern of paths, like dist or *.pem";
   if (typeof source !== "string" || source.replace(/^\.?\/|\/$/g, "") === "")
     throw optionError(option, expected, source);
-  try {
-    return new Glob(source);
-  } catch (error) {
-    throw error instanceof PatternRefused ? optionError(option, `${expected}; it ${error.message}`, source) : error;
-  }
+  return readGlob(source, (why) => optionError(option, `${expected}; it ${why}`, source));
 }
 
 const PATHS = { default: 500, max: 10_000 } as const;

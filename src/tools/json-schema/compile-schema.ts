@@ -1,8 +1,7 @@
 import { describe, isFields, isTexts, PortcullisError, sizeFault } from "../../base/index.ts";
 import { BOUNDS, type JsonSchema, mapSchema, resolveReference, SCHEMA_MAPS } from "./json-schema.ts";
 import { isContainer, Scalars } from "./identities.ts";
-import { LinearPattern } from "./patterns/linear-pattern.ts";
-import { PatternRefused } from "./patterns/parse-pattern.ts";
+import { type LinearPattern, readPattern } from "./patterns/linear-pattern.ts";
 
 /** What a schema may hold, before anything else reads it. Each value may be read for each value that is checked. */
 export interface SchemaSize {
@@ -145,7 +144,6 @@ class Compiler {
   readonly #patterns = new Map<string, LinearPattern | undefined>();
   /** Of all patterns so far. */
   #states = 0;
-  #bytes = 0;
 
   constructor(root: JsonSchema) {
     this.#root = root;
@@ -160,7 +158,8 @@ class Compiler {
     const nodes = [...this.#nodes.values()];
     refuseLoops(nodes);
     const readsSeen = nodes.some((node) => node.unevaluatedItems ?? node.unevaluatedProperties);
-    const bytes = this.#bytes + JSON.stringify(this.#root).length * CHARACTER_BYTES;
+    const bytes =
+      this.#nodes.size * PART_BYTES + this.#states * STATE_BYTES + JSON.stringify(this.#root).length * CHARACTER_BYTES;
     return { root, readsSeen, unchecked: this.#unchecked, states: this.#states, bytes };
   }
 
@@ -174,7 +173,6 @@ class Compiler {
       throw refusal(path, `is not a schema but ${describe(schema)}. Write an object, true or false`);
     const node = { ...NOTHING, schema, shared: false, hasParts: false, required: [], patterns: [], dependentNames: [] };
     this.#nodes.set(schema, node);
-    this.#bytes += PART_BYTES;
     if (typeof schema === "object") this.#unread.push({ node, path, hasOwnBase: this.#hasOwnBase });
     return node;
   }
@@ -234,18 +232,12 @@ class Compiler {
     if (typeof source !== "string")
       throw refusal(path, `is ${describe(source)}. Write a regular expression as a string`);
     if (this.#patterns.has(source)) return this.#patterns.get(source);
-    this.#patterns.set(source, undefined);
-    try {
-      const pattern = new LinearPattern(source, MAX_STATES - this.#states);
-      this.#patterns.set(source, pattern);
-      this.#states += pattern.states;
-      this.#bytes += pattern.states * STATE_BYTES;
-      return pattern;
-    } catch (error) {
-      if (!(error instanceof PatternRefused)) throw error;
-      this.#leaveUnchecked(path, error.message);
-      return undefined;
-    }
+    const read = readPattern(source, MAX_STATES - this.#states);
+    const pattern = typeof read === "string" ? undefined : read;
+    this.#patterns.set(source, pattern);
+    if (typeof read === "string") this.#leaveUnchecked(path, read);
+    this.#states += pattern?.states ?? 0;
+    return pattern;
   }
 
   #leaveUnchecked(path: string, why: string): void {

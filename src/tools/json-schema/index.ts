@@ -1,6 +1,6 @@
 export { IN_PLACE, leadsToLoop, MAX_STATES, PatternStates } from "./compile-schema.ts";
 export { currentDraft, currentPart } from "./current-draft.ts";
 export { type JsonSchema, mapSchema, resolveReference } from "./json-schema.ts";
-export { LinearPattern } from "./patterns/linear-pattern.ts";
+export { LinearPattern, readPattern } from "./patterns/linear-pattern.ts";
 export { PatternRefused } from "./patterns/parse-pattern.ts";
 export { Steps, StepsSpent } from "./steps.ts";

@@ -10,7 +10,7 @@ import {
   pick,
   without,
 } from "../../../base/index.ts";
-import { FILE_RULES, FilePolicies } from "../../file-policies.ts";
+import { FILE_RULES, type FilePolicies, policiesIn } from "../../file-policies.ts";
 import { MCP_RULES, type McpServer } from "../mcp-options.ts";
 import { basename, dirname, resolve } from "node:path";
 import type { Tool } from "../../../tools/tool.ts";
@@ -33,7 +33,7 @@ export const FILE_SERVER_RULES = {
 function readServerPolicies(place: OptionPlace, given: unknown = {}) {
   const said = checkOptions(place, given, FILE_SERVER_RULES);
   const subject = { place, source: "the server", namesOf: (tool: string) => [tool], needsEffect: true };
-  const policies = new FilePolicies(subject, without(said, ...SETTINGS));
+  const policies = policiesIn(subject, without(said, ...SETTINGS));
   return { settings: pick(said, ...SETTINGS), policies };
 }
 

@@ -67,6 +67,16 @@ export class LinearPattern {
   }
 }
 
+/** A pattern, or why it cannot be matched in linear time: a predicate, "has …". */
+export function readPattern(source: string, maxStates?: number): LinearPattern | string {
+  try {
+    return new LinearPattern(source, maxStates);
+  } catch (error) {
+    if (error instanceof PatternRefused) return error.message;
+    throw error;
+  }
+}
+
 /** A look-around. Its machine runs towards the place of the assertion. */
 interface Look {
   readonly number: number;
