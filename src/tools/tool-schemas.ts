@@ -7,25 +7,14 @@ import { compiledForm, PLAIN_VENDOR, readJsonSchema, reasonOf, type Schema, step
 import { namedTextJson } from "./text-format.ts";
 import type { Tool } from "./tool.ts";
 
-/** What to write in place of what zod has and JSON has not, by the beginning of zod's words. */
-const INSTEAD = [
-  ["Date cannot", "JSON has dates as texts: z.iso.datetime()."],
-  ["BigInt cannot", "JSON has whole numbers: z.int(), or z.string() for more digits than a double holds."],
-  ["Map cannot", "JSON has objects: z.record(z.string(), …)."],
-  ["Set cannot", "JSON has lists: z.array(…)."],
-] as const;
-
 /** JSON Schema of what a tool takes (`input`), or of its result, of a stream of one item (`output`). */
 export function jsonSchemaOf(toolName: string, side: "input" | "output", schema: Schema): JsonSchema {
   try {
     return readJsonSchema(schema, side);
   } catch (error) {
     const reason = reasonOf(error);
-    const [, instead = "The input and output of a tool are JSON."] =
-      INSTEAD.find(([begin]) => reason.startsWith(begin)) ?? [];
-    throw new PortcullisError("tool_invalid", `Tool "${toolName}": ${side} has no JSON Schema: ${reason}. ${instead}`, {
-      cause: error,
-    });
+    const message = `Tool "${toolName}": ${side} has no JSON Schema: ${reason}. Tools take and give JSON: dates are z.iso.datetime(), whole numbers z.int() or z.string(), maps z.record(z.string(), …), sets z.array(…).`;
+    throw new PortcullisError("tool_invalid", message, { cause: error });
   }
 }
 

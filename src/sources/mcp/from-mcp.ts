@@ -168,10 +168,10 @@ export class McpSource implements AsyncDisposable {
     return untilAborted(this.#connecting, signal);
   }
 
-  /** Like `#connected`, for a call: programs must not learn how the server is started and what it writes then. */
-  async #connectedFor(name: string, signal: AbortSignal): Promise<Session> {
+  /** Work for a call: programs must not learn how the server is started and what it writes then. */
+  async #forCall<Value>(name: string, signal: AbortSignal, work: () => Promise<Value>): Promise<Value> {
     try {
-      return await this.#connected(signal);
+      return await work();
     } catch (error) {
       signal.throwIfAborted();
       throw error instanceof Unavailable ? error : this.#callFailed(name, false, error);
@@ -243,7 +243,7 @@ export class McpSource implements AsyncDisposable {
     const dialogue = dialogueWith(ask, () => declined(name, effect));
     let isAsked = false;
     for (let attempt = 1; ; attempt += 1) {
-      const session = await this.#connectedFor(name, signal);
+      const session = await this.#forCall(name, signal, () => this.#connected(signal));
       this.#tools.refuseChanged(original, name, listed.digest);
       try {
         const result = await session.call(request, {
@@ -262,7 +262,8 @@ export class McpSource implements AsyncDisposable {
         // The server has refused the request before it did anything.
         if (error instanceof NeedsPerson && !isAsked) {
           isAsked = true;
-          await this.#accessGiven(name, signal);
+          const asked = this.#oauth?.askPerson(this.#closing.signal) ?? Promise.resolve();
+          await this.#forCall(name, signal, () => untilAborted(asked, signal));
           continue;
         }
         if (error instanceof MessageTooLarge && error.of === "values") throw tooManyValues(error.allowed);
@@ -277,15 +278,6 @@ export class McpSource implements AsyncDisposable {
         const isDone = effect !== "read" && !(error instanceof ProtocolFailure || error instanceof NoAccess);
         throw this.#callFailed(name, isDone, error);
       }
-    }
-  }
-
-  async #accessGiven(name: string, signal: AbortSignal): Promise<void> {
-    try {
-      await untilAborted(this.#oauth?.askPerson(this.#closing.signal) ?? Promise.resolve(), signal);
-    } catch (error) {
-      signal.throwIfAborted();
-      throw this.#callFailed(name, false, error);
     }
   }
 

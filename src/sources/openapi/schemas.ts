@@ -236,7 +236,6 @@ class Conversion {
   readonly #schemas: Schemas;
   readonly #references = new Set<string>();
   readonly #inPlace = new Set<string>();
-  #root: unknown;
   #values = 0;
   #states = 0;
 
@@ -245,7 +244,6 @@ class Conversion {
   }
 
   convert(schema: unknown): ConvertedSchema {
-    this.#root = schema;
     const made = this.#schema(schema, true);
     const own = { values: this.#values, states: this.#states, references: [...this.#references] };
     const key = hash("sha256", JSON.stringify(own));
@@ -295,7 +293,8 @@ class Conversion {
       else if (word === "anyOf" || word === "oneOf") this.#copyChoice(word, schema, words, inPlace);
       else if (word === "properties") words.set(word, this.#map(word, this.#visible(value), false));
       else if (word === "required") words.set(word, this.#required(value, fieldOf(schema, "properties")));
-      else if (word === "$recursiveRef" || word === "$dynamicRef") this.#copyOuter(word, value, words, inPlace);
+      else if (word === "$recursiveRef" || word === "$dynamicRef")
+        this.#schemas.addOdd(new PartFault(`its ${word} is a reference that is not followed`));
       else if (this.#schemas.side === "input") this.#copyOfInput(word, value, words, inPlace);
     }
   }
@@ -312,17 +311,6 @@ class Conversion {
     // A server may send more than its document says.
     if (this.#schemas.side === "output" && value === false) return;
     words.set(word, this.#schema(value, inPlace && IN_PLACE.has(word)));
-  }
-
-  /** A reference by an anchor is known where the definition around it has that anchor. */
-  #copyOuter(word: string, value: unknown, words: Map<string, unknown>, inPlace: boolean): void {
-    const { document } = this.#schemas;
-    const name = document.once(fieldOf(fieldOf(document.root, "components"), "schemas"), namesOf).get(this.#root);
-    const isRecursive = fieldOf(this.#root, "$recursiveAnchor") === true;
-    const anchor = word === "$dynamicRef" ? textOf(this.#root, "$dynamicAnchor") : isRecursive ? "" : undefined;
-    if (anchor !== undefined && value === `#${anchor}` && name !== undefined)
-      addAll(words, [{ $ref: this.#reference(`#/components/schemas/${name}`, inPlace) }]);
-    else this.#schemas.addOdd(new PartFault(`its ${word} leads elsewhere than to the definition around it`));
   }
 
   /** Alternatives of real documents overlap, and servers take what fits several: each choice is an `anyOf`. */
@@ -416,10 +404,6 @@ function valuesOf(discriminator: unknown) {
     /^[\w.-]+$/.test(to) ? `#/components/schemas/${to}` : to,
   );
   return { name, by };
-}
-
-function namesOf(_: OpenApiDocument, schemas: unknown): ReadonlyMap<unknown, string> {
-  return new Map(Object.entries(isFields(schemas) ? schemas : {}).map(([name, schema]) => [schema, name]));
 }
 
 function addAll(words: Map<string, unknown>, schemas: readonly unknown[]): void {

@@ -2,6 +2,7 @@ import type { JsonSchema } from "../../tools/json-schema/index.ts";
 import type { Schema } from "../../tools/schema.ts";
 import { follow, followQuietly, type OpenApiDocument, PartFault, target } from "./document.ts";
 import { fieldOf, type Fields, isFields, textOf } from "../../base/index.ts";
+import { oneLine } from "../../tools/declarations/one-line.ts";
 import { type Body, filesOf, type OperationParts, type Parameter, requiresFields, SHAPES } from "./operations.ts";
 import type { ConvertedSchema, Schemas } from "./schemas.ts";
 import { isHeaderName } from "../request-text.ts";
@@ -146,7 +147,7 @@ function bodyInput(schemas: Schemas, body: Body, layout: Layout, taken: Readonly
   const properties = plainProperties(document, body);
   if (!properties || (layout === "nested" && files.size === 0)) {
     const converted = schemas.convert(body.schema);
-    const told = files.size > 0 ? `Files, in base64: ${namesText([...files])}.` : "";
+    const told = files.size > 0 ? `Files, in base64: ${oneLine([...files].join(", "), NAMES_LENGTH)}.` : "";
     const names = properties && body.form === "urlencoded" ? document.once(properties, namesIn) : undefined;
     return apart(converted.schema, [converted], told, names);
   }
@@ -172,12 +173,6 @@ function bodyInput(schemas: Schemas, body: Body, layout: Layout, taken: Readonly
 
 function namesIn(_: OpenApiDocument, properties: Fields): Set<string> {
   return new Set(Object.keys(properties));
-}
-
-function namesText(names: readonly string[]): string {
-  let length = 0;
-  const told = names.filter((name) => (length += name.length) <= NAMES_LENGTH);
-  return [...told, ...(told.length < names.length ? [`and ${names.length - told.length} more`] : [])].join(", ");
 }
 
 function fileSchema(given: JsonSchema | boolean): JsonSchema | boolean {

@@ -1,4 +1,4 @@
-import { LinearPattern, PatternRefused, Steps, StepsSpent } from "../../tools/json-schema/index.ts";
+import { LinearPattern, PatternRefused } from "../../tools/json-schema/index.ts";
 
 const LONGEST = 1000;
 /** Steps for one path: some milliseconds of the host's thread. */
@@ -26,13 +26,13 @@ export class Glob {
 
   /** `path` has slashes between its parts. Undefined if the pattern is too costly at this path. */
   matches(path: string): boolean | undefined {
-    return fits(this.#pattern, this.#isOfNames ? path.slice(path.lastIndexOf("/") + 1) : path, STEPS);
+    return this.#pattern.fits(this.#isOfNames ? path.slice(path.lastIndexOf("/") + 1) : path, STEPS);
   }
 
   /** Whether the pattern fits a path or a folder above it, in one reading of the path. Undefined if that is too costly. */
   covers(path: string): boolean | undefined {
     this.#covering ??= new LinearPattern(`${this.#isOfNames ? "(?:^|/)" : "^"}${this.#expression}(?:/|$)`);
-    return fits(this.#covering, path, STEPS);
+    return this.#covering.fits(path, STEPS);
   }
 }
 
@@ -42,16 +42,6 @@ export function readGlob(source: string, refusal: (why: string) => Error): Glob 
     return new Glob(source);
   } catch (error) {
     throw error instanceof PatternRefused ? refusal(error.message) : error;
-  }
-}
-
-/** Whether a pattern fits a text; undefined if finding it out takes more steps. */
-export function fits(pattern: LinearPattern, text: string, steps: number): boolean | undefined {
-  try {
-    return pattern.test(text, new Steps(steps));
-  } catch (error) {
-    if (error instanceof StepsSpent) return undefined;
-    throw error;
   }
 }
 

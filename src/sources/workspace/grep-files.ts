@@ -4,7 +4,6 @@ import type { CallContext } from "../../tools/tool.ts";
 import type { SchemaType } from "../../base/index.ts";
 import { objectSchema } from "../../base/values/object-schema.ts";
 import { FoundPage, globOf, isWanted, SEARCHED, SEEN, seenBy } from "./found.ts";
-import { fits } from "./glob.ts";
 import { isText, linesOf } from "./text-lines.ts";
 import { toolFailure, LongFile, type Place, Search, type Workspace } from "./workspace.ts";
 
@@ -112,7 +111,7 @@ export class LineTest {
 
   /** Undefined if finding it out takes too many steps. */
   fits(line: string): boolean | undefined {
-    return this.#pattern ? fits(this.#pattern, line, LINE_STEPS) : line.includes(this.#text);
+    return this.#pattern ? this.#pattern.fits(line, LINE_STEPS) : line.includes(this.#text);
   }
 }
 

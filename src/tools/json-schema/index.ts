@@ -3,4 +3,3 @@ export { currentDraft, currentPart } from "./current-draft.ts";
 export { type JsonSchema, mapSchema, resolveReference } from "./json-schema.ts";
 export { LinearPattern, readPattern } from "./patterns/linear-pattern.ts";
 export { PatternRefused } from "./patterns/parse-pattern.ts";
-export { Steps, StepsSpent } from "./steps.ts";

@@ -277,22 +277,16 @@ describe("schemas that refer to themselves", () => {
     });
   });
 
-  test.each<[string, object, object, isKnown: boolean]>([
-    ["$recursiveRef", { $recursiveRef: "#" }, { $recursiveAnchor: true }, true],
-    ["$dynamicRef", { $dynamicRef: "#node" }, { $dynamicAnchor: "node" }, true],
-    ["$recursiveRef without an anchor", { $recursiveRef: "#" }, {}, false],
-    ["$dynamicRef to another anchor", { $dynamicRef: "#node" }, { $dynamicAnchor: "tree" }, false],
-  ])("by %s are read, or the source says that they are not", async (_, again, anchor, isKnown) => {
+  test.each<[string, object, object]>([
+    ["$recursiveRef", { $recursiveRef: "#" }, { $recursiveAnchor: true }],
+    ["$dynamicRef", { $dynamicRef: "#node" }, { $dynamicAnchor: "node" }],
+  ])("by %s are not followed, and the source says so", async (_, again, anchor) => {
     const node = named({ name: { type: "string" }, children: { type: "array", items: { anyOf: [again] } } }, anchor);
     const spec = operationOf(body(named({ tree: reference })), "/x", "post", { components: { schemas: { node } } });
     const { tools, problems } = await sourceOf(spec);
     const tree = { name: "a", children: [{ name: "b", children: [{ name: "c" }] }] };
     expect(await validate(tools[0]!.inputSchema, { tree })).toMatchObject({ ok: true });
-    const wrong = { name: "a", children: [{ children: [{ name: 1 }] }] };
-    expect(await validate(tools[0]!.inputSchema, { tree: wrong })).toMatchObject({ ok: !isKnown });
-    expect(problems).toEqual(
-      isKnown ? [] : [expect.stringMatching(/may be anything, because its \$\w+ leads elsewhere/)],
-    );
+    expect(problems).toEqual([expect.stringMatching(/may be anything, because its \$\w+ is a reference that is not/)]);
   });
 
   test.each([

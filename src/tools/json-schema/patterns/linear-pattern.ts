@@ -1,6 +1,6 @@
 import { CharacterSet } from "./character-set.ts";
 import { parsePattern, type Pattern, PatternRefused } from "./parse-pattern.ts";
-import type { Steps } from "../steps.ts";
+import { Steps, StepsSpent } from "../steps.ts";
 
 /** Maximum states of one pattern, counted repetitions of groups included. */
 const MAX_STATES = 2000;
@@ -64,6 +64,16 @@ export class LinearPattern {
     for (const { machine, behind } of this.#looks.values())
       read.looks.push(machine.placesOf(read, behind ? 1 : -1, steps));
     return this.#machine.run(read, 1, steps, () => true);
+  }
+
+  /** The same in so many steps; undefined if finding it out takes more. */
+  fits(text: string, steps: number): boolean | undefined {
+    try {
+      return this.test(text, new Steps(steps));
+    } catch (error) {
+      if (error instanceof StepsSpent) return undefined;
+      throw error;
+    }
   }
 }
 
