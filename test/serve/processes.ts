@@ -1,7 +1,6 @@
 import { type ChildProcessByStdio, spawn } from "node:child_process";
 import { once } from "node:events";
 import type { Readable } from "node:stream";
-import { fileURLToPath } from "node:url";
 import { cli, tools } from "./mcp/doors.ts";
 
 export interface ServerProcess extends AsyncDisposable {
@@ -15,24 +14,21 @@ export interface ServerProcess extends AsyncDisposable {
   readonly ask: (method: string, path: string, body?: unknown) => Promise<Response>;
 }
 
-/** `portcullis serve` in a process of its own. */
-export async function openServerProcess(...args: readonly string[]): Promise<ServerProcess> {
-  const child = spawn(
-    process.execPath,
-    ["--conditions=portcullis-source", cli, "serve", "--tools", tools, "--port", "0", ...args],
-    { stdio: ["ignore", "ignore", "pipe"], cwd: fileURLToPath(new URL("../..", import.meta.url)) },
-  );
+/** A command that serves, in a process of its own. What it says has its address and its token. */
+async function openProcess(args: readonly string[], address: RegExp, key: RegExp): Promise<ServerProcess> {
+  const [command = "", ...more] = args;
+  const words = ["--conditions=portcullis-source", cli, command, "--tools", tools, ...more];
+  const child = spawn(process.execPath, words, { stdio: ["ignore", "ignore", "pipe"] });
   let said = "";
   child.stderr.on("data", (chunk: Buffer) => {
     said += String(chunk);
   });
   const exited = once(child, "exit");
-  while (!said.includes("the page")) {
+  while (!address.test(said)) {
     const ended = await Promise.race([once(child.stderr, "data").then(() => false), exited.then(() => true)]);
     if (ended) throw new Error(said);
   }
-  const url = /serving at (\S+)/.exec(said)?.[1] ?? "";
-  const token = /#token=(\S+)/.exec(said)?.[1] ?? "";
+  const [url = "", token = ""] = [address, key].map((one) => one.exec(said)?.[1]);
   const end = async (signal: NodeJS.Signals) => {
     child.kill(signal);
     const [code] = (await exited) as [number | null];
@@ -55,3 +51,11 @@ export async function openServerProcess(...args: readonly string[]): Promise<Ser
     },
   };
 }
+
+/** `portcullis serve` in a process of its own. */
+export const openServerProcess = (...args: readonly string[]): Promise<ServerProcess> =>
+  openProcess(["serve", "--port", "0", ...args], /serving at (\S+)[^]*the page/, /#token=(\S+)/);
+
+/** A door over HTTP in a process of its own. */
+export const openHttpDoor = (...args: readonly string[]): Promise<ServerProcess> =>
+  openProcess(["mcp", "--http", "0", ...args], /MCP at (\S+)\n/, /Bearer (\S+)/);

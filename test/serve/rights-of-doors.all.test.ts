@@ -2,8 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe } from "vitest";
-import { openHttpDoor } from "./mcp/doors.ts";
-import { openServerProcess } from "./processes.ts";
+import { openHttpDoor, openServerProcess } from "./processes.ts";
 import { describeRights, type Keys } from "./rights-of-doors.ts";
 
 describe("processes that follow a file of keys", () => {

@@ -3,7 +3,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { CLIENTS } from "./clients.ts";
-import { type OpenDoor, openHttpDoor } from "./doors.ts";
+import { openHttpDoor, type ServerProcess } from "../processes.ts";
 import { ACCEPT, initialize, sessionless } from "./http/messages.ts";
 import { newFolder } from "../../support/new-folder.ts";
 
@@ -11,7 +11,7 @@ const ANN = "key-of-ann-0123456789";
 const BOB = "key-of-bob-0123456789";
 
 const folder = newFolder();
-let door: OpenDoor;
+let door: ServerProcess;
 beforeAll(async () => {
   const keys = join(folder, "keys.json");
   const content = {
