@@ -1,13 +1,4 @@
-import {
-  type Change,
-  executionUnknown,
-  journalDamaged,
-  Listeners,
-  PAGE,
-  recordsOf,
-  RowJournal,
-  type StoredRecord,
-} from "../../journal/packing/index.ts";
+import { type Change, Listeners, RowJournal } from "../../journal/packing/index.ts";
 import { randomUUID } from "node:crypto";
 import { readOptions } from "../../base/index.ts";
 import type {
@@ -18,7 +9,6 @@ import type {
   JournalFinding,
   Lease,
   ListOptions,
-  ReadOptions,
 } from "../../journal/journal.ts";
 import type { Header, JournalRecord } from "../../journal/record.ts";
 import type { PruneOptions, StoredJournal } from "../../journal/stored-journal.ts";
@@ -30,7 +20,7 @@ import { nameOf } from "./tables/names.ts";
 import { Notices } from "./connection/notices.ts";
 import { POSTGRES_JOURNAL_RULES, type PostgresJournalOptions } from "./postgres-options.ts";
 import { pruneExecutions } from "./prune.ts";
-import { type FoundExecution, type PageRow, StoredRows } from "./stored-rows.ts";
+import { StoredRows } from "./stored-rows.ts";
 
 export interface StatementOptions {
   /** The statement may be run again if the connection was lost while it ran, and it is not known whether it took effect. */
@@ -74,11 +64,11 @@ export function createPostgresJournal(options: PostgresJournalOptions): Postgres
   return new DatabaseJournal(readOptions("createPostgresJournal", options, POSTGRES_JOURNAL_RULES));
 }
 
-class DatabaseJournal extends RowJournal<ChangeOptions> implements PostgresJournal {
+class DatabaseJournal extends RowJournal<ChangeOptions, string> implements PostgresJournal {
   readonly isDurable = true;
   readonly schema: string;
   readonly #database: Database;
-  readonly #rows: StoredRows;
+  protected readonly rows: StoredRows;
   readonly #queue: ChangeQueue;
   readonly #notices: Notices;
   protected readonly listeners: Listeners<Appended>;
@@ -91,7 +81,7 @@ class DatabaseJournal extends RowJournal<ChangeOptions> implements PostgresJourn
     const token = randomUUID();
     const channel = `${options.schema}_appended`;
     this.#database = new Database(options);
-    this.#rows = new StoredRows(this.#database);
+    this.rows = new StoredRows(this.#database);
     // Not all connections: reading goes on while changes wait for locks.
     const aloneAtOnce = Math.ceil(options.connections / 2);
     this.#queue = new ChangeQueue(this.#database, { aloneAtOnce, channel, token });
@@ -103,32 +93,13 @@ class DatabaseJournal extends RowJournal<ChangeOptions> implements PostgresJourn
     );
   }
 
-  async *read(
-    execution: string,
-    { from = 0, count = Number.POSITIVE_INFINITY, hold = () => Promise.resolve(), itemBytes }: ReadOptions = {},
-  ): AsyncGenerator<JournalRecord> {
-    await hold(PAGE.bytes * PAGE.copies);
-    const { found, page } = (await this.#rows.open(execution, from, count)) ?? unknown(execution);
-    const { tenant, records: head } = found.summary;
-    yield* recordsOf(execution, this.#pages(found, from, Math.min(head, from + count), hold, page), {
-      hold,
-      itemBytes,
-      sizesOf: (hashes) => this.#rows.sizesOf(tenant, hashes),
-      find: (sha256) => this.#rows.text(tenant, sha256),
-    });
-  }
-
   async *list(options: ListOptions = {}): AsyncGenerator<ExecutionSummary> {
     for (let after: Row | undefined; ;) {
-      const page = await this.#rows.list(options, after);
+      const page = await this.rows.list(options, after);
       for (const { found } of page) if (found) yield found.summary;
       after = page.at(-1)?.row;
       if (!after) return;
     }
-  }
-
-  async find(execution: string): Promise<ExecutionSummary> {
-    return (await this.#get(execution)).summary;
   }
 
   onNotify(channel: string, listener: NoticeListener): Disposable {
@@ -175,53 +146,11 @@ class DatabaseJournal extends RowJournal<ChangeOptions> implements PostgresJourn
 
   /** Whether the journal holds these records at this place: an append whose answer was lost was done. */
   async #holds(execution: string, from: Head, packed: readonly { readonly text: string }[]): Promise<boolean> {
-    const found = await this.#rows.find(execution);
+    const found = await this.rows.find(execution);
     if (!found || found.summary.records < from + packed.length) return false;
-    const pages = this.#pages(found, from, from + packed.length, () => Promise.resolve());
+    const pages = this.pages(found, from, from + packed.length, () => Promise.resolve());
     for await (const { text, position } of pages) if (text !== packed[position - from]?.text) return false;
     return true;
-  }
-
-  /** The texts of records, page by page. `pageBytes` is what their page holds meanwhile. */
-  async *#pages(
-    { number, summary: { execution } }: FoundExecution,
-    from: Head,
-    end: Head,
-    hold: (bytes: number) => Promise<void>,
-    firstPage?: readonly PageRow[],
-  ): AsyncGenerator<StoredRecord> {
-    let known = firstPage;
-    for (let position = from; position < end;) {
-      if (!known) await hold(PAGE.bytes * PAGE.copies);
-      const page = known ?? (await this.#rows.page(number, position, end));
-      known = undefined;
-      const pageBytes =
-        page.reduce((sum, { record, bytes }) => (record === undefined ? sum : sum + bytes), 0) * PAGE.copies;
-      const [first] = page;
-      if (first?.position !== position) await this.#missing(execution, position);
-      if (first && first.record === undefined) {
-        const bytes = first.bytes * PAGE.copies;
-        await hold(bytes);
-        yield { text: await this.#rows.record(number, position), position, pageBytes: bytes };
-        position += 1;
-        continue;
-      }
-      for (const { position: at, record } of page) {
-        if (record === undefined || at !== position) break;
-        yield { text: record, position, pageBytes };
-        position += 1;
-      }
-    }
-  }
-
-  async #missing(execution: string, position: Head): Promise<never> {
-    // Another process may have deleted the execution while it was read.
-    await this.#get(execution);
-    throw journalDamaged(`record ${position} of execution ${JSON.stringify(execution)} is missing`);
-  }
-
-  async #get(execution: string): Promise<FoundExecution> {
-    return (await this.#rows.find(execution)) ?? unknown(execution);
   }
 
   /**
@@ -234,8 +163,4 @@ class DatabaseJournal extends RowJournal<ChangeOptions> implements PostgresJourn
     if (id === undefined) return this.listeners.tell({});
     this.listeners.tell({ execution: nameOf(id), head: Number(head), ended: mark === "!", left: mark === "-" });
   }
-}
-
-function unknown(execution: string): never {
-  throw executionUnknown(execution);
 }

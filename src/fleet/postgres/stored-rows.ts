@@ -1,11 +1,14 @@
-import type { ExecutionSummary, Head, ListOptions } from "../../journal/journal.ts";
+import type { Head, ListOptions } from "../../journal/journal.ts";
 import {
+  type FoundExecution,
   journalDamaged,
   listedOf,
   MAX_NAME_BYTES,
   MAX_RECORD_BYTES,
   MAX_STORED_BYTES,
   PAGE,
+  type PageRow,
+  type RowReader,
   type StoredText,
   summaryOf,
 } from "../../journal/packing/index.ts";
@@ -27,19 +30,7 @@ const name = (column: string) =>
 const COLUMNS = `number, ${name("id")}, ${name("kind")}, ${name("tenant")}, started_at, head, ended,
   ${name("driver")}, coalesce(octet_length(driver) > ${MAX_NAME_BYTES}, false) AS has_long_driver, leased_until, needs, ${NOW} AS read_at`;
 
-export interface FoundExecution {
-  readonly number: string;
-  readonly summary: ExecutionSummary;
-}
-
-/** One record of a page. Its text is missing if the page has no room for it. */
-export interface PageRow {
-  readonly position: Head;
-  readonly bytes: number;
-  readonly record: string | undefined;
-}
-
-export class StoredRows {
+export class StoredRows implements RowReader<string> {
   readonly #database: Database;
   readonly #schema: string;
 
@@ -48,7 +39,7 @@ export class StoredRows {
     this.#schema = quotedName(database.schema);
   }
 
-  async find(execution: string): Promise<FoundExecution | undefined> {
+  async find(execution: string): Promise<FoundExecution<string> | undefined> {
     const [row] = await this.#rows("find", `SELECT ${COLUMNS} FROM ${this.#schema}.executions WHERE id = $1`, [
       storedName(execution),
     ]);
@@ -59,7 +50,7 @@ export class StoredRows {
   async list(
     { open, tenant, before, onDamaged }: ListOptions,
     after: Row | undefined,
-  ): Promise<{ readonly row: Row; readonly found: FoundExecution | undefined }[]> {
+  ): Promise<{ readonly row: Row; readonly found: FoundExecution<string> | undefined }[]> {
     const values: unknown[] = [];
     const conditions: string[] = [];
     const where = (condition: string, ...given: unknown[]) => {
@@ -75,12 +66,11 @@ export class StoredRows {
     return rows.map((row) => ({ row, found: listedOf(() => foundExecution(row), onDamaged) }));
   }
 
-  /** An execution, and its first page of at most so many records from a position on. */
   async open(
     execution: string,
     from: Head,
     count: number,
-  ): Promise<{ readonly found: FoundExecution; readonly page: readonly PageRow[] } | undefined> {
+  ): Promise<{ readonly found: FoundExecution<string>; readonly page: readonly PageRow[] } | undefined> {
     const rows = await this.#rows(
       "open",
       `SELECT e.*, r.* FROM (SELECT ${COLUMNS} FROM ${this.#schema}.executions WHERE id = $1) AS e
@@ -93,7 +83,6 @@ export class StoredRows {
     );
   }
 
-  /** The next records from this position on, as many as a page has room for, and the size of the next one. */
   async page(number: string, from: Head, end: Head): Promise<PageRow[]> {
     const rows = await this.#rows("page", this.#page("$1", "$3"), [number, from, Math.min(end, from + PAGE.records)]);
     return rows.map(pageRow);
@@ -151,7 +140,7 @@ export class StoredRows {
   }
 }
 
-function foundExecution(row: Row): FoundExecution {
+function foundExecution(row: Row): FoundExecution<string> {
   const { number, id, tenant, driver, has_long_driver, started_at, leased_until, read_at, ended } = row;
   const summary = summaryOf({
     ...row,

@@ -11,8 +11,7 @@ export const MAX_NAME_BYTES = 64 * 1024;
 export const MAX_STORED_BYTES = 512 * 1024 * 1024;
 
 /** An execution as a table holds it, after `executionRow` has checked it. */
-export interface ExecutionRow {
-  readonly number: number;
+interface ExecutionRow {
   readonly id: string;
   readonly kind: Header["kind"];
   readonly tenant: string;
@@ -26,7 +25,7 @@ export interface ExecutionRow {
 const KINDS: ReadonlySet<unknown> = new Set<Header["kind"]>(["program", "conversation", "call"]);
 
 /** The row of an execution. Throws `journal_corrupt`: what is stored may come from elsewhere. */
-export function executionRow(found: object): ExecutionRow {
+function executionRow(found: object): ExecutionRow {
   const { id, kind, tenant, started_at, head, ended, driver, leased_until } = found as Record<
     keyof ExecutionRow,
     unknown

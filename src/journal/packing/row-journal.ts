@@ -1,10 +1,11 @@
-import { driverChanged, executionExists, headMoved } from "../journal-error.ts";
+import { driverChanged, executionExists, executionUnknown, headMoved, journalDamaged } from "../journal-error.ts";
 import { isGivenBack } from "../given-back.ts";
 import type { Appended, AppendOptions, ExecutionSummary, Head, Lease, ListOptions, ReadOptions } from "../journal.ts";
 import type { Listeners } from "../listeners.ts";
 import type { Header, JournalRecord } from "../record.ts";
 import { executionProblems, type JournalProblem, type PruneOptions, type StoredJournal } from "../stored-journal.ts";
-import { type PackedRecord, packRecords } from "./large-texts.ts";
+import { type PackedRecord, packRecords, type StoredText } from "./large-texts.ts";
+import { PAGE, recordsOf, type StoredRecord } from "./stored-records.ts";
 
 /** What is done to one execution: it is made, appended to, or its lease is set. Each is done whole or not at all. */
 export interface Change {
@@ -19,14 +20,42 @@ export interface Change {
   readonly header?: Header;
 }
 
+export interface FoundExecution<Key = unknown> {
+  /** Key of the execution's records. */
+  readonly number: Key;
+  readonly summary: ExecutionSummary;
+}
+
+/** One record of a page. Its text is undefined if the page has no room for it. */
+export interface PageRow {
+  readonly position: Head;
+  readonly bytes: number;
+  readonly record: unknown;
+}
+
+/** Reads what a store has. */
+export interface RowReader<Key> {
+  find(execution: string): Promise<FoundExecution<Key> | undefined>;
+  /** An execution, and its first page of at most so many records from a position on if it was read with it. */
+  open(
+    execution: string,
+    from: Head,
+    count: number,
+  ): Promise<{ readonly found: FoundExecution<Key>; readonly page?: readonly PageRow[] } | undefined>;
+  /** The next records from this position on, as many as a page has room for, and the size of the next one. */
+  page(number: Key, from: Head, end: Head): Promise<readonly PageRow[]>;
+  record(number: Key, position: Head): Promise<unknown>;
+  sizesOf(tenant: string, hashes: readonly string[]): Promise<ReadonlyMap<string, number>>;
+  text(tenant: string, sha256: Buffer): Promise<StoredText | undefined>;
+}
+
 /** A store with a row for each execution: all that is done to one is a change of its row. */
-export abstract class RowJournal<Options extends AppendOptions> implements StoredJournal {
+export abstract class RowJournal<Options extends AppendOptions, Key> implements StoredJournal {
   protected abstract readonly listeners: Listeners<Appended>;
+  protected abstract readonly rows: RowReader<Key>;
   /** Resolves with the head after the change; undefined if the execution, its head or its driver is another one. */
   protected abstract make(change: Change, options?: Options): Promise<Head | undefined>;
-  abstract read(execution: string, options?: ReadOptions): AsyncGenerator<JournalRecord>;
   abstract list(options?: ListOptions): AsyncGenerator<ExecutionSummary>;
-  abstract find(execution: string): Promise<ExecutionSummary>;
   abstract prune(options: PruneOptions): Promise<number>;
 
   async create(header: Header, lease?: Lease, options?: Options): Promise<Head> {
@@ -57,6 +86,62 @@ export abstract class RowJournal<Options extends AppendOptions> implements Store
     return head;
   }
 
+  async find(execution: string): Promise<ExecutionSummary> {
+    return ((await this.rows.find(execution)) ?? unknown(execution)).summary;
+  }
+
+  async *read(
+    execution: string,
+    { from = 0, count = Number.POSITIVE_INFINITY, hold = () => Promise.resolve(), itemBytes }: ReadOptions = {},
+  ): AsyncGenerator<JournalRecord> {
+    const { rows } = this;
+    await hold(PAGE.bytes * PAGE.copies);
+    const { found, page } = (await rows.open(execution, from, count)) ?? unknown(execution);
+    const { tenant, records: head } = found.summary;
+    yield* recordsOf(execution, this.pages(found, from, Math.min(head, from + count), hold, page), {
+      hold,
+      itemBytes,
+      sizesOf: (hashes) => rows.sizesOf(tenant, hashes),
+      find: (sha256) => rows.text(tenant, sha256),
+    });
+  }
+
+  /** The texts of records, page by page. `pageBytes` is what their page holds meanwhile. */
+  protected async *pages(
+    { number, summary: { execution } }: FoundExecution<Key>,
+    from: Head,
+    end: Head,
+    hold: (bytes: number) => Promise<void>,
+    firstPage?: readonly PageRow[],
+  ): AsyncGenerator<StoredRecord> {
+    let known = firstPage;
+    for (let position = from; position < end;) {
+      if (!known) await hold(PAGE.bytes * PAGE.copies);
+      const page = known ?? (await this.rows.page(number, position, end));
+      known = undefined;
+      const pageBytes =
+        page.reduce((sum, { record, bytes }) => (record === undefined ? sum : sum + bytes), 0) * PAGE.copies;
+      const [first] = page;
+      if (first?.position !== position) {
+        // Another process may have deleted the execution while it was read.
+        await this.find(execution);
+        throw journalDamaged(`record ${position} of execution ${JSON.stringify(execution)} is missing`);
+      }
+      if (first.record === undefined) {
+        const bytes = first.bytes * PAGE.copies;
+        await hold(bytes);
+        yield { text: await this.rows.record(number, position), position, pageBytes: bytes };
+        position += 1;
+        continue;
+      }
+      for (const { position: at, record } of page) {
+        if (record === undefined || at !== position) break;
+        yield { text: record, position, pageBytes };
+        position += 1;
+      }
+    }
+  }
+
   onAppend(listener: (appended: Appended) => void): Disposable {
     return this.listeners.add(listener);
   }
@@ -72,4 +157,8 @@ export abstract class RowJournal<Options extends AppendOptions> implements Store
     else if (head !== undefined && lease && isGivenBack(lease)) this.listeners.tell({ execution, head, left: true });
     return head;
   }
+}
+
+function unknown(execution: string): never {
+  throw executionUnknown(execution);
 }

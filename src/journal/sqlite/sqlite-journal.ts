@@ -14,13 +14,11 @@ import {
 } from "../../base/index.ts";
 import type { DatabaseSync } from "node:sqlite";
 import { Listeners } from "../listeners.ts";
-import type { Appended, AppendOptions, ExecutionSummary, Head, ListOptions, ReadOptions } from "../journal.ts";
-import { executionUnknown, journalDamaged } from "../journal-error.ts";
-import type { JournalRecord } from "../record.ts";
-import { type ExecutionRow, executionRow, listedOf, summaryOf } from "../packing/execution-row.ts";
+import type { Appended, AppendOptions, ExecutionSummary, Head, ListOptions } from "../journal.ts";
+import { listedOf, summaryOf } from "../packing/execution-row.ts";
 import type { PackedRecord, StoredText } from "../packing/large-texts.ts";
-import { type Change, RowJournal } from "../packing/row-journal.ts";
-import { PAGE, recordsOf, type StoredRecord } from "../packing/stored-records.ts";
+import { type Change, type PageRow, RowJournal, type RowReader } from "../packing/row-journal.ts";
+import { PAGE } from "../packing/stored-records.ts";
 import { type JournalProblem, PRUNE_RULES, type PruneOptions, type StoredJournal } from "../stored-journal.ts";
 import { openDatabase } from "./database.ts";
 import { prepareStatements, type Statements } from "./statements.ts";
@@ -62,18 +60,20 @@ export function createSqliteJournal(options: SqliteJournalOptions): SqliteJourna
   return new FileJournal(database, new Transactions(database, path, isRelaxed, lockTimeoutMs));
 }
 
-class FileJournal extends RowJournal<AppendOptions> implements SqliteJournal {
+class FileJournal extends RowJournal<AppendOptions, number> implements SqliteJournal {
   readonly isDurable: boolean;
   readonly #database: DatabaseSync;
   readonly #transactions: Transactions;
   readonly #statements: Statements;
   protected readonly listeners: Listeners<Appended>;
+  protected readonly rows: RowReader<number>;
 
   constructor(database: DatabaseSync, transactions: Transactions) {
     super();
     this.#database = database;
     this.#transactions = transactions;
     this.#statements = prepareStatements(database);
+    this.rows = readerOf(transactions, this.#statements);
     this.listeners = listenForOthers(database);
     // A database without a file has no location.
     this.isDurable = database.location() !== null;
@@ -105,50 +105,6 @@ class FileJournal extends RowJournal<AppendOptions> implements SqliteJournal {
     }, needed);
   }
 
-  async *read(
-    execution: string,
-    { from = 0, count = Number.POSITIVE_INFINITY, hold = () => Promise.resolve(), itemBytes }: ReadOptions = {},
-  ): AsyncGenerator<JournalRecord> {
-    const { findSize, findText } = this.#statements;
-    const { number, head } = await this.#transactions.locked(() => this.#get(execution));
-    yield* recordsOf(execution, this.#stored(execution, number, from, Math.min(head, from + count), hold), {
-      hold,
-      itemBytes,
-      sizesOf: (hashes) =>
-        this.#transactions.locked(() => {
-          const sizes = hashes.map((sha256) => [sha256, findSize.get(Buffer.from(sha256, "hex"))?.["bytes"]] as const);
-          return new Map(sizes.filter((size): size is [string, number] => typeof size[1] === "number"));
-        }),
-      find: (sha256) => this.#transactions.locked(() => findText.get(sha256) as unknown as StoredText | undefined),
-    });
-  }
-
-  async *#stored(
-    execution: string,
-    number: number,
-    from: Head,
-    end: Head,
-    hold: (bytes: number) => Promise<void>,
-  ): AsyncGenerator<StoredRecord> {
-    const { readSizes, readRecords } = this.#statements;
-    for (let position = from; position < end;) {
-      const sizes = await this.#transactions.locked(() =>
-        readSizes.all(number, position, Math.min(end, position + PAGE.records)),
-      );
-      const page = pageOf(sizes, position);
-      const pageBytes = page.bytes * PAGE.copies;
-      await hold(pageBytes);
-      const rows = await this.#transactions.locked(() => readRecords.all(number, position, position + page.records));
-      for (const { position: at, record: text } of rows) {
-        if (at !== position) break;
-        yield { text, position, pageBytes };
-        position += 1;
-      }
-      if (rows.length === 0 || rows.at(-1)?.["position"] !== position - 1)
-        throw journalDamaged(`record ${position} of execution ${JSON.stringify(execution)} is missing`);
-    }
-  }
-
   async *list({ open, tenant, before, onDamaged }: ListOptions = {}): AsyncGenerator<ExecutionSummary> {
     let at: number | bigint = before ?? Number.POSITIVE_INFINITY;
     for (let below = 0; ;) {
@@ -170,10 +126,6 @@ class FileJournal extends RowJournal<AppendOptions> implements SqliteJournal {
       // Of a damaged entry it may be more than a number of JavaScript holds, and the others come after it.
       at = BigInt(String(last.at));
     }
-  }
-
-  find(execution: string): Promise<ExecutionSummary> {
-    return this.#transactions.locked(() => summaryOf(this.#get(execution)));
   }
 
   async prune(options: PruneOptions): Promise<number> {
@@ -215,26 +167,46 @@ class FileJournal extends RowJournal<AppendOptions> implements SqliteJournal {
       insertRecord.run(number, position + index, text);
     }
   }
-
-  #get(execution: string): ExecutionRow {
-    const row = this.#statements.findExecution.get(execution);
-    if (!row) throw executionUnknown(execution);
-    return executionRow(row);
-  }
 }
 
 /** In place of a head: the driver must be the one of the lease. */
 const BY_DRIVER = -1;
 
-/** How many of the next records are read together, and their bytes. At least one record, if there is any. */
-function pageOf(sizes: readonly Readonly<Record<string, unknown>>[], from: number) {
-  let bytes = 0;
-  for (const [index, size] of sizes.entries()) {
-    const own = Number(size["bytes"]);
-    if (size["position"] !== from + index || (index > 0 && bytes + own > PAGE.bytes)) return { records: index, bytes };
-    bytes += own;
-  }
-  return { records: sizes.length, bytes };
+function readerOf(
+  transactions: Transactions,
+  { findExecution, readPage, readRecord, findSize, findText }: Statements,
+): RowReader<number> {
+  const find = (execution: string) =>
+    transactions.locked(() => {
+      const row = findExecution.get(execution);
+      return row && { number: Number(row["number"]), summary: summaryOf(row) };
+    });
+  return {
+    find,
+    async open(execution) {
+      const found = await find(execution);
+      return found && { found };
+    },
+    page: (number, from, end) =>
+      transactions.locked(() => {
+        const page: PageRow[] = [];
+        let sum = 0;
+        for (const row of readPage.iterate(number, from, Math.min(end, from + PAGE.records))) {
+          const { position, bytes, record } = row as unknown as PageRow;
+          sum += bytes;
+          page.push({ position, bytes, record: sum <= PAGE.bytes ? record : undefined });
+          if (sum > PAGE.bytes) break;
+        }
+        return page;
+      }),
+    record: (number, position) => transactions.locked(() => readRecord.get(number, position)?.["record"]),
+    sizesOf: (_tenant, hashes) =>
+      transactions.locked(() => {
+        const sizes = hashes.map((sha256) => [sha256, findSize.get(Buffer.from(sha256, "hex"))?.["bytes"]] as const);
+        return new Map(sizes.filter((size): size is [string, number] => typeof size[1] === "number"));
+      }),
+    text: (_tenant, sha256) => transactions.locked(() => findText.get(sha256) as unknown as StoredText | undefined),
+  };
 }
 
 /** How often a file is looked at for appends of other connections, in milliseconds. It takes some microseconds. */

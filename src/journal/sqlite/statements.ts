@@ -1,5 +1,6 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { MAX_NAME_BYTES, MAX_RECORD_BYTES, MAX_STORED_BYTES } from "../packing/execution-row.ts";
+import { PAGE } from "../packing/stored-records.ts";
 
 const LIST_PAGE = 256;
 
@@ -26,12 +27,13 @@ export function prepareStatements(database: DatabaseSync) {
        WHERE id = :execution AND iif(:expected < 0, driver = :driver, head = :expected) RETURNING number, head`,
     ),
     insertRecord: prepare("INSERT INTO records (execution, position, record) VALUES (?, ?, ?)"),
-    readSizes: prepare(
-      "SELECT position, octet_length(record) AS bytes FROM records WHERE execution = ? AND position >= ? AND position < ? ORDER BY position",
-    ),
-    readRecords: prepare(
-      `SELECT position, iif(octet_length(record) <= ${MAX_RECORD_BYTES}, record, NULL) AS record
+    readPage: prepare(
+      `SELECT position, octet_length(record) AS bytes, iif(octet_length(record) <= ${PAGE.bytes}, record, NULL) AS record
        FROM records WHERE execution = ? AND position >= ? AND position < ? ORDER BY position`,
+    ),
+    readRecord: prepare(
+      `SELECT iif(octet_length(record) <= ${MAX_RECORD_BYTES}, record, NULL) AS record
+       FROM records WHERE execution = ? AND position = ?`,
     ),
     insertText: prepare("INSERT OR IGNORE INTO texts (sha256, bytes, data) VALUES (?, ?, ?)"),
     insertUse: prepare("INSERT OR IGNORE INTO uses (execution, sha256) VALUES (?, ?)"),
