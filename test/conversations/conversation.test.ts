@@ -7,7 +7,7 @@ import type { Transcript } from "../../src/runtime/reports.ts";
 import { viewExecution } from "../../src/serve/views/view-execution.ts";
 import { scriptedModel, type ScriptedModel, type ScriptedStep } from "../../src/runtime/testing.ts";
 import { inATurn } from "../support/in-a-turn.ts";
-import { journalWith } from "../support/journal-with.ts";
+import { leftOf } from "../support/journal-with.ts";
 import { changed, checkTranscript, runtimeOf as openRuntime } from "./talk.ts";
 import { makeTool } from "../support/tools.ts";
 import { failing, throws } from "../support/failing.ts";
@@ -201,7 +201,7 @@ describe("one turn at a time", () => {
     const tools = [toolOf("look", () => ++ran)];
     const { runtime, journal, talk, model } = await talkWith([{ calls: [{ id: "a", tool: "look" }] }, ECHO], tools);
     await talk.step("Look.");
-    const copy = await copied(journal, talk.id);
+    const copy = await leftOf(journal, talk.id);
     const after = await runtimeOf(tools, copy);
     expect(await Array.fromAsync(after.runtime.recover({ model: () => model }))).toEqual([]);
     const [listed] = await Array.fromAsync(after.runtime.executions.list());
@@ -219,10 +219,6 @@ describe("one turn at a time", () => {
     await runtime[Symbol.asyncDispose]();
   });
 });
-
-/** The execution as it would be in the journal of a host that died. */
-const copied = async (journal: Journal, id: string, count?: number) =>
-  journalWith((await Array.fromAsync(journal.read(id))).slice(0, count));
 
 describe("interrupting", () => {
   const never = () => new Promise<never>(() => {});
@@ -379,7 +375,7 @@ test("a decision that an earlier host remembered does not hold for a tool of set
   const { runtime, journal } = await runtimeOf([first]);
   const talk = await runtime.conversation({ model: scriptedModel(script), approve });
   await talk.send("One.");
-  const later = await runtimeOf([first], await copied(journal, talk.id));
+  const later = await runtimeOf([first], await leftOf(journal, talk.id));
   const taken = await later.runtime.conversation({ model: scriptedModel(script), id: talk.id, approve });
   await taken.send("Two.");
   expect(asked).toBe(1);
@@ -404,7 +400,7 @@ test("setTools gives other tools from the next turn on, to the model and at the 
   expect((await talk.send("Two.")).answer).toBe("other true false");
   expect(await recordsOf(journal, talk.id)).toContain("tools");
   await talk[Symbol.asyncDispose]();
-  const after = await runtimeOf([look, other], await copied(journal, talk.id, 9));
+  const after = await runtimeOf([look, other], await leftOf(journal, talk.id, 9));
   const taken = await after.runtime.conversation({ model, id: talk.id });
   expect((await taken.send("Two.")).answer).toBe("other true false");
 });
@@ -554,7 +550,7 @@ describe("continuing", () => {
   test("an open conversation is taken over as it is, and keeps what it began with", async () => {
     const { talk, journal, model } = await talkWith([ECHO, ECHO]);
     await talk.send("One.");
-    const { runtime } = await runtimeOf([look], await copied(journal, talk.id));
+    const { runtime } = await runtimeOf([look], await leftOf(journal, talk.id));
     const fixed = runtime.conversation({ model, id: talk.id, instructions: "Be brief." });
     await expect(fixed).rejects.toThrow("conversation({ instructions })");
     const taken = await runtime.conversation({ model, id: talk.id });

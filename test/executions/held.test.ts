@@ -6,7 +6,7 @@ import { createMemorySandbox } from "../../src/runtime/testing.ts";
 import type { ExecutionEvent } from "../../src/executions/event.ts";
 import type { Sandbox } from "../../src/sandboxes/sandbox.ts";
 import { call, guestThatSays, READY, settled, turnEnd } from "../hostile-support/frames.ts";
-import { journalWith } from "../support/journal-with.ts";
+import { leftOf } from "../support/journal-with.ts";
 import { notedTool } from "../support/tools.ts";
 import { newFolder } from "../support/new-folder.ts";
 import { runtimeWith } from "../support/runtime.ts";
@@ -57,11 +57,6 @@ async function startHeld(journal: Journal, options: { readonly signal?: AbortSig
   return { runtime, running, paid, events, tool, guests, waits: told };
 }
 
-/** The journal as it is now, without its driver's lease. */
-async function copyOf(journal: Journal): Promise<Journal> {
-  return journalWith(await Array.fromAsync(journal.read("one")));
-}
-
 test("a program that cannot be replayed waits where it runs, says so, and is decided from another process", async () => {
   const file = newFile();
   using journal = createSqliteJournal({ path: file });
@@ -107,7 +102,11 @@ test("its call is refused after waitMs, and the program goes on", async () => {
 
 test("if its host dies it ends as crashed with the cause, decided or not, and nothing of it runs again", async () => {
   const { runtime, running, tool, paid, guests } = await startHeld(createMemoryJournal());
-  const journals = [await copyOf(runtime.journal), await copyOf(runtime.journal), await copyOf(runtime.journal)];
+  const journals = [
+    await leftOf(runtime.journal, "one"),
+    await leftOf(runtime.journal, "one"),
+    await leftOf(runtime.journal, "one"),
+  ];
   await runtime[Symbol.asyncDispose]();
   await running;
   for (const [index, journal] of journals.entries()) {

@@ -5,7 +5,7 @@ import { type Approve, createSqliteJournal, defineTool, type Runtime, type Tool 
 import { createMemoryJournal, type Journal } from "../../src/journal/index.ts";
 import { makeTool } from "../support/tools.ts";
 import { newFolder } from "../support/new-folder.ts";
-import { failing } from "../support/failing.ts";
+import { codeOf, failing } from "../support/failing.ts";
 import { runtimeWith } from "../support/runtime.ts";
 
 const folder = newFolder();
@@ -48,12 +48,6 @@ const LATER: Approve = () => "later";
 function openOn(journal: Journal, tools: readonly Tool[], approve: Approve = LATER): Promise<Runtime> {
   return runtimeWith(tools, { journal, approve });
 }
-
-const codeOf = (promise: Promise<unknown>) =>
-  promise.then(
-    () => "resolved",
-    (error: { readonly code: string }) => error.code,
-  );
 
 describe.each(Object.entries(journals))("in the %s journal", (_, makeJournal) => {
   const open = (journal = makeJournal(), tools = bank().tools, approve = LATER) => openOn(journal, tools, approve);

@@ -6,7 +6,7 @@ import { type OpenOptions, QueueFull, type Sandbox } from "../../src/sandboxes/s
 import { createMemorySandbox } from "../../src/runtime/testing.ts";
 import { finding } from "../journal/redaction/redact.ts";
 import { recovered } from "./recovered.ts";
-import { journalWith } from "../support/journal-with.ts";
+import { journalWith, leftOf } from "../support/journal-with.ts";
 import { runtimeWith } from "../support/runtime.ts";
 
 const sandbox = createMemorySandbox();
@@ -33,11 +33,6 @@ function makeTool(effect: Effect, options: { readonly hangs?: number; readonly o
   return { tool, keys, begun: begun.promise };
 }
 
-/** The records of an execution, copied to a journal of their own as if its host had died after `count` of them. */
-async function cutAfter(journal: Journal, execution: string, count: number): Promise<Journal> {
-  return journalWith((await Array.fromAsync(journal.read(execution))).slice(0, count));
-}
-
 /** Starts a program whose call hangs, and gives the journal as it is then. */
 async function dieInCall(
   made: ReturnType<typeof makeTool>,
@@ -47,8 +42,7 @@ async function dieInCall(
   const runtime = await runtimeWith([made.tool], { journal });
   const running = runtime.execute(program, { id: "one" });
   await made.begun;
-  const records = await Array.fromAsync(journal.read("one"));
-  const copy = await cutAfter(journal, "one", records.length);
+  const copy = await leftOf(journal, "one");
   await runtime[Symbol.asyncDispose]();
   await running;
   return copy;
@@ -184,7 +178,7 @@ async function diedAfter(hands: readonly ("program" | "host")[], deaths: number)
     await using runtime = await runtimeWith([], { journal });
     await runtime.execute("return 1;", { id: "one" });
   }
-  const cut = await cutAfter(journal, "one", 1);
+  const cut = await leftOf(journal, "one", 1);
   for (let death = 0; death < deaths; death += 1) {
     const claim = { type: "claim", driver: `d${death}`, leaseMs: 0, at: 1 } as const;
     const { records } = await cut.find("one");
@@ -219,7 +213,7 @@ describe("an execution that was taken up and gets no engine", () => {
           id: "one",
         });
       }
-      const cut = await cutAfter(journal, "one", records);
+      const cut = await leftOf(journal, "one", records);
       await using busy = await createRuntime({ tools: [], journal: cut, sandbox: failing(openGuest) });
       for (let attempt = 0; attempt < 4; attempt += 1)
         await expect(busy.execution("one").resume()).rejects.toMatchObject({ code });
@@ -270,7 +264,7 @@ test("the usage of a journal from elsewhere changes no other fact of a report", 
     await runtime.execute("console.log('hi'); return 1;", { id: "one" });
   }
   const records = await Array.fromAsync(journal.read("one"));
-  const forged = await cutAfter(journal, "one", records.length - 1);
+  const forged = await leftOf(journal, "one", records.length - 1);
   const usage = { ending: 1, logs: 2, turns: 99, calls: 3, cpuMs: 4 };
   const outcome = { type: "outcome", outcome: '{"type":"completed"}', usage, at: 5 } as const;
   await forged.append("one", records.length - 1, [outcome]);

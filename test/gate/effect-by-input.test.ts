@@ -2,10 +2,11 @@ import { expect, test } from "vitest";
 import { z } from "zod";
 import { type Effect } from "../../src/index.ts";
 import type { Policy } from "../../src/gate/index.ts";
-import { createMemoryJournal, type Journal } from "../../src/journal/index.ts";
+import { createMemoryJournal } from "../../src/journal/index.ts";
 import { effectOfCall } from "../../src/tools/effect.ts";
 import { recovered } from "../executions/recovered.ts";
 import { makeTool, openSession } from "./open-session.ts";
+import { leftOf } from "../support/journal-with.ts";
 import { runtimeWith } from "../support/runtime.ts";
 
 const INPUT = z.object({ method: z.enum(["GET", "PUT", "POST"]) });
@@ -73,21 +74,12 @@ async function taken({ before, after }: { readonly before: Effect; readonly afte
   const first = await runtimeWith([make(before)], { journal });
   const running = first.execute("return await tools.t({});", { id: "one" });
   await begun.promise;
-  const copy = await copyOf(journal);
+  const copy = await leftOf(journal, "one");
   await first[Symbol.asyncDispose]();
   await running;
   await using second = await runtimeWith([make(after)], { journal: copy });
   const [report] = await recovered(second);
   return { type: report?.outcome.type, runs };
-}
-
-async function copyOf(journal: Journal): Promise<Journal> {
-  const [header, ...others] = await Array.fromAsync(journal.read("one"));
-  const copy = createMemoryJournal();
-  if (header?.type !== "header") throw new Error("The first record is the header.");
-  await copy.create(header);
-  await copy.append("one", 1, others);
-  return copy;
 }
 
 test.each([

@@ -103,7 +103,7 @@ export function holdCalls() {
   const open: ((value: unknown) => void)[] = [];
   const waiting: { readonly count: number; readonly resolve: () => void }[] = [];
   const counts = { started: 0, running: 0, mostAtOnce: 0 };
-  return {
+  const held = {
     counts,
     handler: () => {
       counts.started += 1;
@@ -125,7 +125,16 @@ export function holdCalls() {
       counts.running -= 1;
       open.shift()?.(value);
     },
+    /** Ends one call after the other until so many have begun, and then those that run. */
+    finish: async (count: number) => {
+      for (let started = counts.started + 1; started <= count; started += 1) {
+        held.release();
+        await held.untilStarted(started);
+      }
+      while (counts.running > 0) held.release();
+    },
   };
+  return held;
 }
 
 /** Resolves when everything that could happen without new input has happened. */

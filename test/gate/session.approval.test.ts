@@ -18,6 +18,11 @@ test.each<[string, () => unknown, string?]>([
   ["says yes only by a prototype", () => Object.create({ allow: true }) as unknown, "got {}"],
   ["fails when its decision is read", () => new Proxy({}, { getOwnPropertyDescriptor: () => never() }), "read"],
   ["says nothing", () => undefined, "got undefined"],
+  [
+    "would decide later, where the execution cannot wait",
+    () => "later",
+    "Agents that are tools, the programs that they start, and `runtime.call` cannot wait",
+  ],
   ["throws", throws("nobody there"), "nobody there"],
   ["rejects", () => Promise.reject(new Error("no line")), "no line"],
 ])(
@@ -34,22 +39,6 @@ test.each<[string, () => unknown, string?]>([
     expect(String("error" in events[0]! ? events[0].error : undefined)).toContain(why ?? "undefined");
   },
 );
-
-test("a decision that would come later is refused where the execution cannot wait", async () => {
-  const held = holdCalls();
-  const tools = [makeTool({ approval: "always", execute: held.handler })];
-  const { call, session, records, events } = openSession({ tools, approve: () => "later" });
-  expect(await call()).toMatchObject(UNDECIDED);
-  expect(held.counts.started).toBe(0);
-  expect(stepsOf(records)).toEqual(["1 held", "1 refused"]);
-  expect(session.usage.open).toBe(0);
-  const error = {
-    message: expect.stringContaining(
-      "Agents that are tools, the programs that they start, and `runtime.call` cannot wait",
-    ) as string,
-  };
-  expect(events).toMatchObject([{ type: "call_ended", error }]);
-});
 
 test.each([true, { allow: true }])("a decision, %j, is no error", async (decision) => {
   const { call, events } = openSession({ tools: [makeTool({ approval: "always" })], approve: () => decision });

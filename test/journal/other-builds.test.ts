@@ -1,5 +1,4 @@
-import { createReadStream, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { createReadStream, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect, onTestFinished, test } from "vitest";
@@ -7,12 +6,7 @@ import { createSqliteJournal } from "../../src/index.ts";
 import { createMemoryJournal, exportLines, importLines, type Journal, readLines } from "../../src/journal/index.ts";
 import { failing } from "../support/failing.ts";
 import { executed } from "../support/runtime.ts";
-
-function newFolder(): string {
-  const folder = mkdtempSync(join(tmpdir(), "portcullis-builds-"));
-  onTestFinished(() => rmSync(folder, { recursive: true }));
-  return folder;
-}
+import { newFolder } from "../support/new-folder.ts";
 
 async function runIn(journal: Journal): Promise<string> {
   return (await executed([], "return 1", {}, { journal })).execution;
@@ -21,7 +15,7 @@ async function runIn(journal: Journal): Promise<string> {
 test.each([0, 2, 99])(
   "a file whose tables another build made, of version %i, is refused with what to do, and stays as it is",
   async (version) => {
-    const path = join(newFolder(), "journal.db");
+    const path = join(newFolder(onTestFinished), "journal.db");
     {
       using journal = createSqliteJournal({ path });
       await runIn(journal);
@@ -46,7 +40,7 @@ test.each([0, 2, undefined])(
     const execution = await runIn(journal);
     const lines = await Array.fromAsync(exportLines(journal, [execution]));
     expect(JSON.parse(lines[0] ?? "")).toMatchObject({ type: "header", format: 1 });
-    const path = join(newFolder(), "export.jsonl");
+    const path = join(newFolder(onTestFinished), "export.jsonl");
     const others = lines.map((line) => JSON.parse(line) as { readonly type: string });
     writeFileSync(
       path,

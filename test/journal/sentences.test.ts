@@ -1,12 +1,11 @@
 import { createSqliteJournal } from "portcullis";
 import { createMemoryJournal, importLines, readLines } from "portcullis/journal";
-import { mkdtempSync } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Readable } from "node:stream";
-import { test } from "vitest";
+import { onTestFinished, test } from "vitest";
 import { holdSentences } from "../support/sentences.ts";
 import { header, outcome, turn } from "./records.ts";
+import { newFolder } from "../support/new-folder.ts";
 
 const imported = (text: string, most?: number) => () =>
   Array.fromAsync(importLines(createMemoryJournal(), readLines(Readable.from([Buffer.from(text)]), most)));
@@ -15,7 +14,7 @@ const lineOf = (record: object) => `${JSON.stringify(record)}\n`;
 test("each refusal of a journal has a code and one sentence", async () => {
   const journal = createMemoryJournal({ keepLength: 1 });
   await journal.create(header("one"));
-  const folder = mkdtempSync(join(tmpdir(), "portcullis-"));
+  const folder = newFolder(onTestFinished);
   await holdSentences([
     () => journal.create(header("one", { tenant: "other" })),
     () => journal.append("one", 0, [turn("lost")]),

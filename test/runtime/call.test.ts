@@ -99,11 +99,7 @@ test("a call is cancelled by its signal, before its handler starts and while it 
   await started.happened;
   controller.abort();
   await told.happened;
-  const cancelled = {
-    ok: false,
-    code: "cancelled",
-    message: "The call was cancelled before it had an answer.",
-  };
+  const cancelled = { ok: false, code: "cancelled", message: "The call was cancelled before it had an answer." };
   expect(await calling).toEqual(cancelled);
   expect(await runtime.call({ tool: "t", ...direct, signal: controller.signal })).toEqual(cancelled);
   for (const { execution } of await listed(runtime.journal))

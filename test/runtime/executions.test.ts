@@ -53,12 +53,7 @@ test("as many executions run as may, the next ones wait without a clock, and the
       at: expect.any(Number) as number,
     })),
   );
-  for (let started = 3; started <= 5; started += 1) {
-    calls.release();
-    await calls.untilStarted(started);
-  }
-  calls.release();
-  calls.release();
+  await calls.finish(5);
   for (const { outcome } of await Promise.all(running)) expect(outcome.type).toBe("completed");
   expect(calls.counts.mostAtOnce).toBe(2);
   expect(runtime.queue).toEqual({ running: 0, waiting: 0 });
@@ -69,12 +64,7 @@ test("tenants are served in turn, and none has more than its share", async () =>
   await using _ = runtime;
   const running = ["a", "a", "a", "b", "b"].map((tenant) => runtime.execute(CALL, { tenant }));
   await calls.untilStarted(2);
-  for (let started = 3; started <= 5; started += 1) {
-    calls.release();
-    await calls.untilStarted(started);
-  }
-  calls.release();
-  calls.release();
+  await calls.finish(5);
   await Promise.all(running);
   expect(order).toEqual(["a", "b", "a", "b", "a"]);
 });
@@ -117,12 +107,7 @@ test("where as many wait as may, the tenant with the most is refused with `busy`
   // One that is refused at once has not waited.
   await expect(runtime.execute(CALL, { tenant: "a" })).rejects.toMatchObject({ code: "busy" });
   expect(queued()).toBe(3);
-  for (const started of [3, 4]) {
-    calls.release();
-    await calls.untilStarted(started);
-  }
-  calls.release();
-  calls.release();
+  await calls.finish(4);
   expect((await Promise.all([first, beyond, second, other])).map(({ outcome }) => outcome.type)).toEqual(
     Array.from({ length: 4 }, () => "completed"),
   );

@@ -1,6 +1,8 @@
 import { scriptedModel } from "portcullis/testing";
 import { expect, test } from "vitest";
 import { runtimeWith } from "../support/runtime.ts";
+import { slowTurn } from "../support/slow-turn.ts";
+import { failing } from "../support/failing.ts";
 
 const model = scriptedModel([{ text: "so" }]);
 
@@ -18,20 +20,12 @@ test("`say` refuses wrong options, ids and messages before anything begins", asy
 
 test("`say` takes a place of the runtime, and is refused with `busy` before anything begins", async () => {
   await using runtime = await runtimeWith([], { executions: { concurrency: 1, queued: 0 } });
-  const asked = Promise.withResolvers<void>();
-  const answered = Promise.withResolvers<void>();
-  const slow = scriptedModel([
-    async () => {
-      asked.resolve();
-      await answered.promise;
-      return { text: "slow" };
-    },
-  ]);
-  const first = runtime.execution("one").send("x", { model: slow });
-  await asked.promise;
+  const { turn, asked, answer } = slowTurn();
+  const first = runtime.execution("one").send("x", { model: scriptedModel([turn]) });
+  await asked;
   await expect(runtime.execution("two").send("x", { model })).rejects.toMatchObject({ code: "busy" });
   await expect(runtime.execution("two").status()).rejects.toMatchObject({ code: "execution_unknown" });
-  answered.resolve();
+  answer();
   expect((await first).answer).toBe("slow");
   expect((await runtime.execution("two").send("x", { model })).answer).toBe("so");
 });
@@ -39,29 +33,17 @@ test("`say` takes a place of the runtime, and is refused with `busy` before anyt
 test("conversations whose histories have no room beside each other are refused with `busy`, and go on once one has ended", async () => {
   await using runtime = await runtimeWith([], { heldBytes: 8 * 2 ** 20 });
   const long = "x".repeat(2 ** 20);
-  const answered = Promise.withResolvers<void>();
-  const asked = Promise.withResolvers<void>();
-  const model = scriptedModel([
-    { text: "so" },
-    async () => {
-      asked.resolve();
-      await answered.promise;
-      return { text: "slow" };
-    },
-    { text: "and" },
-  ]);
+  const { turn, asked, answer } = slowTurn();
+  const model = scriptedModel([{ text: "so" }, turn, { text: "and" }]);
   for (const id of ["one", "two"]) await runtime.execution(id).send(long, { model });
   const first = runtime.execution("one").send(long, { model });
-  await asked.promise;
-  const refused = await runtime
-    .execution("two")
-    .send("more", { model })
-    .catch((error: unknown) => error);
-  expect(refused).toMatchObject({ code: "busy", message: expect.stringContaining('"two" needs') as string });
+  await asked;
+  const refused = runtime.execution("two").send("more", { model });
+  await expect(refused).rejects.toMatchObject(failing("busy", '"two" needs'));
   // The same message again is held by its driver, and leaves room for others.
   const again = Array.from({ length: 3 }, () => runtime.execution("one").send(long, { model, expect: 1 }));
   expect((await runtime.execute("return 'x'.repeat(100_000).length")).outcome.type).toBe("completed");
-  answered.resolve();
+  answer();
   await Promise.all([first, ...again]);
   await runtime.execution("two").send("more", { model });
   expect((await runtime.execution("two").status()).conversation).toMatchObject({ said: 2 });

@@ -12,6 +12,11 @@ export async function journalWith(
   return journal;
 }
 
+/** An execution as it is in the journal of a host that died after `count` of its records, or after all. */
+export async function leftOf(journal: Journal, execution: string, count?: number): Promise<Journal> {
+  return journalWith((await Array.fromAsync(journal.read(execution))).slice(0, count));
+}
+
 /** After how many records a host dies: after any number, or in `make test` after the last one of each kind. */
 export function cutsOf(records: readonly JournalRecord[]): readonly number[] {
   const all = records.map((record, at) => [record.type === "message" ? record.from : record.type, at + 1] as const);

@@ -5,8 +5,9 @@ import { expect, test } from "vitest";
 import { interruptedError } from "../../../src/conversations/drive/interruption.ts";
 import { payTool, makeTool } from "../../support/tools.ts";
 import { changed } from "../talk.ts";
-import { throws } from "../../support/failing.ts";
+import { codeOf, throws } from "../../support/failing.ts";
 import { runtimeWith } from "../../support/runtime.ts";
+import { slowTurn } from "../../support/slow-turn.ts";
 
 const echo = scriptedModel(
   Array.from({ length: 20 }, () => ({ said }) => ({ text: `heard ${said.at(-1)}` })),
@@ -15,12 +16,6 @@ const echo = scriptedModel(
 async function open(journal: Journal = createMemoryJournal(), tools: readonly Tool[] = []) {
   return runtimeWith(tools, { journal, approve: () => "later" });
 }
-
-const code = (promise: Promise<unknown>) =>
-  promise.then(
-    () => "none",
-    (error: { readonly code: string }) => error.code,
-  );
 
 test("a conversation that no host holds rests between messages, also for another runtime, and keeps what was said", async () => {
   const journal = createMemoryJournal();
@@ -52,7 +47,7 @@ test("the same message with the same number is said once, and another message wi
   const say = (message: string, expected: number) =>
     runtime.execution("chat").send(message, { model, expect: expected });
   expect([(await say("one", 0)).answer, (await say("one", 0)).answer]).toEqual(["a", "a"]);
-  expect(await code(say("other", 0))).toBe("execution_exists");
+  expect(await codeOf(say("other", 0))).toBe("execution_exists");
   expect([(await say("two", 1)).answer, (await say("two", 1)).answer, (await say("one", 0)).answer]).toEqual([
     "b",
     "b",
@@ -62,7 +57,7 @@ test("the same message with the same number is said once, and another message wi
     ["other", 1],
     ["three", 3],
   ] as const)
-    expect(await code(say(message, expected)), message).toBe("conversation_moved");
+    expect(await codeOf(say(message, expected)), message).toBe("conversation_moved");
   expect((await runtime.execution("chat").status()).conversation).toMatchObject({ said: 2, turns: 2 });
   expect(asked).toBe(2);
 });
@@ -71,32 +66,25 @@ test("another model's conversation, an unknown one and one that has ended take n
   await using runtime = await open();
   await runtime.execution("chat").send("one", { model: echo });
   const other = scriptedModel([], { name: "scripted:other" });
-  expect(await code(runtime.execution("chat").send("one", { model: other, expect: 0 }))).toBe("none");
-  expect(await code(runtime.execution("chat").send("two", { model: other }))).toBe("option_invalid");
-  expect(await code(runtime.execution("none").send("one", { model: echo, expect: 1 }))).toBe("execution_unknown");
-  expect(await code(runtime.execution("none").send(undefined, { model: echo }))).toBe("execution_unknown");
+  expect(await codeOf(runtime.execution("chat").send("one", { model: other, expect: 0 }))).toBe("none");
+  expect(await codeOf(runtime.execution("chat").send("two", { model: other }))).toBe("option_invalid");
+  expect(await codeOf(runtime.execution("none").send("one", { model: echo, expect: 1 }))).toBe("execution_unknown");
+  expect(await codeOf(runtime.execution("none").send(undefined, { model: echo }))).toBe("execution_unknown");
   await using talk = await runtime.conversation({ model: echo, id: "chat" });
   await talk[Symbol.asyncDispose]();
-  expect(await code(runtime.execution("chat").send("two", { model: echo }))).toBe("conversation_ended");
+  expect(await codeOf(runtime.execution("chat").send("two", { model: echo }))).toBe("conversation_ended");
   expect((await runtime.execution("chat").send("one", { model: echo, expect: 0 })).answer).toBe("heard one");
 });
 
 test("while a message is answered, another one is refused, and the same one joins", async () => {
-  const asked = Promise.withResolvers<void>();
-  const answered = Promise.withResolvers<void>();
-  const model = scriptedModel([
-    async () => {
-      asked.resolve();
-      await answered.promise;
-      return { text: "slow" };
-    },
-  ]);
+  const { turn, asked, answer } = slowTurn();
+  const model = scriptedModel([turn]);
   await using runtime = await open();
   const first = runtime.execution("chat").send("one", { model, expect: 0 });
-  await asked.promise;
+  await asked;
   const again = runtime.execution("chat").send("one", { model, expect: 0 });
-  expect(await code(runtime.execution("chat").send("two", { model }))).toBe("conversation_busy");
-  answered.resolve();
+  expect(await codeOf(runtime.execution("chat").send("two", { model }))).toBe("conversation_busy");
+  answer();
   expect([(await first).answer, (await again).answer]).toEqual(["slow", "slow"]);
   expect(model.conversations.flat()).toHaveLength(1);
 });
@@ -145,7 +133,7 @@ test("a host that dies before the answer has said the message: `onSaid` tells so
   const first = dying.execution("chat").send("one", { model: silent, onSaid: () => said.resolve() });
   await Promise.all([said.promise, asked.promise]);
   await dying.suspend();
-  expect(await code(first)).toBe("runtime_suspended");
+  expect(await codeOf(first)).toBe("runtime_suspended");
   await using runtime = await open(journal);
   expect((await runtime.execution("chat").status()).listed.state).toBe("running");
   expect((await runtime.execution("chat").send("one", { model: echo, expect: 0 })).answer).toBe("heard one");
@@ -162,7 +150,7 @@ test("a message that the model does not take is not said, and the conversation g
   await using runtime = await open();
   await runtime.execution("chat").send("one", { model: refusing });
   for (const id of ["chat", "new"]) {
-    expect(await code(runtime.execution(id).send("bad", { model: refusing })), id).toBe("option_invalid");
+    expect(await codeOf(runtime.execution(id).send("bad", { model: refusing })), id).toBe("option_invalid");
     expect((await runtime.execution(id).status()).listed).toMatchObject({ state: "waiting", driven: false });
     expect((await runtime.execution(id).send("good", { model: refusing })).answer).toBe("heard good");
   }
@@ -173,7 +161,7 @@ test("a failure of the host leaves the conversation open", async () => {
   await using runtime = await open(createMemoryJournal(), [look]);
   const failing = scriptedModel([{ calls: [{ tool: "look", input: {} }] }, { text: "done" }]);
   const broken = throws("broken");
-  expect(await code(runtime.execution("chat").send("one", { model: failing, loop: { stopWhen: broken } }))).not.toBe(
+  expect(await codeOf(runtime.execution("chat").send("one", { model: failing, loop: { stopWhen: broken } }))).not.toBe(
     "none",
   );
   expect((await runtime.execution("chat").status()).listed).toMatchObject({ state: "running", driven: false });

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { type Approve, type RuntimeOptions } from "../../../src/index.ts";
 import { createMemoryJournal, type Journal } from "../../../src/journal/index.ts";
 import { scriptedModel } from "../../../src/runtime/testing.ts";
-import { journalWith } from "../../support/journal-with.ts";
+import { leftOf } from "../../support/journal-with.ts";
 import { makeTool } from "../../support/tools.ts";
 import { failing } from "../../support/failing.ts";
 import { runtimeWith } from "../../support/runtime.ts";
@@ -21,11 +21,6 @@ const HELD = { callId: "program", tool: "run_program", input: { source: PROGRAM,
 function open(journal: Journal, options: Partial<RuntimeOptions> = {}) {
   done.length = 0;
   return runtimeWith([work], { journal, approvePrograms: true, ...options });
-}
-
-/** The records of an execution, copied to a journal of their own as if its host had died after `count` of them. */
-async function cutAfter(journal: Journal, count: number): Promise<Journal> {
-  return journalWith((await Array.fromAsync(journal.read("one"))).slice(0, count));
 }
 
 describe("a program that is held for a decision", () => {
@@ -135,7 +130,7 @@ describe("a program that is held for a decision", () => {
     const records = await Array.fromAsync(journal.read("one"));
     const decided = records.findIndex(({ type }) => type === "decision");
     for (let count = 1; count <= records.length; count += 1) {
-      const cut = await cutAfter(journal, count);
+      const cut = await leftOf(journal, "one", count);
       let asked = 0;
       const approve: Approve = () => (asked += 1) > 0;
       await using runtime = await open(cut, { approvePrograms: false, approve });
@@ -157,7 +152,7 @@ describe("a program that is held for a decision", () => {
       await using runtime = await open(journal, { approve: () => "later" });
       await runtime.execute(PROGRAM, { id: "one" });
     }
-    const cut = await cutAfter(journal, 1);
+    const cut = await leftOf(journal, "one", 1);
     for (let death = 0; death < 4; death += 1)
       await cut.append("one", 1 + death, [{ type: "claim", driver: `d${death}`, leaseMs: 0, at: 1 }]);
     await using runtime = await open(cut, { approve: () => true });

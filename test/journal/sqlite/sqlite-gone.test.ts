@@ -1,16 +1,15 @@
 import { spawnSync } from "node:child_process";
-import { copyFileSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { copyFileSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createSqliteJournal } from "portcullis";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { testOfAll } from "../../support/all-tests.ts";
 import { header } from "../records.ts";
 import { failing } from "../../support/failing.ts";
+import { newFolder } from "../../support/new-folder.ts";
 
 test("a journal whose file is moved away takes no records, until it is put back", async () => {
-  const folder = mkdtempSync(join(tmpdir(), "portcullis-gone-"));
-  const path = join(folder, "journal.db");
+  const path = join(newFolder(onTestFinished), "journal.db");
   using journal = createSqliteJournal({ path });
   await journal.create(header("e1"));
   renameSync(path, `${path}.away`);
@@ -19,13 +18,12 @@ test("a journal whose file is moved away takes no records, until it is put back"
   renameSync(`${path}.away`, path);
   await journal.create(header("e2"));
   expect(await journal.find("e2")).toMatchObject({ records: 1 });
-  rmSync(folder, { recursive: true });
 });
 
 test.each(["-wal", "-shm"])(
   "a journal whose %s is deleted takes no records, and has those that it took",
   async (end) => {
-    const folder = mkdtempSync(join(tmpdir(), "portcullis-gone-"));
+    const folder = newFolder(onTestFinished);
     const path = join(folder, "journal.db");
     const journal = createSqliteJournal({ path });
     await journal.create(header("e1"));
@@ -40,13 +38,11 @@ test.each(["-wal", "-shm"])(
     expect(await again.find("e1")).toMatchObject({ records: 1 });
     await expect(again.find("e2")).rejects.toMatchObject({ code: "execution_unknown" });
     journal[Symbol.dispose]();
-    rmSync(folder, { recursive: true });
   },
 );
 
 test("a journal whose log another process has begun anew writes nothing into the journal", async () => {
-  const folder = mkdtempSync(join(tmpdir(), "portcullis-gone-"));
-  const path = join(folder, "journal.db");
+  const path = join(newFolder(onTestFinished), "journal.db");
   using journal = createSqliteJournal({ path });
   await journal.create(header("e1"));
   rmSync(`${path}-wal`);
@@ -54,7 +50,6 @@ test("a journal whose log another process has begun anew writes nothing into the
   const before = readFileSync(path);
   await expect(journal.create(header("e2"))).rejects.toMatchObject({ code: "journal_gone" });
   expect(readFileSync(path).equals(before)).toBe(true);
-  rmSync(folder, { recursive: true });
 });
 
 /** What a module prints whose files may have so many blocks of 512 bytes. */
@@ -64,7 +59,7 @@ function withinBlocks(blocks: number, module: string): string {
 }
 
 testOfAll("a journal that has no room for its tables is not made, and says so", () => {
-  const folder = mkdtempSync(join(tmpdir(), "portcullis-limit-"));
+  const folder = newFolder(onTestFinished);
   const make = `import { createSqliteJournal } from "portcullis";
     try {
       createSqliteJournal({ path: ${JSON.stringify(join(folder, "journal.db"))} });
@@ -72,12 +67,10 @@ testOfAll("a journal that has no room for its tables is not made, and says so", 
       process.stdout.write(code);
     }`;
   expect(withinBlocks(20, make)).toBe("journal_unavailable");
-  rmSync(folder, { recursive: true });
 });
 
 testOfAll("a journal whose file may not grow is not said to be damaged, and has what it took", async () => {
-  const folder = mkdtempSync(join(tmpdir(), "portcullis-limit-"));
-  const path = join(folder, "journal.db");
+  const path = join(newFolder(onTestFinished), "journal.db");
   const fill = `import { createSqliteJournal } from "portcullis";
     import { header } from "./test/journal/records.ts";
     const journal = createSqliteJournal({ path: ${JSON.stringify(path)} });
@@ -90,5 +83,4 @@ testOfAll("a journal whose file may not grow is not said to be damaged, and has 
   using journal = createSqliteJournal({ path });
   expect(await Array.fromAsync(journal.check?.() ?? [])).toEqual([]);
   expect(await journal.find("e0")).toMatchObject({ records: 1 });
-  rmSync(folder, { recursive: true });
 });

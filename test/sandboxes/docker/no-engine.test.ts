@@ -1,8 +1,8 @@
-import { mkdirSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { mkdirSync, readdirSync } from "node:fs";
 import { type AddressInfo, createServer } from "node:net";
-import { hostname, release, tmpdir } from "node:os";
-import { dirname, join } from "node:path";
-import { afterEach, expect, test, vi } from "vitest";
+import { hostname, release } from "node:os";
+import { join } from "node:path";
+import { afterEach, expect, onTestFinished, test, vi } from "vitest";
 import { createRuntime, PortcullisError } from "../../../src/index.ts";
 import { Daemon } from "../../../src/sandboxes/docker/daemon.ts";
 import { createDockerSandbox } from "../../../src/sandboxes/docker/docker-sandbox.ts";
@@ -10,6 +10,7 @@ import type { DockerSandboxOptions } from "../../../src/sandboxes/docker/docker-
 import { imageLabels } from "../../../src/sandboxes/docker/image/image.ts";
 import { removeLeftovers } from "../../../src/sandboxes/docker/leftovers.ts";
 import { type Answers, fakeEngine } from "../../docker-support/fake-engine.ts";
+import { newFolder } from "../../support/new-folder.ts";
 
 afterEach(() => {
   vi.unstubAllEnvs();
@@ -165,12 +166,11 @@ test("egress with a folder that the daemon does not see", async () => {
 
 test("a path that is too long for a socket", async () => {
   await fakeEngine({ ...FITTING, ...ON_THIS_MACHINE });
-  const folder = join(mkdtempSync(join(tmpdir(), "portcullis-")), "a".repeat(80));
+  const folder = join(newFolder(onTestFinished), "a".repeat(80));
   mkdirSync(folder);
   vi.stubEnv("TMPDIR", folder);
   expect(await told({ egress: { hosts: ["api.example.com"] }, command: ["anything"] })).toContain("TMPDIR");
   expect(readdirSync(folder)).toEqual([]);
-  rmSync(dirname(folder), { recursive: true });
 });
 
 test("a container that a hanging daemon may have made is removed by the next sandbox of the process", async () => {

@@ -1,16 +1,16 @@
 import { spawn } from "node:child_process";
-import { existsSync, mkdtempSync, readFileSync, readlinkSync, rmSync } from "node:fs";
+import { existsSync, readFileSync, readlinkSync } from "node:fs";
 import { createServer } from "node:net";
 import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { createIsolateSandbox, type IsolateSandboxOptions } from "../../../src/sandboxes/index.ts";
 import { enginesOf } from "../../support/engines.ts";
 import { openGuest, startText } from "../../support/guests.ts";
 import { foundIn, GIVEN, hostStartedWithFile } from "../../support/started-with.ts";
+import { newFolder } from "../../support/new-folder.ts";
 
 interface Engine {
   readonly pid: number;
@@ -66,7 +66,7 @@ async function tryAll(options: readonly string[]): Promise<Readonly<Record<strin
   await new Promise<void>((resolve) => servers[0].listen(0, "127.0.0.1", resolve));
   const { port } = servers[0].address() as AddressInfo;
   await new Promise<void>((resolve) => servers[1].listen(`\0portcullis-${port}`, resolve));
-  const local = join(mkdtempSync(join(tmpdir(), "portcullis-wall-")), "socket");
+  const local = join(newFolder(onTestFinished), "socket");
   await new Promise<void>((resolve) => servers[2].listen(local, resolve));
   const words = [process.pid, port, fileURLToPath(import.meta.url), local].map(String);
   const child = spawn(usual.command, [...usual.prefix, ...options, "--eval", TRIES, "--", ...words], {
@@ -75,7 +75,6 @@ async function tryAll(options: readonly string[]): Promise<Readonly<Record<strin
   });
   const printed = await text(child.stdout);
   for (const server of servers) server.close();
-  rmSync(dirname(local), { recursive: true });
   return JSON.parse(printed) as Readonly<Record<string, string>>;
 }
 

@@ -5,18 +5,12 @@ import { createSqliteJournal, jsonSchema, type Report, type RuntimeOptions } fro
 import { createMemoryJournal } from "../../../../src/journal/index.ts";
 import { recordedResult } from "../../../../src/executions/drive/ending/result-schema.ts";
 import { tool } from "../../../support/tools.ts";
-import { failing, throws } from "../../../support/failing.ts";
+import { codeOf, failing, throws } from "../../../support/failing.ts";
 import { runtimeWith } from "../../../support/runtime.ts";
 
 const start = (options: Partial<RuntimeOptions> = {}) => runtimeWith([], options);
 const rows = z.object({ rows: z.array(z.object({ price: z.number() })) });
 const faultOf = ({ outcome }: Report) => (outcome.type === "failed" ? outcome.fault : undefined);
-const codeOf = (promise: Promise<unknown>) =>
-  promise.then(
-    () => "resolved",
-    (error: { readonly code?: string }) => error.code,
-  );
-
 test("a value that fits the result is the report's value, whole and as the schema gives it out", async () => {
   await using runtime = await start();
   const prices = jsonSchema<number[]>({ type: "array", items: { type: "number" } });

@@ -5,17 +5,14 @@ import {
   existsSync,
   lstatSync,
   mkdirSync,
-  mkdtempSync,
   readdirSync,
   readFileSync,
-  rmSync,
   symlinkSync,
   writeFileSync,
 } from "node:fs";
-import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { promisify } from "node:util";
-import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import { BridgePipes } from "../../../../src/sandboxes/docker/container/container.ts";
 import { Daemon } from "../../../../src/sandboxes/docker/daemon.ts";
 import {
@@ -24,6 +21,7 @@ import {
   removeMountedFolder,
 } from "../../../../src/sandboxes/docker/container/mounted-folder.ts";
 import { hostMachine, hostProcess } from "../../../../src/sandboxes/host-process.ts";
+import { newFolder } from "../../../support/new-folder.ts";
 
 const run = promisify(execFile);
 /** Another user of this machine, whom only root can stand in for. */
@@ -45,14 +43,13 @@ async function asOther(command: string, ...words: readonly string[]): Promise<bo
 let shared = "";
 
 beforeEach(() => {
-  shared = mkdtempSync(join(tmpdir(), "portcullis-"));
+  shared = newFolder(onTestFinished);
   chmodSync(shared, 0o1777);
   vi.stubEnv("TMPDIR", shared);
 });
 
 afterEach(() => {
   vi.unstubAllEnvs();
-  rmSync(shared, { recursive: true, force: true });
 });
 
 /** A folder such as a host that is gone has left behind, with a pipe in it; or another host, of the same machine or another. */

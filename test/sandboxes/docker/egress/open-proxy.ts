@@ -1,12 +1,11 @@
-import { mkdtempSync, rmSync } from "node:fs";
 import { connect, type Socket } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
 import { parseAllowList } from "../../../../src/sandboxes/docker/egress/names/allow-list.ts";
 import { type EgressLimits, USUAL_EGRESS_LIMITS } from "../../../../src/sandboxes/docker/egress/egress-plan.ts";
 import { EgressProxy } from "../../../../src/sandboxes/docker/egress/egress-proxy.ts";
 import type { Connection } from "../../../../src/sandboxes/sandbox.ts";
+import { newFolder } from "../../../support/new-folder.ts";
 
 interface ProxyOptions {
   readonly hosts: readonly string[];
@@ -30,8 +29,7 @@ export interface OpenProxy {
 
 /** A proxy on a socket of its own, whose world is this machine's loopback. */
 export async function openProxy({ hosts, lookup, mayReach, limits }: ProxyOptions): Promise<OpenProxy> {
-  const folder = mkdtempSync(join(tmpdir(), "portcullis-"));
-  const path = join(folder, "socket");
+  const path = join(newFolder(onTestFinished), "socket");
   const told: Connection[] = [];
   const waiting: (() => void)[] = [];
   const plan = {
@@ -49,7 +47,6 @@ export async function openProxy({ hosts, lookup, mayReach, limits }: ProxyOption
   onTestFinished(() => {
     for (const socket of sockets) socket.destroy();
     proxy.close();
-    rmSync(folder, { recursive: true, force: true });
   });
   const connectToProxy = () => {
     const socket = connect({ path, allowHalfOpen: true });

@@ -1,35 +1,22 @@
 import { createHash } from "node:crypto";
 import { once } from "node:events";
-import {
-  lstatSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from "node:fs";
+import { lstatSync, mkdirSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, onTestFinished, test } from "vitest";
+import { beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { buildImage, fetchOnce } from "../../../../src/sandboxes/docker/image/build-image.ts";
 import { Daemon } from "../../../../src/sandboxes/docker/daemon.ts";
 import { portcullis } from "../../../cli/command.ts";
 import { needDockerEngine } from "../../../docker-support/docker-engine.ts";
+import { newFolder } from "../../../support/new-folder.ts";
 
 let folder = "";
 const BYTES = Buffer.from("what is wanted");
 const INTEGRITY = `sha512-${createHash("sha512").update(BYTES).digest("base64")}`;
 
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), "portcullis-"));
-});
-
-afterEach(() => {
-  rmSync(folder, { recursive: true });
+  folder = newFolder(onTestFinished);
 });
 
 /** A server of downloads, and how often it was asked. */
