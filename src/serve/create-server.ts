@@ -34,7 +34,7 @@ import {
   SERVER_RULES,
   type ServerOptions,
 } from "./server-options.ts";
-import { ServedModels } from "./served-models.ts";
+import { servedModels } from "./served-models.ts";
 import { ServerRuns } from "./server-runs.ts";
 import { webhooksOf } from "./webhooks/webhooks.ts";
 import { TenantIds } from "./tenant-ids.ts";
@@ -167,7 +167,7 @@ function serverOf(runtime: Runtime, options: Options, app: App): PortcullisServe
 function partsOf(runtime: Runtime, options: Options, { createApp }: App, isReady: () => boolean) {
   const { journal } = runtime;
   const { maxBodyBytes, pauseMs, storedMs, hostNames = [], onError = () => {}, onRequest = () => {} } = options;
-  const served = new ServedModels(options);
+  const served = servedModels(options);
   const token = options.token ?? randomBytes(24).toString("base64url");
   const first =
     options.keys === undefined ? tokenKeys(token, runtime.tenant) : readKeys("createServer({ keys })", options.keys);

@@ -1,10 +1,10 @@
 import { scriptedModel } from "portcullis/testing";
 import { expect, test } from "vitest";
-import { ServedModels } from "../../src/serve/served-models.ts";
+import { servedModels } from "../../src/serve/served-models.ts";
 
 test("a server without a model says so, and continues what another function has a model for", () => {
   const other = scriptedModel([], { name: "scripted:other" });
-  const served = new ServedModels({
+  const served = servedModels({
     models: ({ model }) => (model === other.name ? other : undefined),
     maxTurns: 5,
     maxTokens: 1000,

@@ -11,14 +11,7 @@ import { BARE_CLIENT_OUTCOME, BARE_WAITING, UNREPLAYABLE } from "../../execution
 const text = z.string();
 const { callId, tool, caller } = CALL_LINE.shape;
 
-const CONNECTION = RECORD_SCHEMAS.egress.pick({
-  host: true,
-  port: true,
-  outcome: true,
-  bytesUp: true,
-  bytesDown: true,
-  ms: true,
-});
+const { host, port, outcome, bytesUp, bytesDown, ms } = RECORD_SCHEMAS.egress.shape;
 
 /** Events over HTTP that the library does not tell. */
 const OF_HTTP = eventSchemas({
@@ -38,7 +31,7 @@ const OF_HTTP = eventSchemas({
   call_answered: { callId, ok: z.boolean() },
   user_said: { text },
   artifact_kept: { ...REPORT_ARTIFACT.shape, callId },
-  connection_ended: CONNECTION.shape,
+  connection_ended: { host, port, outcome, bytesUp, bytesDown, ms },
 });
 
 /** Events over HTTP: those of the library without what is for the operator or may be large, and those of HTTP alone. */

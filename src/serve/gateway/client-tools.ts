@@ -15,62 +15,49 @@ const MOST_STATES = 100_000;
 /** Characters of a client's name that are in the name that a tool gets. */
 export const LONGEST = 60;
 
-/** A client's tools as tools of a conversation: their calls wait for the client. */
-export class ClientTools {
-  readonly all: Tool[] = [];
-  readonly #given = new Map<string, AskedTool>();
-  readonly #own = new Map<string, string>();
+export type ClientTools = ReturnType<typeof clientTools> extends SlicedWork<infer Made> ? Made : never;
+
+/**
+ * A client's tools as tools of a conversation: their calls wait for the client. They are made with a pause after each. Throws
+ * `RefusedAsk` for a tool that cannot be made.
+ */
+export function* clientTools(tools: readonly AskedTool[]) {
+  if (tools.length > MOST_TOOLS)
+    throw invalidField(
+      "tools",
+      `this server takes at most ${MOST_TOOLS} tools in one request, and these are ${tools.length}`,
+    );
+  const given = new Map<string, AskedTool>();
+  const own = new Map<string, string>();
   /** How many tools have had a name before numbers made it their own. */
-  readonly #alike = new Map<string, number>();
-
-  /** Makes the tools of a request, with a pause after each. Throws `RefusedAsk` for a tool that cannot be made. */
-  static *made(tools: readonly AskedTool[]): SlicedWork<ClientTools> {
-    const made = new ClientTools(tools);
-    const states = new PatternStates(MOST_STATES);
-    for (const [name, tool] of made.#given) {
-      const own = toolOf(name, tool, states);
-      // Which name a tool gets depends on the others of its request: the journal says whose it is.
-      made.all.push(keyOf(tool) === name ? own : runsAt(`client ${keyOf(tool)}`, own));
-      yield;
-    }
-    return made;
-  }
-
-  /** The names of the tools alone. */
-  constructor(tools: readonly AskedTool[]) {
-    if (tools.length > MOST_TOOLS)
-      throw invalidField(
-        "tools",
-        `this server takes at most ${MOST_TOOLS} tools in one request, and these are ${tools.length}`,
-      );
-    for (const tool of tools) {
-      const own = this.#freeName(tool);
-      this.#given.set(own, tool);
-      this.#own.set(keyOf(tool), own);
-      // A choice names a tool of a group by its name alone.
-      if (!this.#own.has(tool.name)) this.#own.set(tool.name, own);
-    }
-  }
-
-  /** The tool of the client by the name that it has in the conversation. */
-  given(own: string): AskedTool | undefined {
-    return this.#given.get(own);
-  }
-
-  /** The name in the conversation; the given one if there is no such tool. Of a tool in a group, `name` is `groupedName`. */
-  own(name: string): string {
-    return this.#own.get(name) ?? name;
-  }
-
-  #freeName({ name, namespace }: AskedTool): string {
+  const alike = new Map<string, number>();
+  for (const tool of tools) {
+    const { name, namespace } = tool;
     const whole = [...(namespace === undefined ? [] : [namespace]), name].map(identifier).join(".");
-    for (let number = (this.#alike.get(whole) ?? 0) + 1; ; number += 1) {
-      const own = number === 1 ? whole : `${whole}_${number}`;
-      if (own === RUN_PROGRAM || toolNameFault(own) !== undefined || this.#given.has(own)) continue;
-      this.#alike.set(whole, number);
-      return own;
-    }
+    let number = (alike.get(whole) ?? 0) + 1;
+    const numbered = () => (number === 1 ? whole : `${whole}_${number}`);
+    while (numbered() === RUN_PROGRAM || toolNameFault(numbered()) !== undefined || given.has(numbered())) number += 1;
+    alike.set(whole, number);
+    given.set(numbered(), tool);
+    own.set(keyOf(tool), numbered());
+    // A choice names a tool of a group by its name alone.
+    if (!own.has(name)) own.set(name, numbered());
   }
+  const states = new PatternStates(MOST_STATES);
+  const all: Tool[] = [];
+  for (const [name, tool] of given) {
+    const made = toolOf(name, tool, states);
+    // Which name a tool gets depends on the others of its request: the journal says whose it is.
+    all.push(keyOf(tool) === name ? made : runsAt(`client ${keyOf(tool)}`, made));
+    yield;
+  }
+  return {
+    all: all as readonly Tool[],
+    /** The tool of the client by the name that it has in the conversation. */
+    given: (own: string) => given.get(own),
+    /** The name in the conversation; the given one if there is no such tool. Of a tool in a group, `name` is `groupedName`. */
+    own: (name: string) => own.get(name) ?? name,
+  };
 }
 
 function keyOf({ name, namespace }: Pick<AskedTool, "name" | "namespace">): string {

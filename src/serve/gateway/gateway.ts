@@ -15,7 +15,7 @@ import { isOperators, problemOf, RequestProblem } from "../http/problems.ts";
 import { readJson } from "../http/read-json.ts";
 import { clientIds } from "./carried/client-ids.ts";
 import { isStoredExecution, newExecution } from "./carried/seals.ts";
-import { ClientTools } from "./client-tools.ts";
+import { clientTools } from "./client-tools.ts";
 import { begunDrive, type Drive } from "./drive.ts";
 import { historyAsked, transcriptOf } from "./history.ts";
 import type { Exchange, GatewayParts, Place } from "./gateway-parts.ts";
@@ -73,7 +73,7 @@ export async function answerRequest(
   const read = await lane.run(() => surface.read(value, headers, false, stored));
   const model = modelOf(parts, read.model);
   const asked = answerable(read, model);
-  const tools = await lane.work(ClientTools.made(asked.tools));
+  const tools = await lane.work(clientTools(asked.tools));
   const reader = readerOf(parts, request, key);
   const runtime = keys.runtimeOf(key, "gateway");
   const of = { surface, key, reader, signal, asked, tools, ids, model, runtime, requestId: newRequestId() };

@@ -4,7 +4,6 @@ import { ifKnown } from "../../journal/reading/index.ts";
 import type { Key } from "../http/keys.ts";
 import { clientIds, executionOf } from "./carried/client-ids.ts";
 import { isStoredExecution } from "./carried/seals.ts";
-import { ClientTools } from "./client-tools.ts";
 import type { ToldPart } from "./from-journal/replies.ts";
 import type { Exchange, GatewayParts } from "./gateway-parts.ts";
 import { knownReplies, previousOf } from "./plan.ts";
@@ -12,9 +11,6 @@ import { newRequestId } from "./refusals.ts";
 
 /** Conversations to whose items one request may refer. */
 const MOST_REFERRED = 1000;
-
-/** Names of tools are those of the conversation where a request does not declare them. */
-const NO_TOOLS = new ClientTools([]);
 
 /**
  * The items to which a request refers, as far as this server has given them to the key. `hold` counts their bytes, of
@@ -38,7 +34,7 @@ export async function storedItems(
     const find = function* (): SlicedWork<number> {
       let bytes = 0;
       for (const part of parts.filter(isKnown)) {
-        const item = surface.item?.(ids.part(execution, part, NO_TOOLS));
+        const item = surface.item?.(ids.part(execution, part));
         yield;
         if (!item || !wanted.has(String(item.id))) continue;
         bytes += Buffer.byteLength(textIn(part));

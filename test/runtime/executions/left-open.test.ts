@@ -2,7 +2,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { createRuntime } from "../../../src/index.ts";
 import { createMemoryJournal, type Journal } from "../../../src/journal/index.ts";
 import type { Model } from "../../../src/models/model.ts";
-import { ServedModels } from "../../../src/serve/served-models.ts";
+import { servedModels } from "../../../src/serve/served-models.ts";
 import { localDriving } from "../../../src/serve/driving/local-driving.ts";
 import { ServerRuns } from "../../../src/serve/server-runs.ts";
 import { createMemorySandbox, scriptedModel, type ScriptedStep } from "../../../src/runtime/testing.ts";
@@ -66,7 +66,7 @@ test("a sweep reads nothing of what has not changed, and takes a conversation up
   const errors: unknown[] = [];
   const expiry = { see: () => {}, settle: async () => 0, sweep: async () => 0, stop: () => {} };
   const parts = { expiry, onEvent: () => {}, onError: (error: unknown) => errors.push(error) };
-  const served = new ServedModels({
+  const served = servedModels({
     models: ({ model }) => ofName(model),
     maxTurns: 1,
     maxTokens: 1,

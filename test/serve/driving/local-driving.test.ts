@@ -3,14 +3,14 @@ import { createMemoryJournal, type Journal } from "portcullis/journal";
 import { createMemorySandbox } from "portcullis/testing";
 import { expect, test } from "vitest";
 import { localDriving } from "../../../src/serve/driving/local-driving.ts";
-import { ServedModels } from "../../../src/serve/served-models.ts";
+import { servedModels } from "../../../src/serve/served-models.ts";
 import { ServerRuns } from "../../../src/serve/server-runs.ts";
 import { settableClock } from "../../support/clock.ts";
 import { tool } from "../../support/tools.ts";
 
 const pay = { ...tool("bank.pay", () => "paid", { effect: "write" }), approvable: true, needsApproval: () => true };
 
-const served = new ServedModels({ maxTurns: 1, maxTokens: 1 });
+const served = servedModels({ maxTurns: 1, maxTokens: 1 });
 
 const NONE_LEFT = { see: () => {}, settle: async () => 0, sweep: async () => 0, stop: () => {} };
 

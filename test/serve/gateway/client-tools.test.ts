@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { defineTextTool } from "../../../src/index.ts";
 import { type AskedTool, groupedName, RefusedAsk } from "../../../src/serve/gateway/surface/surface.ts";
-import { ClientTools } from "../../../src/serve/gateway/client-tools.ts";
+import { type ClientTools, clientTools } from "../../../src/serve/gateway/client-tools.ts";
 import { toolNameFault } from "../../../src/tools/tool-name.ts";
 
 const tool = (name: string, more: Partial<AskedTool> = {}): AskedTool => ({
@@ -17,7 +17,7 @@ const tool = (name: string, more: Partial<AskedTool> = {}): AskedTool => ({
 
 /** The tools of a request, whose making pauses. */
 function made(tools: readonly AskedTool[]): ClientTools {
-  const work = ClientTools.made(tools);
+  const work = clientTools(tools);
   for (;;) {
     const { done, value } = work.next();
     if (done) return value;
@@ -72,7 +72,7 @@ test.each<[string, (index: number) => Partial<AskedTool>]>([
 });
 
 test("the thread is free after each tool of a request", () => {
-  const work = ClientTools.made(MANY.map((index) => tool(`t${index}`)));
+  const work = clientTools(MANY.map((index) => tool(`t${index}`)));
   const pauses = MANY.map(() => work.next().done);
   expect([pauses.includes(true), work.next().done]).toEqual([false, true]);
 });

@@ -37,8 +37,8 @@ export function clientIds(secrets: Secrets, key: Pick<Key, "id" | "tenant">, pre
     /** By it an answer is known again, also if the journal has redacted it. */
     mark: (execution: string, { text, isError }: Pick<AskedAnswer, "text" | "isError">) =>
       markOf(by, key, `${execution} ${isError} ${passOn(text)}`),
-    /** A part as the client sees it. Throws `RefusedAsk` for a call whose input nothing here has. */
-    part(execution: string, told: ToldPart, tools: ClientTools): ReplyPart {
+    /** A part as the client sees it; without its tools, with their names in the conversation. Throws `RefusedAsk` for a call whose input nothing here has. */
+    part(execution: string, told: ToldPart, tools?: ClientTools): ReplyPart {
       if (!("place" in told)) return { ...spoken(execution, spokenKey(told.type, told.turn)), text: told.text };
       const { place, ...about } = told;
       const key = `${told.type} ${place.turn} ${place.call} ${place.number}`;
@@ -47,7 +47,7 @@ export function clientIds(secrets: Secrets, key: Pick<Key, "id" | "tenant">, pre
         return about.type === "program" ? { ...about, key, id, state: state(execution) } : { ...about, key, id };
       }
       const { type, tool, inputText = refuseRedacted() } = about;
-      const { name = tool, namespace } = tools.given(tool) ?? {};
+      const { name = tool, namespace } = tools?.given(tool) ?? {};
       const above = place.number === undefined ? undefined : program(execution, place);
       return { type, key, id: call(execution, place), tool: name, namespace, inputText, program: above };
     },
