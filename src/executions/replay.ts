@@ -4,7 +4,7 @@ import type { JournalRecord, ProgramHeader } from "../journal/record.ts";
 import type { Sandbox } from "../sandboxes/sandbox.ts";
 import { clocksOf } from "./drive/limit-clocks.ts";
 import { applySliced, ExecutionState } from "./from-journal/execution-state.ts";
-import { GuestLink } from "./guest/guest-link.ts";
+import { openLink } from "./guest/guest-link.ts";
 import { type Limits, limitsOf, narrowedLimits } from "./limits.ts";
 import { type CountBytes, type Replayed, replayTurns, turnsOf } from "./guest/replay-turns.ts";
 
@@ -30,7 +30,7 @@ export async function replay(
   } = state;
   if (unreplayable !== undefined) return { type: "unreplayable", cause: unreplayable };
   const limits = narrowedLimits(limitsOf(header), allowed);
-  await using link = await GuestLink.open(
+  await using link = await openLink(
     sandbox,
     { language: header.language as Language, limits, tenant: header.tenant },
     signal,

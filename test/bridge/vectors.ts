@@ -2,7 +2,7 @@ import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import { frameText, type GuestLimits, type Language, PROTOCOL_VERSION } from "../../bridge/frames.ts";
-import { GuestLink } from "../../src/executions/guest/guest-link.ts";
+import { guestLink } from "../../src/executions/guest/guest-link.ts";
 import { eventOf } from "../../src/executions/guest/replay-turns.ts";
 import { DEFAULT_LIMITS } from "../../src/executions/limits.ts";
 import type { Guest, Sandbox } from "../../src/sandboxes/sandbox.ts";
@@ -61,7 +61,7 @@ async function speak(sandbox: Sandbox, language: Language, events: readonly stri
   const limits = { memoryBytes: 128 * 1024 * 1024, frameBytes: 4 * 1024 * 1024 };
   const guest = await sandbox.open({ language, limits, tenant: "vectors" }, AbortSignal.timeout(60_000));
   const heard: string[] = [];
-  await using link = new GuestLink(listening(guest, heard), {
+  await using link = guestLink(listening(guest, heard), {
     language,
     limits: DEFAULT_LIMITS,
     tenant: "vectors",

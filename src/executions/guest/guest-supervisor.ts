@@ -5,7 +5,7 @@ import type { Closing } from "../../sandboxes/closing.ts";
 import { type Clocks, stopwatch } from "../drive/limit-clocks.ts";
 import { detailOf, endingDiverged, endingOfGuest, endingUnopened } from "../drive/ending/endings.ts";
 import type { GuestEvent } from "./guest-event.ts";
-import { areTurns, GuestLink, type LinkEnd } from "./guest-link.ts";
+import { areTurns, type GuestLink, type LinkEnd, openLink } from "./guest-link.ts";
 import type { Ending, NotEvictedCause } from "../outcome.ts";
 import type { Scope } from "../scope.ts";
 import { replayTurns } from "./replay-turns.ts";
@@ -253,7 +253,7 @@ export class GuestSupervisor implements AsyncDisposable {
     let link: GuestLink;
     try {
       const options = { language, limits, tenant, share, hasBegun, onConnection };
-      link = await GuestLink.open(sandbox, options, this.#over.signal);
+      link = await openLink(sandbox, options, this.#over.signal);
     } catch (error) {
       if (mayGoElsewhere) throw error;
       if (error instanceof QueueFull) onEnding(endingUnopened(turns, "queue", error.allowed, this.#isReturning));

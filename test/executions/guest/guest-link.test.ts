@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { HeldBytes, nextTurn } from "../../../src/base/index.ts";
-import { GuestLink } from "../../../src/executions/guest/guest-link.ts";
+import { guestLink } from "../../../src/executions/guest/guest-link.ts";
 import { LIMIT_RULES } from "../../../src/executions/limits.ts";
 import type { Guest } from "../../../src/sandboxes/sandbox.ts";
 import { nothingInCommon } from "../../support/nothing-in-common.ts";
@@ -27,7 +27,7 @@ test("what guests send in turns that do not end is held together, and ends the o
   const linkOf = (prints: number) => {
     const guest = guestOf([ready, ...Array.from({ length: prints }, () => print)]);
     const share = held.share("t", limits.totalBytes);
-    const link = new GuestLink(guest, { language: "javascript", tenant: "t", limits, share } as never);
+    const link = guestLink(guest, { language: "javascript", tenant: "t", limits, share } as never);
     link.send([{ head: { kind: "start" }, text: "{}" } as never]);
     return link;
   };
