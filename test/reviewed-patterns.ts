@@ -104,6 +104,7 @@ export const REVIEWED_PATTERNS: Readonly<Record<string, readonly string[]>> = {
     "/^[\\w!#$%&'*+.^`|~-]+$/",
     String.raw`/^\s*import\s+(?:type\s+)?(?:[\w*{][^;]*\sfrom\s*)?["']|^\s*export\s+(?:default|const|let|var|async|function|class|type|interface|[{*])/`,
     String.raw`/^http:\/\/([^/?]*)(.*)$/is`,
+    String.raw`/^globalThis\.(\w+) is not a (?:function|constructor)$/`,
     String.raw`/^tools(?:\.([\p{ID_Continue}.]+))? has no tool '(\p{ID_Continue}+)'$/u`,
   ],
   "what it repeats cannot begin again within itself": [

@@ -1,8 +1,8 @@
 import { z } from "zod";
+import { count } from "../gate/call-line.ts";
 import { type CallEvent, type EventOf, eventSchemas } from "../gate/call-event.ts";
 import { OUTCOME, type Outcome, UNREPLAYABLE, WAITING, type Waiting } from "./outcome.ts";
 
-const count = z.number().nonnegative();
 const outcome: z.ZodType<Outcome> = OUTCOME;
 const waiting: z.ZodType<Waiting> = WAITING;
 

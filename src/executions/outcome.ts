@@ -1,11 +1,11 @@
 import { z } from "zod";
 import { UNREPLAYABLE_CAUSES } from "../../bridge/frames.ts";
+import { count } from "../gate/call-line.ts";
 import type { CutTexts, SchemaType } from "../base/index.ts";
 import { DEFAULT_LIMITS, type Limits } from "./limits.ts";
 import { objectSchema } from "../base/values/object-schema.ts";
 
 const text = z.string();
-const count = z.number().nonnegative();
 
 /** Any JSON. A recursive schema of it is more than generators of clients can read. */
 const JSON_VALUE = z.unknown().meta({ description: "JSON" });

@@ -1,9 +1,7 @@
 import { z } from "zod";
 import type { SchemaType } from "../base/index.ts";
 import { objectSchema } from "../base/values/object-schema.ts";
-import { CALL_LINE } from "./call-line.ts";
-
-const count = z.number().nonnegative();
+import { CALL_LINE, count } from "./call-line.ts";
 
 /** What each event says. Types with names keep the comments of their fields in declaration files. */
 export type ToldFields = {

@@ -246,7 +246,7 @@ export class CallLedger {
     const left = { ...(partsLeftOut && { partsLeftOut }), ...(named?.length && { named: [...named] }) };
     const record = { type: "answered", call: callId, ...facts, display, shown, ...left, ms, bytes, at: now() } as const;
     this.#parts.log.defer(record);
-    return { ...line, ...(display !== undefined && { display: JSON.parse(display) as unknown }), ...left };
+    return { ...line, display: display && (JSON.parse(display) as unknown), ...left };
   }
 
   #list(line: CallLine, call: AnyCall, thrown?: unknown): void {

@@ -4,7 +4,7 @@ import type { SchemaType } from "../base/index.ts";
 import { FAILURE_CODES, REFUSAL_CODES } from "./answer.ts";
 import { objectSchema } from "../base/values/object-schema.ts";
 
-const count = z.number().nonnegative();
+export const count = z.number().nonnegative();
 
 const CALL_OUTCOME = z.discriminatedUnion("type", [
   /** `shape` is the kind of the result, like `array of 200`. */

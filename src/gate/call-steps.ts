@@ -10,7 +10,7 @@ import type { Answer } from "./answer.ts";
 import { earlierOf, type GateLog, isOfSurface } from "./call-ledger.ts";
 import { type EarlierCall, isAnswered } from "./reuse/earlier-calls.ts";
 import { standInsOf, type StandIns } from "./reuse/stand-ins.ts";
-import { askApproval, detailsOf, toolAbout } from "./approve/approval.ts";
+import { approvalAbout, askApproval, detailsOf } from "./approve/approval.ts";
 import { askQuestion, mayBeHeld, ruleOn, type Rules } from "./approve/rule-on.ts";
 import type { CallRunner, RunnerParts } from "./run/call-runner.ts";
 import type { Arrival, OutsideRecord } from "./approve/call-waits.ts";
@@ -210,15 +210,13 @@ export class CallSteps {
     // While the call waited to be asked about, an equal call may have been decided.
     const alike = this.#decideAlike(call);
     if (alike) return alike;
-    const { identity, inputDigest, signal } = call;
-    const { tenant, context, approve } = scope;
-    const grants = remembered.grants.leftFor(call.tool);
-    const grantsLeft = remembered.grants.left;
-    const about = { ...toolAbout(call), policy: call.decided.policy, grants: grants.length > 0 ? grants : undefined };
-    const shown = { ...call.shownInput(), inputDigest };
-    const request = { execution, ...identity, ...about, ...shown, grantsLeft, tenant, context, signal };
-    const onGrant = (callId: string) => remembered.grants.takePlace(callId);
-    const asked = inContext(() => askApproval(approve, request, onGrant));
+    const { identity, inputDigest } = call;
+    const { policy } = call.decided;
+    const { left: grantsLeft, leftFor, takePlace } = remembered.grants;
+    const grants = leftFor(call.tool);
+    const about = { policy, grants: grants.length > 0 ? grants : undefined, grantsLeft };
+    const request = { ...approvalAbout(call, execution, scope), ...about, ...call.shownInput(), inputDigest };
+    const asked = inContext(() => askApproval(scope.approve, request, takePlace));
     const decided = await Promise.race([asked, calls.waits.arrivalOf(identity.callId) ?? asked]);
     if (calls.isGone(call)) return undefined;
     // A decision from outside came first, or the time is over.

@@ -54,17 +54,17 @@ interface CallDecision {
   /** Whether a decision about it was appended to the journal. */
   isRecorded: boolean;
   /** Undefined until the call is known to need approval. */
-  approval: Approval | undefined;
+  approval?: Approval | undefined;
   /** Whether it waits because its handler may have run already: that is decided about this call alone. */
   isUnknown: boolean;
   /** Why the policy asks for its approval, or refuses it. */
-  policy: string | undefined;
+  policy?: string | undefined;
   /** What it changes. If that depends on its input, a `write` until its input is read. */
   effect: Effect;
   /** The effect that an earlier driver was told, if one was. */
-  effectBefore: Effect | undefined;
+  effectBefore?: Effect | undefined;
   /** The equal call of an earlier execution that stands for it. */
-  earlier: EarlierCall | undefined;
+  earlier?: EarlierCall | undefined;
 }
 
 /** What the handler of a call has done, as its runner writes it. */
@@ -148,9 +148,7 @@ export class OpenCall extends CallEnd {
     this.idempotencyKey = idempotencyKey;
     this.isCounted = isCounted;
     this.span = span;
-    const { effect } = tool;
-    const unasked = { approval: undefined, policy: undefined, isUnknown: false, earlier: undefined };
-    this.decided = { isRecorded: false, ...unasked, effect, effectBefore: undefined };
+    this.decided = { isRecorded: false, isUnknown: false, effect: tool.effect };
     this.inputBytes = inputBytes;
     this.#inputText = inputText;
   }

@@ -16,7 +16,7 @@ import { type Answer, approverOf, type HandlerAnswer } from "./answer.ts";
 import type { Budget, GateLimits, Overdraft, PastBudget } from "./admit/budget.ts";
 import { CallLedger, isOfSurface, type LedgerParts, type UnmadeCall } from "./call-ledger.ts";
 import type { CallLine } from "./call-line.ts";
-import { CallQueues } from "./queues/call-queues.ts";
+import { callQueues } from "./queues/call-queues.ts";
 import { CallRunner } from "./run/call-runner.ts";
 import { HandlerContext } from "./run/handler-context.ts";
 import { CallSteps, type StepsParts } from "./call-steps.ts";
@@ -115,7 +115,7 @@ export class GateSession implements ParentSession, WorkBelow {
       admission,
       ledger,
       calls,
-      queues: new CallQueues(limits.concurrentCalls),
+      queues: callQueues(limits.concurrentCalls),
       remembered: rememberedDecisions(past?.remembered),
       inContext: AsyncLocalStorage.snapshot(),
     };

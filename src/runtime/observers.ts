@@ -4,13 +4,13 @@ import type { HiddenNames } from "../tools/observed/tenant-results.ts";
 import type { EventFields } from "../gate/call-event.ts";
 import type { AgentEvent } from "../conversations/event.ts";
 import type { AgentScope } from "../conversations/agent-scope.ts";
-import { FailureLog, type Logger } from "../gate/run/failure-log.ts";
+import { failureLog, type Logger } from "../gate/run/failure-log.ts";
 import { thrownText } from "../executions/output/thrown-text.ts";
 import { redactEnding } from "../executions/redact-execution.ts";
 import type { Redact } from "../journal/redaction/redact-option.ts";
 import type { ExecutionEvent } from "../executions/event.ts";
 import { type About, Redactor } from "../journal/redaction/redactor.ts";
-import { TelemetrySwitch } from "../gate/telemetry/sdk-switch.ts";
+import { telemetrySwitch, type TelemetrySwitch } from "../gate/telemetry/sdk-switch.ts";
 import type { Capture } from "../gate/telemetry/options.ts";
 import type { Telemetry } from "../gate/telemetry/telemetry.ts";
 import type { ToolFailure } from "../tools/tool-set.ts";
@@ -77,7 +77,7 @@ export class HostObservers {
     this.#logger = cleanLogger(logger);
     this.redactor = redact && this.#redactorFor(redact);
     const onMissing = (err: unknown) => this.#log({ code: "telemetry_missing", err }, TELEMETRY_MISSING);
-    this.#telemetry = new TelemetrySwitch({ captures, redactor: this.redactor, onMissing });
+    this.#telemetry = telemetrySwitch({ captures, redactor: this.redactor, onMissing });
   }
 
   /** Undefined without an SDK: nothing is waited for then. */
@@ -90,7 +90,7 @@ export class HostObservers {
    * operator's log.
    */
   observe(scope: AgentScope, listener: Listener | undefined) {
-    const failures = new FailureLog(this.#logger);
+    const failures = failureLog(this.#logger);
     const unread = new Set<string>();
     const tell = (event: AgentEvent) => {
       listener?.(event);

@@ -4,13 +4,13 @@ import { createServer } from "../../src/serve/index.ts";
 import { Metrics } from "../../src/serve/metrics.ts";
 import { FIGURES } from "../../src/gate/telemetry/metric-table.ts";
 import { prometheusName } from "../../src/gate/telemetry/prometheus.ts";
-import { TelemetrySwitch } from "../../src/gate/telemetry/sdk-switch.ts";
+import { telemetrySwitch } from "../../src/gate/telemetry/sdk-switch.ts";
 import { createMemorySandbox, scriptedModel } from "../../src/runtime/testing.ts";
 import { echo } from "../support/tools.ts";
 import { record } from "../gate/telemetry/recording.ts";
 import { KEYS, keyOf, openServer } from "./servers.ts";
 
-const telemetry = new TelemetrySwitch({ captures: undefined, redactor: undefined, onMissing: () => {} });
+const telemetry = telemetrySwitch({ captures: undefined, redactor: undefined, onMissing: () => {} });
 
 test("a server that is refused leaves no metrics behind, to which each runtime of the process would tell its figures", async () => {
   await using runtime = await createRuntime({ tools: [echo], sandbox: createMemorySandbox() });

@@ -85,38 +85,6 @@ export interface OpenTimer {
   readonly setAt: number;
 }
 
-/** The drivers of an execution, as far as the next one has to know them. */
-class Drivers {
-  latest: string | undefined;
-  /** Whether a driver has taken the execution up since the last turn. */
-  isTakenUp = false;
-  /** Whether the latest driver that took the execution up since the last turn has given the program the turn. */
-  isHanded = false;
-  /** Drivers that lost the execution since the last turn while the program had the turn, and that have not said since that they live. */
-  readonly silent = new Set<string>();
-}
-
-class Use {
-  /** Up to its last turn: numbers of `Usage`, by their names. */
-  noted: Readonly<Record<string, number>> = {};
-  /** Time since the last turn in which the program waited for people and clients alone, in milliseconds. */
-  waitedMs = 0;
-  /** Since when the program has waited for people and clients alone, in milliseconds since 1970. */
-  waitsSince: number | undefined;
-  connections = NO_CONNECTIONS;
-  /** UTF-8 bytes of the results that the program was handed. */
-  seenBytes = 0;
-  /** UTF-8 bytes of the batches of streams that the journal holds. */
-  keptItemsBytes = 0;
-}
-
-/** How a program comes to its end: it settles or is stopped, and then there is an outcome. */
-class End {
-  stopped = false;
-  settled: (GuestFrame & { readonly kind: "settled" }) | undefined;
-  outcome: string | undefined;
-}
-
 /**
  * The state of an execution, derived from its journal. The driver updates it with each record. A driver that takes over
  * the execution, a viewer and an export derive the same state from the records.
@@ -143,9 +111,35 @@ export class ExecutionState {
   /** The first thing the program used that a replay cannot reproduce. */
   unreplayable: Unreplayable | undefined;
   trace: string | undefined;
-  readonly drivers = new Drivers();
-  readonly used = new Use();
-  readonly end = new End();
+  /** The drivers of the execution, as far as the next one has to know them. */
+  readonly drivers = {
+    latest: undefined as string | undefined,
+    /** Whether a driver has taken the execution up since the last turn. */
+    isTakenUp: false,
+    /** Whether the latest driver that took the execution up since the last turn has given the program the turn. */
+    isHanded: false,
+    /** Drivers that lost the execution since the last turn while the program had the turn, and that have not said since that they live. */
+    silent: new Set<string>(),
+  };
+  readonly used = {
+    /** Up to its last turn: numbers of `Usage`, by their names. */
+    noted: {} as Readonly<Record<string, number>>,
+    /** Time since the last turn in which the program waited for people and clients alone, in milliseconds. */
+    waitedMs: 0,
+    /** Since when the program has waited for people and clients alone, in milliseconds since 1970. */
+    waitsSince: undefined as number | undefined,
+    connections: NO_CONNECTIONS,
+    /** UTF-8 bytes of the results that the program was handed. */
+    seenBytes: 0,
+    /** UTF-8 bytes of the batches of streams that the journal holds. */
+    keptItemsBytes: 0,
+  };
+  /** How a program comes to its end: it settles or is stopped, and then there is an outcome. */
+  readonly end = {
+    stopped: false,
+    settled: undefined as (GuestFrame & { readonly kind: "settled" }) | undefined,
+    outcome: undefined as string | undefined,
+  };
 }
 
 export function applyHeader(state: ExecutionState, header: Header): void {

@@ -80,6 +80,7 @@ const MESSAGES: readonly (readonly [RegExp, string | Advice])[] = [
     /^name '(json|math|re|datetime|time|random|collections|itertools|functools|statistics|string|decimal|operator)' is not defined$/,
     ([, name]) => `Import it first: import ${name}.`,
   ],
+  [/^globalThis\.(\w+) is not a (?:function|constructor)$/, ([, name = ""]) => ABSENT.get(name)],
   [
     // With quotation marks the name is Python's.
     /^(name ')?(\w+)'? is not defined$/,

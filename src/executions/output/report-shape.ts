@@ -1,10 +1,8 @@
 import { z } from "zod";
-import { CALL_LINE } from "../../gate/call-line.ts";
+import { CALL_LINE, count } from "../../gate/call-line.ts";
 import { CLIENT_OUTCOME, CONNECTIONS, LOGS, NOT_EVICTED, UNREPLAYABLE } from "../outcome.ts";
 import type { SchemaType } from "../../base/index.ts";
 import { objectSchema } from "../../base/values/object-schema.ts";
-
-const count = z.number().nonnegative();
 
 const OUTPUT = objectSchema({
   /**

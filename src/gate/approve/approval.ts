@@ -135,6 +135,19 @@ export function detailsOf(decision: object): DecisionDetails {
   };
 }
 
-export function toolAbout({ tool, decided }: { readonly tool: Tool; readonly decided: { readonly effect: Effect } }) {
-  return { effect: decided.effect, source: tool.source, description: tool.description };
+interface AskedCall {
+  readonly identity: Pick<ApprovalRequest, "callId" | "tool" | "caller">;
+  readonly tool: Tool;
+  readonly decided: { readonly effect: Effect };
+  readonly signal: AbortSignal;
+}
+
+/** What an approver is told of a call, whatever is asked about it. */
+export function approvalAbout(
+  { identity, tool, decided, signal }: AskedCall,
+  execution: string,
+  { tenant, context }: Pick<ApprovalRequest, "tenant"> & Partial<Pick<ApprovalRequest, "context">>,
+) {
+  const { source, description } = tool;
+  return { execution, ...identity, effect: decided.effect, source, description, tenant, context, signal };
 }

@@ -6,7 +6,7 @@ import type { OpenCall } from "../open-call.ts";
 import type { OpenCalls } from "../open-calls.ts";
 import { cannotWait } from "../sentences.ts";
 import type { WorkScope } from "../work-scope.ts";
-import { askApproval, toolAbout } from "./approval.ts";
+import { approvalAbout, askApproval } from "./approval.ts";
 import { ALLOWED, askPolicy, type PolicyVerdict } from "./policy.ts";
 
 export interface Rules {
@@ -65,15 +65,12 @@ export async function askQuestion(
   question: unknown,
   { calls, execution, inContext, scope }: QuestionParts,
 ): Promise<AllowedQuestion | false> {
-  const { tenant, context, approve } = scope;
+  const { approve } = scope;
   if (!approve || calls.isGone(call)) return false;
   const text = JSON.stringify(question);
-  const { identity, signal } = call;
-  const about = toolAbout(call);
-  const inputDigest = hash("sha256", text);
-  const shown = { input: JSON.parse(text) as unknown, inputDigest };
-  const request = { execution, ...identity, ...about, ...shown, grantsLeft: 0, tenant, context, signal };
-  const endWaiting = calls.waits.beginBelow(identity.callId, { waitsForApproval: true });
+  const shown = { input: JSON.parse(text) as unknown, inputDigest: hash("sha256", text), grantsLeft: 0 };
+  const request = { ...approvalAbout(call, execution, scope), ...shown };
+  const endWaiting = calls.waits.beginBelow(call.identity.callId, { waitsForApproval: true });
   try {
     const asked = await inContext(() => askApproval(approve, request));
     call.noticed ??= asked.error ?? (asked.approval === "later" ? cannotWait(call.tool.name) : undefined);

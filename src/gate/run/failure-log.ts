@@ -46,42 +46,35 @@ const VERBS = {
 /** Bytes of an error's message in an entry's: it may quote a whole response. */
 const MESSAGE_BYTES = 4096;
 
+export type FailureLog = ReturnType<typeof failureLog>;
+
 /** Writes one entry for each call of an execution whose handler, approver or `approval` function failed, up to `MAX_ENTRIES`, and then the number of the others. */
-export class FailureLog {
-  readonly #logger: Logger;
-  #entries = 0;
-  #last: FailureEntry | undefined;
+export function failureLog(logger: Logger) {
+  let entries = 0;
+  let last: FailureEntry | undefined;
+  return {
+    take(event: CallEvent): void {
+      if (event.type !== "call_ended" && event.type !== "call_undecided") return;
+      const { execution, callId, tool, error } = event;
+      const outcome = event.type === "call_ended" ? event.outcome : ({ type: "waiting" } as const);
+      if (outcome.type !== "failed" && error === undefined) return;
+      entries += 1;
+      const code = "code" in outcome ? outcome.code : outcome.type;
+      last = { tool, execution, callId, code, ...(error === undefined ? {} : { err: error }) };
+      if (entries > MAX_ENTRIES) return;
+      const what = `${tool} ${VERBS[outcome.type]} in call ${callId}${"code" in outcome ? `, ${code}` : ""}`;
+      const message = `${what}${messageOf(error)}`;
+      if (isTold(error) && logger.warn) logger.warn(last, message);
+      else logger.error(last, message);
+    },
 
-  constructor(logger: Logger) {
-    this.#logger = logger;
-  }
-
-  take(event: CallEvent): void {
-    if (event.type !== "call_ended" && event.type !== "call_undecided") return;
-    const { execution, callId, tool, error } = event;
-    const outcome = event.type === "call_ended" ? event.outcome : ({ type: "waiting" } as const);
-    if (outcome.type !== "failed" && error === undefined) return;
-    this.#entries += 1;
-    const code = "code" in outcome ? outcome.code : outcome.type;
-    const entry = { tool, execution, callId, code, ...(error === undefined ? {} : { err: error }) };
-    this.#last = entry;
-    if (this.#entries > MAX_ENTRIES) return;
-    const what = `${tool} ${VERBS[outcome.type]} in call ${callId}${"code" in outcome ? `, ${code}` : ""}`;
-    this.#write(isTold(error), entry, `${what}${messageOf(error)}`);
-  }
-
-  end(): void {
-    const more = this.#entries - MAX_ENTRIES;
-    if (more <= 0 || !this.#last) return;
-    const { err: _, ...last } = this.#last;
-    this.#write(false, last, `${more} more calls failed and have no entry of their own; the last was of ${last.tool}`);
-  }
-
-  #write(isTold: boolean, entry: FailureEntry, message: string): void {
-    const logger = this.#logger;
-    if (isTold && logger.warn) logger.warn(entry, message);
-    else logger.error(entry, message);
-  }
+    end(): void {
+      const more = entries - MAX_ENTRIES;
+      if (more <= 0 || !last) return;
+      const { err: _, ...about } = last;
+      logger.error(about, `${more} more calls failed and have no entry of their own; the last was of ${last.tool}`);
+    },
+  };
 }
 
 /** The message of an error, behind a colon. The message may be no text, and its getter may throw. */

@@ -4,7 +4,7 @@ import { type Otel, safely, SCOPE } from "./otel.ts";
 
 /** The meters of this process. There is one instance, because each instance observes the load of all runtimes for ever. */
 export function metersOf(otel: Otel): Meters {
-  shared ??= new Meters(otel);
+  shared ??= makeMeters(otel);
   return shared;
 }
 
@@ -16,34 +16,32 @@ type Note = (amount: number, attributes: Attributes) => void;
  * Tells figures to the meter provider that is registered. The API has no proxy for meters, so instruments of a former
  * provider stay silent.
  */
-export class Meters implements FigureSink {
-  readonly #otel: Otel;
-  #provider: unknown;
-  readonly #notes = new Map<FigureName, Note>();
-
-  constructor(otel: Otel) {
-    this.#otel = otel;
-  }
-
+export interface Meters extends FigureSink {
   /** Lets a provider that was registered since the last use observe the load. */
-  follow(): void {
-    const otel = this.#otel;
+  readonly follow: () => void;
+}
+
+function makeMeters(otel: Otel): Meters {
+  const notes = new Map<FigureName, Note>();
+  let known: unknown;
+  const follow = () =>
     safely(otel, () => {
       const provider = otel.metrics.getMeterProvider();
-      if (provider === this.#provider) return;
-      this.#provider = provider;
-      this.#notes.clear();
+      if (provider === known) return;
+      known = provider;
+      notes.clear();
       const meter = provider.getMeter(SCOPE);
       observeLoads(otel, meter);
       for (const figure of Object.keys(FIGURES) as FigureName[])
-        safely(otel, () => this.#notes.set(figure, instrumentOf(meter, figure)));
+        safely(otel, () => notes.set(figure, instrumentOf(meter, figure)));
     });
-  }
-
-  note(figure: FigureName, amount: number, attributes: Attributes = {}): void {
-    this.follow();
-    safely(this.#otel, () => this.#notes.get(figure)?.(amount, attributes));
-  }
+  return {
+    follow,
+    note(figure, amount, attributes = {}) {
+      follow();
+      safely(otel, () => notes.get(figure)?.(amount, attributes));
+    },
+  };
 }
 
 function instrumentOf(meter: Meter, figure: FigureName): Note {

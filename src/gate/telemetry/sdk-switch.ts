@@ -44,58 +44,44 @@ export interface TelemetryParts {
   readonly onMissing: (error: unknown) => void;
 }
 
+export type TelemetrySwitch = ReturnType<typeof telemetrySwitch>;
+
 /** The telemetry of a runtime. It begins once an SDK is registered or figures are asked for. */
-export class TelemetrySwitch {
-  readonly #parts: TelemetryParts;
-  #meters: Meters | undefined;
-  #withSdk: Promise<Telemetry | undefined> | undefined;
-  #figuresOnly: Promise<Telemetry> | undefined;
+export function telemetrySwitch({ captures, redactor, onMissing }: TelemetryParts) {
+  let meters: Meters | undefined;
+  let withSdk: Promise<Telemetry | undefined> | undefined;
+  let figuresOnly: Promise<Telemetry> | undefined;
 
-  constructor(parts: TelemetryParts) {
-    this.#parts = parts;
-  }
-
-  /** Undefined if nothing is recorded. Never rejects. */
-  get now(): Promise<Telemetry | undefined> | undefined {
-    this.#meters?.follow();
-    if (this.#parts.captures && hasSdk()) return (this.#withSdk ??= this.#load(this.#parts.captures));
-    return sinks.size === 0 ? undefined : (this.#figuresOnly ??= figuresOnly());
-  }
-
-  async #load(captures: ReadonlySet<Capture>): Promise<Telemetry | undefined> {
-    const { redactor, onMissing } = this.#parts;
+  async function load(): Promise<Telemetry | undefined> {
     try {
-      const [otel, { telemetryOf }, { metersOf }, { Contents }] = await Promise.all([
-        loadOtel(),
-        import("./telemetry.ts"),
-        import("./meters.ts"),
-        import("./contents.ts"),
-      ]);
-      const meters = metersOf(otel);
-      this.#meters = meters;
+      const [otel, { metersOf }] = await Promise.all([loadOtel(), import("./meters.ts")]);
+      meters = metersOf(otel);
       meters.follow();
-      return telemetryOf({ otel, figures: toAll(meters), contents: new Contents(captures, redactor) });
+      return await begin([meters], otel, captures);
     } catch (error) {
       onMissing(error);
-      return sinks.size === 0 ? undefined : figuresOnly();
+      return sinks.size === 0 ? undefined : begin();
     }
   }
-}
 
-async function figuresOnly(): Promise<Telemetry> {
-  const [{ telemetryOf }, { WITHOUT_SDK }, { Contents }] = await Promise.all([
-    import("./telemetry.ts"),
-    import("./otel.ts"),
-    import("./contents.ts"),
-  ]);
-  const contents = new Contents(new Set(), undefined);
-  return telemetryOf({ otel: WITHOUT_SDK, figures: toAll(), contents });
-}
-
-function toAll(...first: readonly FigureSink[]): FigureSink {
-  return {
-    note: (...noted) => {
+  async function begin(first: readonly FigureSink[] = [], sdk?: Otel, kinds: ReadonlySet<Capture> = new Set()) {
+    const [{ telemetryOf }, { WITHOUT_SDK }, { Contents }] = await Promise.all([
+      import("./telemetry.ts"),
+      import("./otel.ts"),
+      import("./contents.ts"),
+    ]);
+    const note: FigureSink["note"] = (...noted) => {
       for (const sink of [...first, ...sinks]) sink.note(...noted);
+    };
+    return telemetryOf({ otel: sdk ?? WITHOUT_SDK, figures: { note }, contents: new Contents(kinds, redactor) });
+  }
+
+  return {
+    /** Undefined if nothing is recorded. Never rejects. */
+    get now(): Promise<Telemetry | undefined> | undefined {
+      meters?.follow();
+      if (captures && hasSdk()) return (withSdk ??= load());
+      return sinks.size === 0 ? undefined : (figuresOnly ??= begin());
     },
   };
 }

@@ -16,8 +16,12 @@ const tools = new ToolSet([
 const hint = (message: string, excerpt?: string) =>
   hintFor({ name: "TypeError", message, ...(excerpt === undefined ? {} : { excerpt }) }, tools);
 
-test("a name of JavaScript is answered there, and not in Python", () => {
-  expect(hint("fetch is not defined")).toContain("network");
+test("a name that is looked for on the global object is answered in the same way, and a name of JavaScript is not in Python", () => {
+  const answer = hint("fetch is not defined");
+  expect(answer).toContain("network");
+  expect(hint("globalThis.fetch is not a function")).toBe(answer);
+  expect(hint("globalThis.WebSocket is not a constructor")).toBe(answer);
+  expect(hint("globalThis.toString is not a constructor")).toBeUndefined();
   expect(hint("name 'z' is not defined")).toBeUndefined();
 });
 
