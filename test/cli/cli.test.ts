@@ -19,15 +19,13 @@ const TOOLS = ["--tools", `${fixtures}tools.ts`];
 
 test("run prints the result on standard output and everything else on standard error", async () => {
   const { code, stdout, stderr } = await portcullis(["run", "-", ...TOOLS], "return (await tools.echo({ n: 1 })).n;");
-  expect(code).toBe(0);
-  expect(stdout).toBe("1\n");
+  expect([code, stdout]).toEqual([0, "1\n"]);
   expect(stderr).toMatch(/^completed: 1 call, 7 B in, 1 B out, \d+\.\d s\n$/);
 });
 
 test("run --json prints the whole report as one document, and nothing else", async () => {
   const { code, stdout, stderr } = await portcullis(["run", "-", ...TOOLS, "--json"], "console.log('hi');\nreturn 1;");
-  expect(code).toBe(0);
-  expect(stderr).toBe("");
+  expect([code, stderr]).toEqual([0, ""]);
   expect(JSON.parse(stdout)).toMatchObject({
     outcome: { type: "completed", value: 1 },
     logs: { text: "hi\n" },
@@ -100,8 +98,7 @@ test.each([
   ],
 ])("run answers %s with its exit code and a sentence", async (_what, program, code, sentence) => {
   const finished = await portcullis(["run", "-", ...TOOLS, "--limit", "cpuMs=200ms"], program);
-  expect(finished.stdout).toBe(`${sentence}\n`);
-  expect(finished.code).toBe(code);
+  expect([finished.stdout, finished.code]).toEqual([`${sentence}\n`, code]);
 });
 
 test.each([
@@ -170,8 +167,7 @@ test.each(someOf(SIGNALS, 1))(
   "%s cancels the program, exits with %d, and leaves no engine",
   async (signal, exitCode) => {
     const { code, stdout, pid } = await signalled(["run", "-", ...TOOLS], "await tools.deaf();", signal);
-    expect(stdout).toBe("The execution was cancelled.\n");
-    expect(code).toBe(exitCode);
+    expect([stdout, code]).toEqual(["The execution was cancelled.\n", exitCode]);
     expect(enginesOf(pid)).toEqual([]);
   },
 );
@@ -179,16 +175,14 @@ test.each(someOf(SIGNALS, 1))(
 test("a file's extension gives its language, unless --language is given", async () => {
   const file = scratch("program.py", "return 1");
   const { code, stderr } = await portcullis(["run", file, ...TOOLS]);
-  expect(stderr).toContain("add --sandbox docker");
-  expect(code).toBe(2);
+  expect([stderr, code]).toEqual([expect.stringContaining("add --sandbox docker"), 2]);
   const named = await portcullis(["run", file, ...TOOLS, "--language", "javascript"]);
   expect(named.stdout).toBe("1\n");
 });
 
 testOfAll("the process ends with the program, whatever its tools keep open", async () => {
   const { code, stdout, pid } = await ownProcess(["run", "-", ...TOOLS], "tools.deaf(); await tools.echo(); return 1;");
-  expect(stdout).toMatch(/^1\n/);
-  expect(code).toBe(0);
+  expect([stdout, code]).toEqual([expect.stringMatching(/^1\n/), 0]);
   expect(enginesOf(pid)).toEqual([]);
 });
 
@@ -222,8 +216,7 @@ test.each(someOf(UNREAD, 1))(
   async (program, expected) => {
     const args = ["run", "-", ...TOOLS, "--json", "--limit", "outputBytes=1MiB"];
     const { code, stderr } = await ownProcess(args, program, { stdout: "gone" });
-    expect(stderr).toBe("");
-    expect(code).toBe(expected);
+    expect([stderr, code]).toEqual(["", expected]);
   },
 );
 

@@ -15,16 +15,14 @@ afterEach(() => {
 test("without a daemon, doctor says so, and that programs in isolates run", async () => {
   vi.stubEnv("DOCKER_HOST", "unix:///nowhere");
   const { code, stdout } = await portcullis(["doctor"]);
-  expect(stdout).toMatch(/^! docker .*unix:\/\/\/nowhere/m);
-  expect(code).toBe(0);
+  expect([stdout, code]).toEqual([expect.stringMatching(/^! docker .*unix:\/\/\/nowhere/m), 0]);
 });
 
 describe.skipIf(skipped)("with a daemon", () => {
   test("run --sandbox docker gives the same result, and leaves no container", async () => {
     const { code, stdout, stderr, pid } = await portcullis(IN_DOCKER, "return (await tools.echo({ n: 1 })).n;");
     expect(stderr).toMatch(/^completed: 1 call, 7 B in, 1 B out, \d+\.\d s\n$/);
-    expect(stdout).toBe("1\n");
-    expect(code).toBe(0);
+    expect([stdout, code]).toEqual(["1\n", 0]);
     expect(await containersOf(pid)).toEqual([]);
   });
 
@@ -35,8 +33,7 @@ describe.skipIf(skipped)("with a daemon", () => {
       const { code, stdout, pid } = await signalled(IN_DOCKER, program, signal, async (engine) =>
         expect(await containersOf(engine)).toHaveLength(1),
       );
-      expect(stdout).toBe("The execution was cancelled.\n");
-      expect(code).toBe(exitCode);
+      expect([stdout, code]).toEqual(["The execution was cancelled.\n", exitCode]);
       expect(await containersOf(pid)).toEqual([]);
     },
   );

@@ -13,28 +13,6 @@ test("a value that does not fit the schema of the request ends the program, with
   expect(json.output.text).toContain("It has to be { units: number /* integer */ }");
 });
 
-test.each([
-  ["no object", [], "body.result"],
-  ["a reference to elsewhere", { $ref: "https://example.com/schema" }, "body.result: $ref"],
-  ["a long pattern", { pattern: "\\P{L}".repeat(3000) }, "body.result: /pattern has 15000 characters"],
-  ["many places of properties", { pattern: "[\\P{L}a][\\P{L}b]".repeat(300) }, "body.result: /pattern has"],
-  ["a pattern that cannot be matched at bounded cost", { pattern: "(a+)+\\1" }, "body.result: /pattern"],
-  [
-    "more than it may have",
-    { description: "x".repeat(70_000) },
-    "body.result: the schema has 70018 characters of JSON, at most 65536",
-  ],
-])("a schema is refused before anything runs: %s", async (_name, result, place) => {
-  await using door = await openServer();
-  for (const wait of [true, false]) {
-    const body = { program: "return await tools.crm.find({})", result, wait };
-    const { status, json } = await door.run(body);
-    expect([status, json.error.code]).toEqual([400, "request_invalid"]);
-    expect(json.error.message).toContain(place);
-  }
-  expect((await door.ask("GET", "/v1/executions")).json.executions).toEqual([]);
-});
-
 test("a schema that a client has sent may take fewer steps than one of the host", async () => {
   await using door = await openServer();
   const result = { allOf: Array.from({ length: 40 }, (_, n) => ({ items: { minimum: -n } })) };

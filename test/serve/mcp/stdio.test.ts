@@ -34,7 +34,6 @@ test("a port that is taken is told, with exit code 5", async () => {
   await once(taken, "listening");
   const { port } = taken.address() as { port: number };
   const { code, stderr } = await portcullis(["mcp", "--tools", tools, "--http", String(port)]);
-  expect(code).toBe(5);
-  expect(stderr).toContain(`127.0.0.1, port ${port}`);
+  expect([code, stderr]).toEqual([5, expect.stringContaining(`127.0.0.1, port ${port}`)]);
   taken.close();
 });

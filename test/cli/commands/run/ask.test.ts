@@ -145,8 +145,7 @@ test.each<[readonly WireStep[], readonly string[], number, string]>([
   ],
 ])("an ending that is no answer has an exit code of its own, %#", async (script, options, code, message) => {
   const finished = await ask(anthropicWire, "anthropic:claude-test", script, ...options);
-  expect(finished.code).toBe(code);
-  expect(finished.stderr).toContain(message);
+  expect([finished.code, finished.stderr]).toEqual([code, expect.stringContaining(message)]);
 });
 
 describe("--agent", () => {

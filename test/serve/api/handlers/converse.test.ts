@@ -157,20 +157,6 @@ test("a client asks for no more turns, tokens and limits than the operator and i
     maxTurns: 2,
     maxTokens: 500,
   });
-  for (const [more, says] of [
-    [{ maxTurns: 3 }, "body.maxTurns: at most 2"],
-    [{ maxTokens: 501 }, "body.maxTokens: at most 500"],
-    [{ limits: { calls: 1e9 } }, "body.limits.calls"],
-    [{ tools: ["none"] }, "none"],
-    [{ message: "" }, "message"],
-    [{ message: [] }, "message"],
-    [{ message: [{ type: "sound" }] }, "message"],
-    [{ mesage: "x" }, "mesage"],
-    [{ id: ".." }, "body.id"],
-  ] as const) {
-    const refused = await door.begin({ message: "x", ...more });
-    expect([refused.status, refused.text], says).toEqual([400, expect.stringContaining(says)]);
-  }
   const { json } = await door.begin({ message: "x", id: "chat" });
   expect(json.conversation).toMatchObject({ turns: 2 });
   const [header] = await Array.fromAsync(door.runtime.journal.read(await idOf(door, "chat")));

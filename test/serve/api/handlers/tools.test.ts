@@ -46,19 +46,6 @@ test("a search finds tools by what they do, with the stub of the language that i
   ]);
   const python = await door.ask("GET", "/v1/tools/search?q=pays&language=python");
   expect(python.json.tools[0].stub).toContain("await tools.bank.pay(");
-  for (const query of [
-    "",
-    "?q=",
-    "?q=%20",
-    `?q=${"x".repeat(401)}`,
-    "?q=a&limit=0",
-    "?q=a&limit=26",
-    "?q=a&q=b",
-    "?p=a",
-  ]) {
-    const refused = await door.ask("GET", `/v1/tools/search${query}`);
-    expect([refused.status, refused.json.error.code], query).toEqual([400, "request_invalid"]);
-  }
 });
 
 test("thousands of tools come in pages, and run_program names the search in place of their stubs", async () => {
