@@ -358,13 +358,8 @@ export abstract class ProviderConversation<Reply extends ProviderReply, Client> 
       unreadParts: unreadParts.length === 0 ? undefined : unreadParts,
       end: calls.length > 0 ? { type: "called" } : shownEnd(last, this.#failed),
       usage: reply.usage,
-      origin: this.#originOf(reply),
+      origin: { message: plainId(reply.messageId), request: this.#requests.requestId },
     };
-  }
-
-  #originOf({ messageId }: Reply): NonNullable<ModelTurn["origin"]> {
-    const { requestId: request, sdk } = this.#requests;
-    return { message: plainId(messageId), request, sdk };
   }
 
   protected fail(code: ProviderFailureCode, detail: string, usage?: ModelUsage): FailedReply {

@@ -32,9 +32,6 @@ export class ProviderRequests {
   requestId: string | undefined;
   /** Where the last request went, like `http://localhost:11434`. */
   origin: string | undefined;
-  /** Package and version of the SDK that made the last request, like `openai@6.1.0`. */
-  sdk: string | undefined;
-  readonly #package: string;
   /** Whether a request got a reply without an error status, since this was set to false. */
   isAnswered = false;
   /** The last reply without an error status. Nobody has read it. */
@@ -45,9 +42,7 @@ export class ProviderRequests {
   /** The error of `onRetry`, which ends the turn. */
   stopped: { readonly error: unknown } | undefined;
 
-  /** `sdk` is the name of the SDK's package. */
-  constructor(bounds: RequestBounds, sdk: string) {
-    this.#package = sdk;
+  constructor(bounds: RequestBounds) {
     this.#send = boundedFetch(bounds, () => this.#reader);
     this.#bounds = bounds;
     this.begin();
@@ -77,8 +72,6 @@ export class ProviderRequests {
       this.isAnswered = false;
       this.requestId = undefined;
       this.origin = new URL(input instanceof Request ? input.url : input).origin;
-      const version = sdkVersionIn(new Headers(init?.headers));
-      this.sdk = version === undefined ? undefined : `${this.#package}@${version}`;
       try {
         const response = await this.#send(input, sent);
         this.requestId = plainId(response.headers.get("request-id") ?? response.headers.get("x-request-id"));
@@ -142,13 +135,6 @@ export class ProviderRequests {
 /** An id that a provider sent; undefined if it has characters that ids do not have, or is long. */
 export function plainId(id: string | null | undefined): string | undefined {
   return id && /^[\w.:/-]{1,128}$/.test(id) ? id : undefined;
-}
-
-/** All SDKs name their version in the headers of requests. */
-function sdkVersionIn(headers: Headers): string | undefined {
-  const named = headers.get("x-stainless-package-version");
-  const [, google] = /^google-genai-sdk\/(\S{1,40})/.exec(headers.get("x-goog-api-client") ?? "") ?? [];
-  return plainId(named ?? google);
 }
 
 /**

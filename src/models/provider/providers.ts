@@ -176,7 +176,7 @@ export function makeModel(provider: Provider, options: ProviderOptions): Model {
         provider,
         options: resolved,
         opening: declaredFor(opening, provider.inputs),
-        requests: new ProviderRequests(resolved, provider.sdk),
+        requests: new ProviderRequests(resolved),
       };
       const { Conversation, openClient } = await provider.load();
       const conversation = new Conversation(parts, (await openClient(parts)) as never);

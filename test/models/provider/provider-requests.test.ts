@@ -50,7 +50,7 @@ function requestsWith(retries: number, fetched: () => Promise<Response>) {
   };
   return {
     sent,
-    requests: new ProviderRequests({ timeoutMs: 10_000, stream: false, retries, retryMs: 60_000, fetch }, "sdk"),
+    requests: new ProviderRequests({ timeoutMs: 10_000, stream: false, retries, retryMs: 60_000, fetch }),
   };
 }
 
