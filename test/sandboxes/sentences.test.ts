@@ -37,9 +37,7 @@ test("each way in which programs cannot run in containers here has one sentence"
     at("tcp://"),
     answers({}, 300),
     answers({ [IMAGE]: { status: 404, body: { message: "No such image: portcullis-sandbox" } } }),
-    ...[{}, { "portcullis.protocol": "0" }, { "portcullis.contents": "0123456789abcdef" }].map((labels, index) =>
-      answers({ [IMAGE]: labelled(index === 0 ? labels : { ...imageLabels(), ...labels }) }),
-    ),
+    ...[{}, { "portcullis.contents": "0123456789abcdef" }].map((labels) => answers({ [IMAGE]: labelled(labels) })),
     answers(create("mkdir /var/lib/docker/overlay2/1: no space left on device")),
     answers(create("Unknown runtime specified runsc")),
     answers(create("it is broken\nin two lines.")),

@@ -115,7 +115,6 @@ test("no image", async () => {
 
 test.each([
   [{}, "was not built by portcullis"],
-  [{ ...imageLabels(), "portcullis.protocol": "0" }, "version 0 of the bridge"],
   [{ ...imageLabels(), "portcullis.contents": "0123456789abcdef" }, "another version of portcullis"],
 ])("an image labelled %j is refused, with how to build it", async (labels, why) => {
   await fakeEngine({ "GET /images/portcullis-sandbox/json": image(labels) });

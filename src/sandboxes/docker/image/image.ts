@@ -1,13 +1,11 @@
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { dirname } from "node:path";
-import { PROTOCOL_VERSION } from "../../../../bridge/frames.ts";
 import { fieldOf, type Fields, isFields, packageFile, PortcullisError } from "../../../base/index.ts";
 import { type Daemon, type Failure, isRefusal } from "../daemon.ts";
 
 export const IMAGE = "portcullis-sandbox";
 
-const PROTOCOL = "portcullis.protocol";
 const CONTENTS = "portcullis.contents";
 
 export const imageFolder = () => dirname(packageFile("#sandbox-image/Dockerfile"));
@@ -18,7 +16,7 @@ export const IMAGE_SCRIPTS: readonly string[] = ["run-javascript.js", "egress-fo
 
 /** Labels of an image that this version of the package has built. */
 export function imageLabels(): Readonly<Record<string, string>> {
-  return { [PROTOCOL]: String(PROTOCOL_VERSION), [CONTENTS]: contentsDigest() };
+  return { [CONTENTS]: contentsDigest() };
 }
 
 export function guestFiles(): readonly string[] {
@@ -29,13 +27,7 @@ export function guestFiles(): readonly string[] {
 export async function checkImage(daemon: Daemon, image: string): Promise<void> {
   const labels = await labelsOf(daemon, image);
   if (labels === undefined) throw stale(`There is no image ${image} on the Docker daemon at ${daemon.address}`);
-  const protocol = labels[PROTOCOL];
-  if (protocol !== String(PROTOCOL_VERSION))
-    throw stale(
-      protocol === undefined
-        ? `The image ${image} was not built by portcullis`
-        : `The image ${image} uses version ${typeof protocol === "string" ? protocol : "?"} of the bridge, and this portcullis uses version ${PROTOCOL_VERSION}`,
-    );
+  if (labels[CONTENTS] === undefined) throw stale(`The image ${image} was not built by portcullis`);
   if (labels[CONTENTS] !== contentsDigest())
     throw stale(`The image ${image} was built by another version of portcullis, with other guests`);
 }
