@@ -248,22 +248,19 @@ export function behavesAsModel(name: string, wire: Wire, { sameReplies = false }
       },
     );
 
-    ofRequests(
-      "turns have the provider's ids, the version of the package, and their model",
-      async () => {
-        const { transcript } = await run([{ calls: [{ tool: "absent" }] }, { text: "4" }]);
-        expect(transcript.turns.map(({ model, turn }) => [model, turn.origin])).toEqual(
-          [1, 2].map((number) => [
-            transcript.model,
-            {
-              message: expect.stringMatching(new RegExp(`^\\w+[-_]${number}$`)) as string,
-              request: `req_${number}`,
-              portcullis: version,
-            },
-          ]),
-        );
-      },
-    );
+    ofRequests("turns have the provider's ids, the version of the package, and their model", async () => {
+      const { transcript } = await run([{ calls: [{ tool: "absent" }] }, { text: "4" }]);
+      expect(transcript.turns.map(({ model, turn }) => [model, turn.origin])).toEqual(
+        [1, 2].map((number) => [
+          transcript.model,
+          {
+            message: expect.stringMatching(new RegExp(`^\\w+[-_]${number}$`)) as string,
+            request: `req_${number}`,
+            portcullis: version,
+          },
+        ]),
+      );
+    });
 
     test("a refusal is an ending", async () => {
       expect((await run([{ end: "refused" }])).ending).toMatchObject({ type: "refused" });
