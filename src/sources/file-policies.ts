@@ -65,15 +65,8 @@ interface PolicySubject {
   readonly needsEffect: boolean;
 }
 
-/**
- * The `portcullis` object of a file about the tools of a source: `{ allowedCallers, effect, approval?, tools?: { NAME:
- * policy } }`. A name may end with `*`, for all tools whose names begin so. Each field is taken from
- * the most specific entry that has it. `false` as the most specific entry leaves a tool to no caller. Throws a
- * `PortcullisError` (`option_invalid`) with the place of a field that is not as above.
- */
-export function policiesIn({ place, source, namesOf, needsEffect }: PolicySubject, written: unknown) {
-  const { tools = {}, ...all } = checkWritten(place, written, FILE_RULES);
-  const entries = Object.entries(tools).map(([key, policy]): Entry => {
+function readEntries(place: OptionPlace, tools: object): readonly Entry[] {
+  return Object.entries(tools).map(([key, policy]: [string, unknown]): Entry => {
     const at = fieldsOf(`${place.at("tools")}[${JSON.stringify(key.slice(0, 128))}]`);
     const star = key.indexOf("*");
     if (key === "" || (star !== -1 && star !== key.length - 1))
@@ -83,26 +76,54 @@ export function policiesIn({ place, source, namesOf, needsEffect }: PolicySubjec
     const read = policy === false ? false : checkWritten(at, policy, WRITTEN_RULES);
     return { key, prefix: star === -1 ? undefined : key.slice(0, -1), place: at, policy: read };
   });
+}
+
+/**
+ * Throws a `PortcullisError` (`option_invalid`) for an entry that matches none of the source's tools, with the most
+ * similar name: the tool that it was meant for would silently lack its policy.
+ */
+function refuseUnmatched({ source, namesOf }: PolicySubject, entries: readonly Entry[], tools: readonly string[]) {
+  const names = new Set(tools.flatMap((tool) => namesOf(tool)));
+  for (const { key, prefix, place } of entries) {
+    if (prefix === undefined ? names.has(key) : names.values().some((name) => name.startsWith(prefix))) continue;
+    const [meant] = nearest(key, [...names], 1);
+    const what = prefix === undefined ? `tool ${JSON.stringify(key.slice(0, 128))}` : "tool whose name begins so";
+    throw new PortcullisError(
+      "option_invalid",
+      `${place.object}: ${source} has no ${what}${meant === undefined ? "." : `, did you mean ${JSON.stringify(meant)}?`}`,
+    );
+  }
+}
+
+/** Undefined for a policy that says not who may call a tool, if it need not say so. */
+function granted(
+  own: WrittenPolicy,
+  { at }: OptionPlace,
+  isOfTool: boolean | undefined,
+  needsEffect: boolean,
+): GrantedPolicy | undefined {
+  const { allowedCallers: callers, effect } = own;
+  const missing =
+    callers === undefined ? isOfTool && "allowedCallers" : needsEffect && effect === undefined && "effect";
+  if (missing) throw optionError(at(missing), WRITTEN_RULES[missing].expected, undefined);
+  return callers && { ...own, allowedCallers: callers };
+}
+
+/**
+ * The `portcullis` object of a file about the tools of a source: `{ allowedCallers, effect, approval?, tools?: { NAME:
+ * policy } }`. A name may end with `*`, for all tools whose names begin so. Each field is taken from
+ * the most specific entry that has it. `false` as the most specific entry leaves a tool to no caller. Throws a
+ * `PortcullisError` (`option_invalid`) with the place of a field that is not as above.
+ */
+export function policiesIn(subject: PolicySubject, written: unknown) {
+  const { place, namesOf, needsEffect } = subject;
+  const { tools = {}, ...all } = checkWritten(place, written, FILE_RULES);
+  const entries = readEntries(place, tools);
   /** The most general first. */
   const patterns = entries
     .filter(({ prefix }) => prefix !== undefined)
     .toSorted((one, other) => one.key.length - other.key.length);
   const whole = new Map(entries.flatMap((entry) => (entry.prefix === undefined ? [[entry.key, entry]] : [])));
-
-  const complete = (own: WrittenPolicy, entry: Entry | undefined): GrantedPolicy | undefined => {
-    const at = entry?.place ?? place;
-    const { allowedCallers: callers } = own;
-    if (callers === undefined) {
-      // What stands beside entries may be meant for the tools of these entries alone.
-      const isForAll = all.effect !== undefined || (entries.length === 0 && Object.keys(own).length > 0);
-      if (isForAll || (entry && entry.prefix === undefined))
-        throw optionError(at.at("allowedCallers"), WRITTEN_RULES.allowedCallers.expected, undefined);
-      return undefined;
-    }
-    if (needsEffect && own.effect === undefined)
-      throw optionError(at.at("effect"), WRITTEN_RULES.effect.expected, undefined);
-    return { ...own, allowedCallers: callers };
-  };
 
   return {
     /**
@@ -127,25 +148,14 @@ export function policiesIn({ place, source, namesOf, needsEffect }: PolicySubjec
         if (given === false) return false;
         if (given) return { ...given, ...own };
       }
-      return complete(own, fitting.at(-1));
+      const entry = fitting.at(-1);
+      // What stands beside entries may be meant for the tools of these entries alone.
+      const isForAll = all.effect !== undefined || (entries.length === 0 && Object.keys(own).length > 0);
+      const isOfTool = isForAll || (entry && entry.prefix === undefined);
+      return granted(own, entry?.place ?? place, isOfTool, needsEffect);
     },
 
-    /**
-     * Throws a `PortcullisError` (`option_invalid`) for an entry that matches none of the source's tools, with the most
-     * similar name: the tool that it was meant for would silently lack its policy.
-     */
-    refuseUnmatched(tools: readonly string[]): void {
-      const names = new Set(tools.flatMap((tool) => namesOf(tool)));
-      for (const { key, prefix, place: at } of entries) {
-        if (prefix === undefined ? names.has(key) : names.values().some((name) => name.startsWith(prefix))) continue;
-        const [meant] = nearest(key, [...names], 1);
-        const what = prefix === undefined ? `tool ${JSON.stringify(key.slice(0, 128))}` : "tool whose name begins so";
-        throw new PortcullisError(
-          "option_invalid",
-          `${at.object}: ${source} has no ${what}${meant === undefined ? "." : `, did you mean ${JSON.stringify(meant)}?`}`,
-        );
-      }
-    },
+    refuseUnmatched: (tools: readonly string[]) => refuseUnmatched(subject, entries, tools),
   };
 }
 

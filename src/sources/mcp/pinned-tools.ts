@@ -5,6 +5,8 @@ import { type ListReader, type McpPolicies, type ToolList, ToolListBuilder } fro
 
 const NO_RESOURCES = "The server says that it has no resources, so no tool reads them: leave resources out.";
 
+const NOT_PINNED = "is left out: it is new or has changed since the tools were pinned.";
+
 type Digests = ReadonlyMap<string, string>;
 
 /** The tools of a source, by the latest list of its server. Pinned tools keep the definitions of the first list. */
@@ -27,32 +29,24 @@ export function sourceTools(
     /** Without what differs from its pinned definition, or has none. */
     entries: () => list.entries.filter(({ listed: { original, digest } }) => isPinned(original, digest)),
 
-    problems(): readonly string[] {
-      const changed = [...digests].filter((one) => !isPinned(...one));
-      return [
-        ...(problem === undefined ? [] : [problem]),
-        ...list.problems,
-        ...changed.map(
-          ([original]) =>
-            `${JSON.stringify(original)} is left out: it is new or has changed since the tools were pinned.`,
-        ),
-      ];
-    },
+    problems: () =>
+      problemsIn(
+        problem,
+        list,
+        [...digests].filter((one) => !isPinned(...one)),
+      ),
 
     async read(session: Session, signal: AbortSignal): Promise<void> {
       readings += 1;
       const reading = readings;
       const { name, timeoutMs, resources } = server;
-      const known = list.entries;
-      const builder = new ToolListBuilder({ source: name, policies, timeoutMs, resources, known, ...source });
-      const missing = await session.listTools(signal, (entries) => builder.add(entries));
-      if (resources && session.hasResources) builder.addReader();
-      const now = await builder.finish();
+      const reader = { source: name, policies, timeoutMs, resources, known: list.entries, ...source };
+      const [now, why] = await readList(reader, session, signal);
       if (reading !== readings) return;
       const before = digests;
       list = now;
       digests = new Map(list.entries.map(({ listed: { original, digest } }) => [original, digest]));
-      problem = resources && !session.hasResources ? (missing ?? NO_RESOURCES) : missing;
+      problem = why;
       if (pinned) tellChange(server, before, digests);
       pinned ??= digests;
     },
@@ -65,12 +59,34 @@ export function sourceTools(
     /** Refuses a call of a tool whose definition differs from the first list. */
     refuseChanged(original: string, name: string, digest: string): void {
       if (!server.pin || (digests.get(original) === digest && isPinned(original, digest))) return;
-      throw new PortcullisError(
-        "source_unavailable",
-        `The definition of ${name} has changed since it was pinned, so it is refused. Continue without it.`,
-      );
+      throw hasChanged(name);
     },
   };
+}
+
+/** The tools of a server, and why their list is not whole. */
+async function readList(reader: ListReader, session: Session, signal: AbortSignal) {
+  const builder = new ToolListBuilder(reader);
+  const why = await session.listTools(signal, (entries) => builder.add(entries));
+  const lacks = reader.resources && !session.hasResources;
+  if (reader.resources && !lacks) builder.addReader();
+  return [await builder.finish(), lacks ? (why ?? NO_RESOURCES) : why] as const;
+}
+
+function problemsIn(
+  problem: string | undefined,
+  { problems }: ToolList,
+  changed: readonly (readonly [string, string])[],
+) {
+  const told = changed.map(([original]) => `${JSON.stringify(original)} ${NOT_PINNED}`);
+  return [...(problem === undefined ? [] : [problem]), ...problems, ...told];
+}
+
+function hasChanged(name: string): PortcullisError {
+  return new PortcullisError(
+    "source_unavailable",
+    `The definition of ${name} has changed since it was pinned, so it is refused. Continue without it.`,
+  );
 }
 
 function tellChange({ name: source, onSourceChange }: ReadServer, before: Digests, now: Digests): void {

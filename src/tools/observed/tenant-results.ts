@@ -31,48 +31,56 @@ const CLEAN = 1000;
 /** The programs' own tools give what the programs have kept. */
 const OWN: ReadonlySet<string> = new Set([LOAD_ARTIFACT, SAVE_ARTIFACT, SEARCH_TOOLS]);
 
+/** What is known of the tools of one tenant, within its bounds. */
+function knownTools() {
+  const entries = new Map<string, Entry>();
+  let fields = 0;
+  return {
+    fields: () => fields,
+    of: (tool: Tool) => entries.get(toolDigest(tool)),
+    add(tool: Tool, more: Shape): void {
+      const digest = toolDigest(tool);
+      const before = entries.get(digest);
+      const shape = addShapes(before?.shape ?? NOTHING, more);
+      const entry = { shape, fields: fieldsIn(shape) };
+      entries.delete(digest);
+      entries.set(digest, entry);
+      fields += entry.fields - (before?.fields ?? 0);
+      for (const [oldest, known] of entries) {
+        if (entries.size <= TOOLS && fields <= FIELDS) return;
+        entries.delete(oldest);
+        fields -= known.fields;
+      }
+    },
+  };
+}
+
 /**
  * What the results of one tenant's tools were like, by the tools' definitions. It learns from answers, and gives tools as
  * they are shown. Nothing of it is seen by another tenant.
  */
 function tenantResults(hidden: HiddenNames | undefined) {
-  const entries = new Map<string, Entry>();
+  const known = knownTools();
   /** Names that may leave. */
   const clean = new Set<string>();
-  let fields = 0;
   /** Whether a large result is being read. */
   let isReading = false;
 
   /** To find the end of a large result takes time, and its text is held meanwhile: few are read, one after the other. */
-  const isWorthReading = (tool: Tool) => !isReading && (entries.get(toolDigest(tool))?.shape.seen ?? 0) < LARGE_FIRST;
+  const isWorthReading = (tool: Tool) => !isReading && (known.of(tool)?.shape.seen ?? 0) < LARGE_FIRST;
 
   const learn = (tool: Tool, shape: Shape): void => {
     const unknown = [...new Set(hidden ? namesIn(shape) : [])].filter((name) => !clean.has(name));
-    if (!hidden || unknown.length === 0) return add(tool, shape);
+    if (!hidden || unknown.length === 0) return known.add(tool, shape);
     void hidden(unknown).then((found) => {
       if (clean.size > CLEAN) clean.clear();
       for (const name of unknown) if (!found.has(name)) clean.add(name);
-      add(tool, withoutNames(shape, found));
+      known.add(tool, withoutNames(shape, found));
     });
   };
 
-  const add = (tool: Tool, more: Shape): void => {
-    const digest = toolDigest(tool);
-    const before = entries.get(digest);
-    const shape = addShapes(before?.shape ?? NOTHING, more);
-    const entry = { shape, fields: fieldsIn(shape) };
-    entries.delete(digest);
-    entries.set(digest, entry);
-    fields += entry.fields - (before?.fields ?? 0);
-    for (const [oldest, known] of entries) {
-      if (entries.size <= TOOLS && fields <= FIELDS) return;
-      entries.delete(oldest);
-      fields -= known.fields;
-    }
-  };
-
   return {
-    fields: () => fields,
+    fields: known.fields,
 
     /** Learns from the answer of a call, given as JSON text. A large one, and one whose names are searched first, is learned from later. */
     note(tool: Tool, text: string, lane: Lane): void {
@@ -80,18 +88,14 @@ function tenantResults(hidden: HiddenNames | undefined) {
       if (text.length <= HEAD_LENGTH) return learn(tool, shapeOf(JSON.parse(text)));
       if (!isWorthReading(tool)) return;
       isReading = true;
-      void readUpTo(text, HEAD_LENGTH, lane)
-        .then(
-          (head) => head && learn(tool, shapeOf(head.value, head.counts)),
-          // The session has ended, and its lane with it.
-          () => {},
-        )
+      void shapeOfHead(text, lane)
+        .then((shape) => shape && learn(tool, shape))
         .finally(() => (isReading = false));
     },
 
     /** The tool as it is shown: with what its results were like, if it does not say that itself. */
     shown(tool: Tool): Tool {
-      const entry = entries.get(toolDigest(tool));
+      const entry = known.of(tool);
       if (!entry) return tool;
       if (entry.shown?.of !== tool) {
         const { shape } = entry;
@@ -102,6 +106,12 @@ function tenantResults(hidden: HiddenNames | undefined) {
       return entry.shown.as;
     },
   };
+}
+
+/** Undefined once the session has ended, and its lane with it. */
+async function shapeOfHead(text: string, lane: Lane): Promise<Shape | undefined> {
+  const head = await readUpTo(text, HEAD_LENGTH, lane).catch(() => undefined);
+  return head && shapeOf(head.value, head.counts);
 }
 
 export type TenantResults = ReturnType<typeof tenantResults>;

@@ -13,6 +13,25 @@ export const ALONE_MS = 20_000;
 const GONE_MS = ALONE_MS + 5000;
 const LOOK_MS = 50;
 
+const NO_STORE = "it is not a file of credentials";
+
+/** What a file keeps, by servers. */
+function readServers(file: string, refused: (why: string) => PortcullisError): Fields {
+  const about = statSync(file, { throwIfNoEntry: false });
+  if (!about) return {};
+  if (!about.isFile() || about.size > MOST_BYTES.file) throw refused(NO_STORE);
+  if (process.platform !== "win32" && (about.mode & 0o077) !== 0)
+    throw refused("others may read or write it. Run chmod 600, or remove it");
+  let kept: unknown;
+  try {
+    kept = JSON.parse(readFileSync(file, "utf8"));
+  } catch {
+    throw refused("it is no JSON. Remove it");
+  }
+  if (!isFields(kept) || !isFields(kept.servers)) throw refused(NO_STORE);
+  return kept.servers;
+}
+
 /** The credentials of one server, in a file that its owner alone may read. The file may have those of other servers too. */
 export function tokenStore(given: string, serverUrl: string) {
   const { origin, pathname, search } = new URL(serverUrl);
@@ -21,30 +40,12 @@ export function tokenStore(given: string, serverUrl: string) {
   const server = `${origin}${pathname}${search && `?${hash("sha256", search)}`}`;
   const refused = (why: string) =>
     new PortcullisError("option_invalid", `fromMcp({ auth: { store } }): ${file}: ${why}.`);
-  const noStore = () => refused("it is not a file of credentials");
-
-  const readAll = (): Fields => {
-    const about = statSync(file, { throwIfNoEntry: false });
-    if (!about) return {};
-    if (!about.isFile() || about.size > MOST_BYTES.file) throw noStore();
-    if (process.platform !== "win32" && (about.mode & 0o077) !== 0)
-      throw refused("others may read or write it. Run chmod 600, or remove it");
-    let kept: unknown;
-    try {
-      kept = JSON.parse(readFileSync(file, "utf8"));
-    } catch {
-      throw refused("it is no JSON. Remove it");
-    }
-    if (!isFields(kept) || !isFields(kept.servers)) throw noStore();
-    return kept.servers;
-  };
-
   return {
     /** What is kept; empty if there is none. Throws `option_invalid` for a file that others may read, or that is none of these. */
     read(): Fields {
-      const servers = readAll();
+      const servers = readServers(file, refused);
       const kept = Object.hasOwn(servers, server) ? servers[server] : {};
-      if (!isFields(kept)) throw noStore();
+      if (!isFields(kept)) throw refused(NO_STORE);
       return kept;
     },
 
@@ -52,7 +53,7 @@ export function tokenStore(given: string, serverUrl: string) {
     write(kept: Fields): void {
       if (Buffer.byteLength(JSON.stringify(kept)) > MOST_BYTES.server)
         throw new MessageTooLarge(MOST_BYTES.server, "bytes");
-      const text = `${JSON.stringify({ servers: { ...readAll(), [server]: kept } })}\n`;
+      const text = `${JSON.stringify({ servers: { ...readServers(file, refused), [server]: kept } })}\n`;
       if (Buffer.byteLength(text) > MOST_BYTES.file) throw refused("it is full. Name another file");
       mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
       const beside = `${file}.${randomUUID()}`;
@@ -62,21 +63,24 @@ export function tokenStore(given: string, serverUrl: string) {
     },
 
     /** Changes what is kept of the server while no other process does: `change` takes at most `ALONE_MS`. */
-    async alone<Value>(change: () => Promise<Value>, signal: AbortSignal): Promise<Value> {
-      const lock = `${file}.${hash("sha256", server).slice(0, 16)}.lock`;
+    alone<Value>(change: () => Promise<Value>, signal: AbortSignal): Promise<Value> {
       mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
-      for (; !taken(lock); await pause(LOOK_MS, { signal })) {
-        signal.throwIfAborted();
-        const at = statSync(lock, { throwIfNoEntry: false })?.mtimeMs ?? 0;
-        if (at > 0 && now() - at > GONE_MS) rmSync(lock, { force: true });
-      }
-      try {
-        return await change();
-      } finally {
-        rmSync(lock, { force: true });
-      }
+      return alone(`${file}.${hash("sha256", server).slice(0, 16)}.lock`, change, signal);
     },
   };
+}
+
+async function alone<Value>(lock: string, change: () => Promise<Value>, signal: AbortSignal): Promise<Value> {
+  for (; !taken(lock); await pause(LOOK_MS, { signal })) {
+    signal.throwIfAborted();
+    const at = statSync(lock, { throwIfNoEntry: false })?.mtimeMs ?? 0;
+    if (at > 0 && now() - at > GONE_MS) rmSync(lock, { force: true });
+  }
+  try {
+    return await change();
+  } finally {
+    rmSync(lock, { force: true });
+  }
 }
 
 function taken(lock: string): boolean {

@@ -16,18 +16,7 @@ export function stdioWire(server: ServerCommand, log: OutputTail): Wire {
   /** Set once the process is being started. It may be closed before it runs. */
   let starting: Promise<ServerProcess> | undefined;
   let garbageBytes = 0;
-  let taking: Promise<void> = Promise.resolve();
-
-  /** Lines are taken in their order. While a large one is read, the server's output waits. */
-  const inTurn = (take: () => void | Promise<void>) => {
-    const takeNext = async () => {
-      const taken = take();
-      if (!taken) return;
-      running?.pause();
-      await taken.finally(() => running?.resume());
-    };
-    taking = taking.then(takeNext, takeNext);
-  };
+  const order = lineOrder(() => running);
 
   const takeLine = (line: string, text: string, events: WireEvents): void => {
     const message = parseLine(text);
@@ -38,17 +27,7 @@ export function stdioWire(server: ServerCommand, log: OutputTail): Wire {
     log.add(Buffer.from(`${line}\n`));
     garbageBytes += line.length + 1;
     if (garbageBytes > GARBAGE_BYTES) void running?.stop();
-    const answered = line.startsWith("{") ? answeredBy(endsOfLine(line)) : undefined;
-    if (answered !== undefined)
-      events.onFailed(answered, new MalformedMessage("A message of the server cannot be read: it is not JSON."));
-  };
-
-  const take = (line: string, events: WireEvents): void | Promise<void> => {
-    if (!isLargeMessage(line) || !line.startsWith("{")) return takeLine(line, line, events);
-    return large.read(line, events.allowed()).then(
-      (text) => takeLine(line, text, events),
-      (error: Error) => events.onFailed(answeredBy(endsOfLine(line)), error),
-    );
+    failIfAnswer(line, events);
   };
 
   return {
@@ -57,31 +36,70 @@ export function stdioWire(server: ServerCommand, log: OutputTail): Wire {
       const allowedBytes = () => events.allowed().bytes;
       const reader = new LineReader(
         allowedBytes,
-        (line) => inTurn(() => take(line, events)),
+        (line) => order.take(() => takeOf(large, line, events, takeLine)),
         (line) => {
           const tooLarge = new MessageTooLarge(allowedBytes(), "bytes");
-          inTurn(() => events.onFailed(answeredBy(line), tooLarge));
+          order.take(() => events.onFailed(answeredBy(line), tooLarge));
         },
       );
-      starting = ServerProcess.start(server, (chunk) => reader.push(chunk), log);
-      running = await starting;
+      running = await (starting = ServerProcess.start(server, (chunk) => reader.push(chunk), log));
       void running.ended.then(async (how) => {
-        await taking.catch(() => {});
+        await order.taken();
         events.onClosed(how);
       });
     },
-    /** A call that is given up while it waits for a server that does not read is dropped. */
-    async send(message, { signal }) {
-      if (!running) throw new ConnectionLost("The server was not started.");
-      const waiting: { message?: Message } = { message };
-      signal?.addEventListener("abort", () => delete waiting.message, { once: true });
-      const lost = (cause: unknown) => Promise.reject(new ConnectionLost("The server has ended.", { cause }));
-      return running.write(() => waiting.message && `${JSON.stringify(waiting.message)}\n`).catch(lost);
-    },
+    send: (message, { signal }) => sendTo(running, message, signal),
     async close() {
       await (await starting?.catch(() => undefined))?.stop();
     },
   };
+}
+
+/** Has a line taken, a large one once it is read. */
+function takeOf(
+  large: LargeMessages,
+  line: string,
+  events: WireEvents,
+  take: (line: string, text: string, events: WireEvents) => void,
+): void | Promise<void> {
+  if (!isLargeMessage(line) || !line.startsWith("{")) return take(line, line, events);
+  return large.read(line, events.allowed()).then(
+    (text) => take(line, text, events),
+    (error: Error) => events.onFailed(answeredBy(endsOfLine(line)), error),
+  );
+}
+
+/** No answer will come to the request that a line answers, which is no message. */
+function failIfAnswer(line: string, { onFailed }: WireEvents): void {
+  const answered = line.startsWith("{") ? answeredBy(endsOfLine(line)) : undefined;
+  if (answered !== undefined)
+    onFailed(answered, new MalformedMessage("A message of the server cannot be read: it is not JSON."));
+}
+
+/** Lines are taken in their order. While a large one is read, the server's output waits. */
+function lineOrder(running: () => ServerProcess | undefined) {
+  let taking: Promise<void> = Promise.resolve();
+  return {
+    take(take: () => void | Promise<void>): void {
+      const takeNext = async () => {
+        const taken = take();
+        if (!taken) return;
+        running()?.pause();
+        await taken.finally(() => running()?.resume());
+      };
+      taking = taking.then(takeNext, takeNext);
+    },
+    taken: () => taking.catch(() => {}),
+  };
+}
+
+/** A call that is given up while it waits for a server that does not read is dropped. */
+async function sendTo(running: ServerProcess | undefined, message: Message, signal: AbortSignal | undefined) {
+  if (!running) throw new ConnectionLost("The server was not started.");
+  const waiting: { message?: Message } = { message };
+  signal?.addEventListener("abort", () => delete waiting.message, { once: true });
+  const lost = (cause: unknown) => Promise.reject(new ConnectionLost("The server has ended.", { cause }));
+  return running.write(() => waiting.message && `${JSON.stringify(waiting.message)}\n`).catch(lost);
 }
 
 function parseLine(line: string): unknown {
