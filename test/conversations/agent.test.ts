@@ -4,7 +4,7 @@ import { createRuntime } from "../../src/index.ts";
 import type { Sandbox } from "../../src/sandboxes/index.ts";
 import { createMemorySandbox, scriptedModel, type ScriptedTurn } from "../../src/runtime/testing.ts";
 import { holdCalls, idle, makeTool } from "../gate/open-session.ts";
-import { agentOf, signal } from "../support/tools.ts";
+import { agentOf, endless } from "../support/tools.ts";
 import { changed, checkTranscript, resultsBefore, talk } from "./talk.ts";
 import { throws } from "../support/failing.ts";
 import { answered, runtimeWith } from "../support/runtime.ts";
@@ -253,16 +253,13 @@ test("a conversation ends after maxTokens, unless the last turn is an answer", a
 
 test("cancelling aborts running calls, starts no others, and every call has a result", async () => {
   const controller = new AbortController();
-  const started = signal();
+  const started = endless();
   const slow = direct({
     effect: "write",
-    execute: () => {
-      started.happen();
-      return new Promise(() => {});
-    },
+    execute: started.run,
   });
   const talking = talk([{ calls: [call("t"), call("t")] }], { tools: [slow], signal: controller.signal });
-  await started.happened;
+  await started.begun;
   controller.abort();
   const { ending, transcript, calls } = await talking;
   expect(ending).toEqual({ type: "cancelled" });

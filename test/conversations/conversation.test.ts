@@ -9,8 +9,8 @@ import { scriptedModel, type ScriptedModel, type ScriptedStep } from "../../src/
 import { inATurn } from "../support/in-a-turn.ts";
 import { leftOf } from "../support/journal-with.ts";
 import { changed, checkTranscript, runtimeOf as openRuntime } from "./talk.ts";
-import { makeTool } from "../support/tools.ts";
-import { failing, throws } from "../support/failing.ts";
+import { endless, makeTool } from "../support/tools.ts";
+import { codeOf, failing, throws } from "../support/failing.ts";
 import { answered, runtimeWith } from "../support/runtime.ts";
 
 const CALLERS = ["direct", "programmatic"] as const;
@@ -221,13 +221,11 @@ describe("one turn at a time", () => {
 });
 
 describe("interrupting", () => {
-  const never = () => new Promise<never>(() => {});
-
   test("a model that is asked, and the next message goes on", async () => {
-    const asked = Promise.withResolvers<void>();
-    const { talk, model } = await talkWith([() => (asked.resolve(), never()), ECHO]);
+    const asked = endless();
+    const { talk, model } = await talkWith([asked.run, ECHO]);
     const saying = talk.send("One.");
-    await asked.promise;
+    await asked.begun;
     await expect(talk.send("Two.")).rejects.toMatchObject({ code: "conversation_busy" });
     talk.interrupt();
     expect((await saying).ending).toEqual({ type: "cancelled" });
@@ -241,12 +239,12 @@ describe("interrupting", () => {
     ["a call whose approver is asked", { calls: [{ tool: "paid" }] }],
     ["a program whose call's approver is asked", { programs: ["return tools.paid({})"] }],
   ])("%s: it is aborted, has a result that says so, and the next message goes on", async (_, step) => {
-    const begun = Promise.withResolvers<void>();
-    const wait = () => (begun.resolve(), never());
+    const begun = endless();
+    const wait = begun.run;
     const tools = [toolOf("slow", wait), toolOf("paid", () => 1, { approval: "always" }), look];
     const { talk, model, journal } = await talkWith([step, ECHO], tools, { approve: wait });
     const saying = talk.send("One.");
-    await begun.promise;
+    await begun.begun;
     talk.interrupt();
     const { ending, transcript } = await saying;
     expect(ending).toEqual({ type: "cancelled" });
@@ -269,9 +267,7 @@ describe("interrupting", () => {
     expect((await talk.send("Pay.")).ending).toMatchObject({ type: "waiting", approvals: [{}, {}] });
     talk.interrupt();
     expect((await talk.send("Leave it.")).answer).toContain("Leave it.|The user went on");
-    await expect(runtime.execution(talk.id).decide({ p: { allow: true } })).rejects.toMatchObject({
-      code: "call_unknown",
-    });
+    expect(await codeOf(runtime.execution(talk.id).decide({ p: { allow: true } }))).toBe("call_unknown");
     await talk[Symbol.asyncDispose]();
     expect(await Array.fromAsync(journal.list({ open: true }))).toEqual([]);
   });
@@ -292,10 +288,10 @@ describe("interrupting", () => {
 
 describe("disposing", () => {
   test("ends what is under way, and later calls are refused", async () => {
-    const begun = Promise.withResolvers<void>();
-    const { talk, journal } = await talkWith([() => (begun.resolve(), new Promise<never>(() => {}))]);
+    const begun = endless();
+    const { talk, journal } = await talkWith([begun.run]);
     const saying = talk.send("One.");
-    await begun.promise;
+    await begun.begun;
     await talk[Symbol.asyncDispose]();
     expect((await saying).ending).toEqual({ type: "cancelled" });
     for (const later of [talk.send("Two."), talk.step("Two."), talk.answer("a", { value: 1 }), talk.setTools([])])
@@ -367,21 +363,17 @@ test("a decision that an earlier host remembered does not hold for a tool of set
   const payOf = () => toolOf("pay", () => "paid", { approval: "always" });
   const first = payOf();
   const script: ScriptedStep[] = Array.from({ length: 3 }, () => [{ calls: [{ tool: "pay" }] }, ECHO]).flat();
-  let asked = 0;
-  const approve = () => {
-    asked += 1;
-    return { allow: true, remember: "execution" as const };
-  };
+  const approve = vi.fn(() => ({ allow: true, remember: "execution" as const }));
   const { runtime, journal } = await runtimeOf([first]);
   const talk = await runtime.conversation({ model: scriptedModel(script), approve });
   await talk.send("One.");
   const later = await runtimeOf([first], await leftOf(journal, talk.id));
   const taken = await later.runtime.conversation({ model: scriptedModel(script), id: talk.id, approve });
   await taken.send("Two.");
-  expect(asked).toBe(1);
+  expect(approve).toHaveBeenCalledTimes(1);
   await taken.setTools([payOf()]);
   await taken.send("Three.");
-  expect(asked).toBe(2);
+  expect(approve).toHaveBeenCalledTimes(2);
 });
 
 test("setTools gives other tools from the next turn on, to the model and at the gate", async () => {
@@ -442,9 +434,7 @@ describe("continuing", () => {
       },
     };
     const { runtime: other } = await runtimeOf([look], broken);
-    await expect(other.conversation({ model, from: first.execution })).rejects.toMatchObject({
-      code: "journal_corrupt",
-    });
+    expect(await codeOf(other.conversation({ model, from: first.execution }))).toBe("journal_corrupt");
     expect(begun).toHaveLength(1);
     expect((await recordsOf(journal, begun[0] ?? "")).at(-1)).toBe("outcome");
   });
@@ -618,7 +608,7 @@ test("instructions without an entry for the model are refused, also for a model 
   );
   const [model, other] = [scriptedModel([], { name: "first" }), scriptedModel([], { name: "other" })];
   await using runtime = await runtimeWith([]);
-  await expect(
-    runtime.conversation({ model, fallbacks: [other], instructions: { first: "Be first." } }),
-  ).rejects.toMatchObject({ code: "option_invalid" });
+  expect(await codeOf(runtime.conversation({ model, fallbacks: [other], instructions: { first: "Be first." } }))).toBe(
+    "option_invalid",
+  );
 });

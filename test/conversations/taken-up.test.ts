@@ -10,8 +10,9 @@ import { createMemorySandbox, scriptedModel, type ScriptedStep } from "../../src
 import { scriptedGuest } from "../gate/scripted-guest.ts";
 import { changedClock } from "../support/clock.ts";
 import { copyOf } from "../support/journal-with.ts";
-import { agentOf, makeTool, payTool } from "../support/tools.ts";
+import { agentOf, endless, makeTool, payTool } from "../support/tools.ts";
 import { runtimeOf, TEXTS } from "./talk.ts";
+import { codeOf } from "../support/failing.ts";
 
 const sandbox = createMemorySandbox();
 const LEASE_MS = 100;
@@ -109,17 +110,12 @@ test.each<[string, ScriptedStep]>([
   ["a program", { programs: ['return tools.desk({ task: "x" })'] }],
 ])("an agent leaves its conversation to the driver that has taken over its caller, %s", async (_, step) => {
   const { journal, lost } = losable(createMemoryJournal());
-  const begun = Promise.withResolvers<void>();
-  const inner = scriptedModel([
-    async () => {
-      begun.resolve();
-      return new Promise<never>(() => {});
-    },
-  ]);
+  const begun = endless();
+  const inner = scriptedModel([begun.run]);
   const runtime = await runtimeOf(journal, [agentOf("desk", inner)]);
   const running = runtime.agent({ model: scriptedModel([step]), task: "Ask.", id: "one" });
   running.catch(() => {});
-  await begun.promise;
+  await begun.begun;
   const open = (await Array.fromAsync(journal.list({ open: true }), ({ execution }) => execution)).toSorted();
   const { records } = await journal.find("one");
   await journal.append("one", records, [{ type: "claim", driver: "other", leaseMs: 10_000, at: Date.now() }]);
@@ -166,9 +162,7 @@ describe("an execution of another under the id that a call's own would have", ()
     const foreign = childExecution("one", "call-2");
     await runtime.execute("return tools.pay({ euros: 666 })", { id: foreign, tenant: "other" });
     // The program of the call cannot begin.
-    await expect(runtime.agent({ model, task: "Pay.", id: "one" })).rejects.toMatchObject({
-      code: "execution_exists",
-    });
+    expect(await codeOf(runtime.agent({ model, task: "Pay.", id: "one" }))).toBe("execution_exists");
     const copy = await copyOf(journal, (records) => records.filter(({ type }) => type !== "outcome"));
     const past = await readPastConversation(copy, "one");
     expect(past.open.get("call-2")).toMatchObject({ program: undefined });

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, describe, expect, test } from "vitest";
+import { afterAll, afterEach, describe, expect, test, vi } from "vitest";
 import { z } from "zod";
 import {
   type Approve,
@@ -160,15 +160,11 @@ test("a write of unknown outcome that the program between did not come to still 
 });
 
 test("an approval holds through all corrections, for what was done as well", async () => {
-  let asked = 0;
-  const approve: Approve = () => {
-    asked += 1;
-    return { allow: true, by: "ann" };
-  };
+  const approve = vi.fn<Approve>(() => ({ allow: true, by: "ann" }));
   const { runtime, runs, journal } = await open({ effect: "write", approval: "always" }, { approve });
   const sources = [`${ONE} ${FAILS}`, `${ONE} ${FAILS}`, FAILS, `${ONE} return 1;`];
   const [first, , , last] = await chain(runtime, sources);
-  expect([asked, runs]).toEqual([1, [1]]);
+  expect([approve.mock.calls.length, runs]).toEqual([1, [1]]);
   const records = await Array.fromAsync(journal.read(last?.execution ?? ""));
   expect(records.filter(({ type }) => type === "decision")).toMatchObject([
     { allow: true, by: "ann", remembered: `${first?.execution}/1` },

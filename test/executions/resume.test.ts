@@ -197,9 +197,7 @@ describe.each(Object.entries(journals))("in the %s journal", (_, makeJournal) =>
     const told = failing("decision_exists", "by ann: denied");
     await runtime.execution("one").resume({ decisions: { "1": { allow: false, by: "ann" } } });
     await expect(second()).rejects.toMatchObject(told);
-    await expect(runtime.execution("one").decide({ "2": { allow: true } })).rejects.toMatchObject({
-      code: "call_unknown",
-    });
+    expect(await codeOf(runtime.execution("one").decide({ "2": { allow: true } }))).toBe("call_unknown");
   });
 
   test.each<["pay" | "stock", unknown, string]>([

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import type { Appended, ExecutionSummary, Journal, ListOptions, JournalRecord } from "../../src/journal/index.ts";
 import { header, outcome, RECORDS, turn } from "./records.ts";
 import { testOfAll } from "../support/all-tests.ts";
-import { failing } from "../support/failing.ts";
+import { codeOf, failing } from "../support/failing.ts";
 
 export async function listed(journal: Journal, options?: ListOptions): Promise<ExecutionSummary[]> {
   return Array.fromAsync(journal.list(options));
@@ -24,9 +24,7 @@ export function journalSuite(makeJournal: () => Journal | Promise<Journal>): voi
     const journal = await makeJournal();
     await journal.create(header("one"));
     await journal.append("one", 1, [turn("event")]);
-    await expect(journal.create(header("one", { tenant: "other" }))).rejects.toMatchObject({
-      code: "execution_exists",
-    });
+    expect(await codeOf(journal.create(header("one", { tenant: "other" })))).toBe("execution_exists");
     expect(await Array.fromAsync(journal.read("one"))).toEqual([header("one"), turn("event")]);
   });
 
@@ -180,9 +178,7 @@ export function journalSuite(makeJournal: () => Journal | Promise<Journal>): voi
     expect(await leases()).toEqual([{ driver: "d2", until: 6100 }]);
     expect(await journal.renew("one", { driver: "d2", until: 0 })).toBe(3);
     expect(await leases()).toEqual([{ driver: "d2", until: 0 }]);
-    await expect(journal.renew("two", { driver: "d1", until: 9000 })).rejects.toMatchObject({
-      code: "execution_unknown",
-    });
+    expect(await codeOf(journal.renew("two", { driver: "d1", until: 9000 }))).toBe("execution_unknown");
   });
 
   test("a listener is told of each creation and append with its head, of no refused one, and of nothing once it has gone", async () => {

@@ -5,7 +5,7 @@ import { parseRecords } from "../../src/journal/reading/parse-records.ts";
 import { scriptedModel } from "../../src/runtime/testing.ts";
 import { makeTool } from "../gate/open-session.ts";
 import { listed } from "../journal/journal-suite.ts";
-import { agentOf, broken, signal } from "../support/tools.ts";
+import { agentOf, broken, endless, signal } from "../support/tools.ts";
 import { failing } from "../support/failing.ts";
 import { runtimeWith } from "../support/runtime.ts";
 
@@ -109,17 +109,14 @@ test("a call is cancelled by its signal, before its handler starts and while it 
 });
 
 test("closing the runtime cancels a call that is under way, and takes no further one", async () => {
-  const started = signal();
+  const started = endless();
   const hang = makeTool({
     allowedCallers: ["direct"],
-    execute: () => {
-      started.happen();
-      return new Promise(() => {});
-    },
+    execute: started.run,
   });
   const runtime = await runtimeWith([hang]);
   const calling = runtime.call({ tool: "t", ...direct });
-  await started.happened;
+  await started.begun;
   await runtime[Symbol.asyncDispose]();
   expect(await calling).toMatchObject({ ok: false, code: "cancelled" });
   await expect(runtime.call({ tool: "t", ...direct })).rejects.toMatchObject({ code: "runtime_closed" });

@@ -15,6 +15,12 @@ export function signal(): { readonly happened: Promise<void>; readonly happen: (
   return { happened: promise, happen: resolve };
 }
 
+/** Work that never ends, and the moment at which it has begun. */
+export function endless() {
+  const { happened, happen } = signal();
+  return { begun: happened, run: () => (happen(), new Promise<never>(() => {})) };
+}
+
 /** A tool called `t` for programs, which takes anything and says "ok", but for what is said here. */
 export function makeTool<
   Input extends Schema = z.ZodObject,

@@ -3,7 +3,7 @@ import { createMemoryJournal, type Journal } from "portcullis/journal";
 import { scriptedModel } from "portcullis/testing";
 import { expect, test } from "vitest";
 import { interruptedError } from "../../../src/conversations/drive/interruption.ts";
-import { payTool, makeTool } from "../../support/tools.ts";
+import { endless, makeTool, payTool } from "../../support/tools.ts";
 import { changed } from "../talk.ts";
 import { codeOf, throws } from "../../support/failing.ts";
 import { runtimeWith } from "../../support/runtime.ts";
@@ -39,10 +39,7 @@ test("a conversation that no host holds rests between messages, also for another
 test("the same message with the same number is said once, and another message with it is refused", async () => {
   await using runtime = await open();
   let asked = 0;
-  const turn = (text: string) => () => {
-    asked += 1;
-    return { text };
-  };
+  const turn = (text: string) => () => ((asked += 1), { text });
   const model = scriptedModel([turn("a"), turn("b")]);
   const say = (message: string, expected: number) =>
     runtime.execution("chat").send(message, { model, expect: expected });
@@ -121,17 +118,12 @@ test("calls that wait are given up for a message, and gone on with without one",
 
 test("a host that dies before the answer has said the message: `onSaid` tells so, and the same message goes on with it", async () => {
   const journal = createMemoryJournal();
-  const asked = Promise.withResolvers<void>();
-  const silent = scriptedModel([
-    async () => {
-      asked.resolve();
-      return new Promise<never>(() => {});
-    },
-  ]);
+  const asked = endless();
+  const silent = scriptedModel([asked.run]);
   const dying = await open(journal);
   const said = Promise.withResolvers<void>();
   const first = dying.execution("chat").send("one", { model: silent, onSaid: () => said.resolve() });
-  await Promise.all([said.promise, asked.promise]);
+  await Promise.all([said.promise, asked.begun]);
   await dying.suspend();
   expect(await codeOf(first)).toBe("runtime_suspended");
   await using runtime = await open(journal);

@@ -7,7 +7,7 @@ import { localDriving } from "../../../src/serve/driving/local-driving.ts";
 import { ServerRuns } from "../../../src/serve/server-runs.ts";
 import { createMemorySandbox, scriptedModel, type ScriptedStep } from "../../../src/runtime/testing.ts";
 import { settableClock } from "../../support/clock.ts";
-import { payTool } from "../../support/tools.ts";
+import { endless, payTool } from "../../support/tools.ts";
 import { journalWith } from "../../support/journal-with.ts";
 import { notedReads } from "../../support/noted-reads.ts";
 import { runtimeWith } from "../../support/runtime.ts";
@@ -29,18 +29,10 @@ async function runtimeOf(journal: Journal) {
 /** Leaves a conversation open whose model does not answer before its host is gone. */
 async function leaveUnanswered(journal: Journal, execution: string) {
   const runtime = await runtimeWith([pay], { journal });
-  const asked = Promise.withResolvers<void>();
-  const model: Model = scriptedModel(
-    [
-      () => {
-        asked.resolve();
-        return new Promise<never>(() => {});
-      },
-    ],
-    { name: "missing" },
-  );
+  const asked = endless();
+  const model: Model = scriptedModel([asked.run], { name: "missing" });
   const running = runtime.agent({ model, task: "Do it.", id: execution });
-  await asked.promise;
+  await asked.begun;
   await runtime.suspend();
   await expect(running).rejects.toMatchObject({ code: "runtime_suspended" });
 }
