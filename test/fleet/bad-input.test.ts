@@ -1,12 +1,13 @@
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { createFleet, createPostgresJournal, type PostgresJournalOptions } from "../../src/fleet/index.ts";
-import { createRuntime, defineTool } from "../../src/index.ts";
+import { createRuntime } from "../../src/index.ts";
 import { createMemorySandbox } from "../../src/runtime/testing.ts";
 import { noPostgres, type UrlParts } from "../postgres-support/postgres-server.ts";
 import { usePostgres } from "../postgres-support/use-postgres.ts";
 import { heldTransaction } from "../postgres-support/held-transaction.ts";
 import { failing } from "../support/failing.ts";
+import { makeTool } from "../support/tools.ts";
 import { testOfAll } from "../support/all-tests.ts";
 
 /*
@@ -14,12 +15,8 @@ import { testOfAll } from "../support/all-tests.ts";
  * the journal's to tell: `postgres/failures.test.ts`.
  */
 
-const common = {
-  description: "d",
-  inputSchema: z.object({ n: z.number() }),
-  allowedCallers: ["programmatic"],
-} as const;
-const double = defineTool({ ...common, name: "double", effect: "read", execute: ({ n }) => 2 * n });
+const inputSchema = z.object({ n: z.number() });
+const double = makeTool({ name: "double", inputSchema, execute: ({ n }) => 2 * n });
 const DOUBLE = "return await tools.double({ n: 21 });";
 const DONE = { type: "completed", value: 42 };
 

@@ -4,25 +4,14 @@ import { z } from "zod";
 import type { FleetJournal } from "../../src/fleet/fleet-journal.ts";
 import { createFleet, type Fleet, createPostgresJournal } from "../../src/fleet/index.ts";
 import { createMemoryJournal } from "../../src/journal/index.ts";
-import { createRuntime, createSqliteJournal, defineTool, type Runtime, type RuntimeOptions } from "../../src/index.ts";
+import { createRuntime, createSqliteJournal, type Runtime, type RuntimeOptions, type Tool } from "../../src/index.ts";
 import type { ExecutionStatus } from "../../src/runtime/reports.ts";
 import { createMemorySandbox, scriptedModel } from "../../src/runtime/testing.ts";
 import { testOfAll } from "../support/all-tests.ts";
 import { noPostgres } from "../postgres-support/postgres-server.ts";
 import { failing } from "../support/failing.ts";
+import { makeTool, tool } from "../support/tools.ts";
 import { useFleets } from "./use-fleets.ts";
-
-/*
- * Holds `src/fleet/fleet-journal.ts`, `src/fleet/worker.ts`, `src/fleet/fleet-store.ts`, `src/fleet/misfits.ts`,
- * `src/fleet/open-writes.ts`, `src/runtime/fleet.ts`, `src/runtime/fleet-methods.ts`
- * and `src/runtime/executions/list-executions.ts`.
- */
-
-const common = {
-  description: "d",
-  inputSchema: z.object({ n: z.number() }),
-  allowedCallers: ["programmatic"],
-} as const;
 
 function makeTools(made: string[] = []) {
   const write = (_: unknown, { idempotencyKey }: { readonly idempotencyKey: string }) => {
@@ -30,9 +19,9 @@ function makeTools(made: string[] = []) {
     return made.length;
   };
   return [
-    defineTool({ ...common, name: "double", effect: "read", execute: ({ n }) => n * 2 }),
-    defineTool({ ...common, name: "pay", effect: "write", approval: "always", execute: write }),
-    defineTool({ ...common, name: "ask", effect: "read", execute: "client" }),
+    makeTool({ inputSchema: z.object({ n: z.number() }), name: "double", execute: ({ n }) => n * 2 }),
+    makeTool({ name: "pay", effect: "write", approval: "always", execute: write }),
+    makeTool({ name: "ask", execute: "client" }),
   ];
 }
 
@@ -135,16 +124,11 @@ describe.skipIf(noPostgres)("a fleet", () => {
     await using shared = await share();
     await using server = await open(shared.join());
     const begun = Promise.withResolvers<void>();
-    const slow = defineTool({
-      ...common,
-      name: "slow",
-      effect: "read",
-      execute: async (_: unknown, { signal }: { readonly signal: AbortSignal }) => {
-        begun.resolve();
-        await new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason as Error)));
-      },
+    const slow = tool("slow", async (_, { signal }) => {
+      begun.resolve();
+      await new Promise((_resolve, reject) => signal.addEventListener("abort", () => reject(signal.reason as Error)));
     });
-    const quick = defineTool({ ...common, name: "slow", effect: "read", execute: () => 3 });
+    const quick = tool("slow", () => 3);
     await using submitter = await open(shared.join(), { tools: [slow] });
     const first = await open(shared.join(), { tools: [slow], leaseMs: 600_000 });
     const firstWorker = await work(first);
@@ -161,17 +145,13 @@ describe.skipIf(noPostgres)("a fleet", () => {
     await using shared = await share();
     const [begun, finish] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     const made: string[] = [];
-    const put = defineTool({
-      ...common,
-      name: "put",
-      effect: "write",
-      execute: async (_: unknown, { idempotencyKey }: { readonly idempotencyKey: string }) => {
-        made.push(idempotencyKey);
-        begun.resolve();
-        await finish.promise;
-        return made.length;
-      },
-    });
+    const write: Tool["execute"] = async (_, { idempotencyKey }) => {
+      made.push(idempotencyKey);
+      begun.resolve();
+      await finish.promise;
+      return made.length;
+    };
+    const put = tool("put", write, { effect: "write" });
     await using runtime = await open(shared.join(), { tools: [put] });
     const worker = await work(runtime);
     const id = await runtime.fleet!.submit(runtime, "return [await tools.put({ n: 1 }), await tools.put({ n: 2 })];");
@@ -214,9 +194,7 @@ describe.skipIf(noPostgres)("a fleet", () => {
       { calls: [{ id: "c1", tool: "ask", input: { n: 1 } }] },
       ({ results }) => ({ text: results.map(({ text }) => text).join() }),
     ]);
-    const tools = [
-      defineTool({ ...common, name: "ask", allowedCallers: ["direct"], effect: "read", execute: "client" }),
-    ];
+    const tools = [makeTool({ name: "ask", allowedCallers: ["direct"], execute: "client" })];
     await using server = await open(shared.join(), { tools });
     const report = await server.agent({ model, task: "Work.", id: "talk" });
     expect(report.ending.type).toBe("waiting");
@@ -239,8 +217,7 @@ describe.skipIf(noPostgres)("a fleet", () => {
     await using shared = await share();
     await using server = await open(shared.join());
     const told: unknown[] = [];
-    const inputSchema = z.object({ n: z.string() });
-    const other = [defineTool({ ...common, name: "double", inputSchema, effect: "read", execute: () => 0 })];
+    const other = [makeTool({ name: "double", inputSchema: z.object({ n: z.string() }) })];
     await using without = await open(shared.join(), { tools: other });
     await using _ = await work(without, { onError: (error: unknown) => told.push(error) });
     const id = await server.fleet!.submit(server, SUM);
@@ -278,17 +255,12 @@ describe.skipIf(noPostgres)("a fleet", () => {
     const atOnce = { a: 0, b: 0 };
     const most = { ...atOnce };
     const release = Promise.withResolvers<void>();
-    const busy = defineTool({
-      ...common,
-      name: "busy",
-      effect: "read",
-      execute: async (_: unknown, { tenant }: { readonly tenant: string }) => {
-        const key = tenant === "a" ? "a" : "b";
-        atOnce[key] += 1;
-        most[key] = Math.max(most[key], atOnce[key]);
-        await release.promise;
-        atOnce[key] -= 1;
-      },
+    const busy = tool("busy", async (_, { tenant }) => {
+      const key = tenant === "a" ? "a" : "b";
+      atOnce[key] += 1;
+      most[key] = Math.max(most[key], atOnce[key]);
+      await release.promise;
+      atOnce[key] -= 1;
     });
     await using runtime = await open(shared.join(), { tools: [busy] });
     const submit = (tenant: string) => runtime.fleet!.submit(runtime, "await tools.busy({ n: 1 });", { tenant });
@@ -324,19 +296,13 @@ describe.skipIf(noPostgres)("a fleet", () => {
   test("concurrency of a tool holds over all workers, and over a worker that ends", async () => {
     await using shared = await share();
     let [atOnce, most, begun] = [0, 0, 0];
-    const few = defineTool({
-      ...common,
-      name: "few",
-      effect: "read",
-      concurrency: 2,
-      execute: async () => {
-        begun += 1;
-        most = Math.max(most, (atOnce += 1));
-        await new Promise(setImmediate);
-        atOnce -= 1;
-      },
-    });
-    const tools = [few];
+    const few = async () => {
+      begun += 1;
+      most = Math.max(most, (atOnce += 1));
+      await new Promise(setImmediate);
+      atOnce -= 1;
+    };
+    const tools = [tool("few", few, { concurrency: 2 })];
     await using server = await open(shared.join(), { tools });
     const program = "await Promise.all([1, 2, 3].map((n) => tools.few({ n })));";
     const ids = await Promise.all(Array.from({ length: 12 }, () => server.fleet!.submit(server, program)));
@@ -354,12 +320,7 @@ describe.skipIf(noPostgres)("a fleet", () => {
   test("many workers drive each execution once", async () => {
     await using shared = await share();
     const made: string[] = [];
-    const pay = defineTool({
-      ...common,
-      name: "put",
-      effect: "write",
-      execute: (_: unknown, { idempotencyKey }: { readonly idempotencyKey: string }) => made.push(idempotencyKey),
-    });
+    const pay = tool("put", (_, { idempotencyKey }) => made.push(idempotencyKey), { effect: "write" });
     await using server = await open(shared.join(), { tools: [pay] });
     await using stack = new AsyncDisposableStack();
     for (let index = 0; index < 3; index += 1) {

@@ -16,31 +16,21 @@ import { createPostgresJournal } from "../../src/fleet/postgres/postgres-journal
 import { noPostgres } from "../postgres-support/postgres-server.ts";
 import { usePostgres } from "../postgres-support/use-postgres.ts";
 
-/** What is submitted, and what happens meanwhile. */
-interface Storm {
-  readonly workers: number;
-  /** One in `CONVERSATION_EVERY` is a conversation. */
-  readonly submissions: number;
-  readonly kills: number;
-  /** Workers that are stopped for longer than their leases, and continued. */
-  readonly zombies: number;
-  readonly restarts: number;
-  /** How often the tables of the queue are emptied. */
-  readonly losses: number;
-  /** How far the clock of the first worker is ahead, in milliseconds. */
-  readonly clockMs: number;
-}
-
 const KILLS = Number(process.env["KILLS"] ?? 50);
-const STORM: Storm = {
+/** What is submitted, and what happens meanwhile. */
+const STORM = {
   workers: 3,
   submissions: 6 * KILLS,
   kills: KILLS,
+  /** Workers that are stopped for longer than their leases, and continued. */
   zombies: Math.ceil(KILLS / 16),
   restarts: Math.ceil(KILLS / 10),
+  /** How often the tables of the queue are emptied. */
   losses: Math.ceil(KILLS / 25),
+  /** How far the clock of the first worker is ahead. */
   clockMs: 600_000,
 };
+/** One in so many is a conversation. */
 const CONVERSATION_EVERY = 10;
 const LEASE_MS = 1500;
 /** Executions that have not ended hang if none of them changes for so long after the last kill, in milliseconds. */

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { ALL_TESTS, testOfAll } from "../../support/all-tests.ts";
 import { messages, toolRunner } from "./clients/anthropic-clients.ts";
 import { responses } from "./clients/openai-clients.ts";
-import type { Client } from "./clients/task.ts";
+import { type Client, PROGRAM } from "./clients/task.ts";
 import { type Death, mortalGateway } from "./mortal-gateway.ts";
 
 /*
@@ -15,9 +15,6 @@ import { type Death, mortalGateway } from "./mortal-gateway.ts";
 /** Of the moments of death, the quick run takes one in so many. */
 const STEP = ALL_TESTS ? 1 : 13;
 
-const PROGRAM = `const [a, b] = await Promise.all([tools.depot({ id: 1 }), tools.depot({ id: 2 })]);
-const c = await tools.depot({ id: 3 });
-return a.n + b.n + c.n;`;
 const SCRIPT: readonly ScriptedStep[] = [
   { reasoning: "A program adds.", text: "I will add.", programs: [PROGRAM] },
   { text: "Now the stock.", calls: [{ tool: "stock", input: { id: 4 } }] },

@@ -9,7 +9,7 @@ import { messages, toolRunner } from "./anthropic-clients.ts";
 import { agents } from "./agents-client.ts";
 import { responses } from "./openai-clients.ts";
 import { ownAnthropic, ownOpenai } from "./own-client.ts";
-import type { Client } from "./task.ts";
+import { type Client, PROGRAM } from "./task.ts";
 
 /*
  * Unmodified packages against the gateway, whose model is an adapter of this package that asks a server as strict as its
@@ -33,9 +33,6 @@ const CLIENTS: readonly (readonly [name: string, client: Client])[] = [
 ];
 const MODES = ["whole", "streamed", "restarted"] as const;
 
-const PROGRAM = `const [a, b] = await Promise.all([tools.depot({ id: 1 }), tools.depot({ id: 2 })]);
-const c = await tools.depot({ id: 3 });
-return a.n + b.n + c.n;`;
 const SCRIPT: readonly WireStep[] = [
   { reasoning: "A program adds.", text: "I will add.", calls: [{ program: PROGRAM }] },
   { text: "Now the stock.", calls: [{ tool: "stock", input: { id: 4 } }] },

@@ -33,3 +33,8 @@ export function answerTo({ depot, stock }: Task, name: string, input: unknown): 
   const { id } = input as { readonly id: number };
   return name === "depot" ? JSON.stringify(depot(id)) : stock(id);
 }
+
+/** A program that asks for two depots at once, and then for a third. */
+export const PROGRAM = `const [a, b] = await Promise.all([tools.depot({ id: 1 }), tools.depot({ id: 2 })]);
+const c = await tools.depot({ id: 3 });
+return a.n + b.n + c.n;`;
