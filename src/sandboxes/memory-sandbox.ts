@@ -5,10 +5,10 @@ import { bareFunction, type OptionsOf, packageFile, readOptions, setImmediate } 
 import { FrameQueue } from "./frame-queue.ts";
 import {
   checkLanguage,
+  EndingGuest,
   endOfRefused,
   type Exit,
   type Guest,
-  type KillReason,
   type OpenOptions,
   type Sandbox,
 } from "./sandbox.ts";
@@ -56,15 +56,14 @@ export function createMemorySandbox(options: MemorySandboxOptions = {}): Sandbox
 }
 
 /** There is no process to end and none to measure. The first ending counts. */
-class MemoryGuest implements Guest {
-  readonly #exited = Promise.withResolvers<Exit>();
-  readonly exit = this.#exited.promise;
+class MemoryGuest extends EndingGuest implements Guest {
   readonly frames = new FrameQueue(Number.POSITIVE_INFINITY, () => {});
   readonly #face: GuestFace;
   readonly #frameBytes: number;
   #hasEnded = false;
 
   constructor(face: GuestFace, frameBytes: number) {
+    super();
     this.#face = face;
     this.#frameBytes = frameBytes;
     this.#run(() => {});
@@ -78,24 +77,11 @@ class MemoryGuest implements Guest {
     return { peakMemoryBytes: 0, processorMs: undefined };
   }
 
-  kill(reason: KillReason): void {
-    this.#end({ type: "killed", reason });
-  }
-
-  release(): void {
-    this.#end({ type: "released" });
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    this.kill("disposed");
-    await this.exit;
-  }
-
-  #end(exit: Exit): void {
+  protected end(exit: Exit): void {
     if (this.#hasEnded) return;
     this.#hasEnded = true;
     this.frames.end();
-    this.#exited.resolve(exit);
+    this.exited.resolve(exit);
   }
 
   /** Runs one turn in a later tick, so that guest code never runs inside a call of `send`. */
@@ -107,7 +93,7 @@ class MemoryGuest implements Guest {
         drainMicrotasks.runInThisContext();
         this.#take(this.#face.drain());
       } catch (error) {
-        this.#end({ type: "died", detail: error instanceof Error ? error.message : String(error) });
+        this.end({ type: "died", detail: error instanceof Error ? error.message : String(error) });
       }
     });
   }
@@ -117,7 +103,7 @@ class MemoryGuest implements Guest {
     const frames = drained.split("\u001e");
     const oversize = frames.find((frame) => Buffer.byteLength(frame) > this.#frameBytes);
     if (oversize === undefined) this.frames.push(frames);
-    else this.#end(endOfRefused({ bytes: Buffer.byteLength(oversize), allowed: this.#frameBytes }));
+    else this.end(endOfRefused({ bytes: Buffer.byteLength(oversize), allowed: this.#frameBytes }));
   }
 }
 

@@ -117,6 +117,27 @@ export interface Guest extends AsyncDisposable {
   release(): void;
 }
 
+/** A guest that ends once, as its sandbox says. */
+export abstract class EndingGuest {
+  protected readonly exited = Promise.withResolvers<Exit>();
+  readonly exit = this.exited.promise;
+
+  protected abstract end(exit: Exit): void;
+
+  kill(reason: KillReason): void {
+    this.end({ type: "killed", reason });
+  }
+
+  release(): void {
+    this.end({ type: "released" });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.kill("disposed");
+    await this.exit;
+  }
+}
+
 /**
  * For how much longer the program has to wait before its guest may be evicted, in milliseconds. Negative if it has waited for
  * longer than that already.

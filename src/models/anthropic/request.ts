@@ -1,5 +1,6 @@
-import { type Fields, isFields, PortcullisError } from "../../base/index.ts";
+import { type Fields, isFields, PortcullisError, textOf } from "../../base/index.ts";
 import { typeText } from "../../tools/declarations/type-text.ts";
+import { leadsToLoop } from "../../tools/json-schema/compile-schema.ts";
 import { type JsonSchema, resolveReference } from "../../tools/json-schema/json-schema.ts";
 import { type ClosedForm, closedSchema } from "../turn/closed-schema.ts";
 import { type ContentForms, fileName, type ResultParts } from "../turn/content-parts.ts";
@@ -92,27 +93,14 @@ export function plainSchema(schema: JsonSchema): JsonSchema | undefined {
   return schema.type === "object" && !hasCycle(schema) ? closedSchema(schema, FORM, "stay") : undefined;
 }
 
-/** Whether a schema refers to itself, directly or through others. Iterative, because references can make a schema as deep as it is large. */
+/** Whether a schema refers to itself, directly or through others. */
 export function hasCycle(schema: JsonSchema): boolean {
-  const above = new Set<unknown>();
-  const cleared = new Set<unknown>();
-  const open: { readonly part: unknown; readonly leaves: boolean }[] = [{ part: schema, leaves: false }];
-  for (let next = open.pop(); next !== undefined; next = open.pop()) {
-    const { part, leaves } = next;
-    if (leaves) {
-      above.delete(part);
-      cleared.add(part);
-      continue;
-    }
-    if (typeof part !== "object" || part === null || cleared.has(part)) continue;
-    if (above.has(part)) return true;
-    above.add(part);
-    open.push({ part, leaves: true });
-    for (const child of Object.values(part)) open.push({ part: child, leaves: false });
-    if (isFields(part) && typeof part.$ref === "string")
-      open.push({ part: resolveReference(schema, part.$ref), leaves: false });
-  }
-  return false;
+  const partsOf = (part: unknown): unknown[] => {
+    if (typeof part !== "object" || part === null) return [];
+    const reference = textOf(part, "$ref");
+    return [...Object.values(part), ...(reference === undefined ? [] : [resolveReference(schema, reference)])];
+  };
+  return leadsToLoop<unknown>(schema, partsOf, new Map());
 }
 
 function countOpen(schema: unknown): number {

@@ -6,10 +6,10 @@ import type { FrameQueue } from "../frame-queue.ts";
 import type { FramePieces } from "../unsent-frames.ts";
 import {
   checkLanguage,
+  EndingGuest,
   type Exit,
   type Finding,
   type Guest,
-  type KillReason,
   type Offer,
   type OpenOptions,
   QueueFull,
@@ -181,7 +181,7 @@ function unavailable(cause: unknown): never {
   );
 }
 
-class IsolateGuest implements Guest, BusyEngine {
+class IsolateGuest extends EndingGuest implements Guest, BusyEngine {
   readonly frames: FrameQueue;
   readonly engine: EngineProcess;
   readonly #pool: EnginePool;
@@ -190,13 +190,12 @@ class IsolateGuest implements Guest, BusyEngine {
   /** Memory before this program: a reused engine keeps some memory of earlier programs. */
   readonly #baseBytes: number;
   readonly #closing: Closing;
-  readonly #exit = Promise.withResolvers<Exit>();
-  readonly exit = this.#exit.promise;
   #hasLeft = false;
   #peakBytes = 0;
   readonly #readProcessor = () => (this.#hasLeft ? undefined : this.engine.processorMs);
 
   constructor(engine: EngineProcess, pool: EnginePool, allowedBytes: number, closing: Closing) {
+    super();
     this.engine = engine;
     this.#closing = closing;
     this.#pool = pool;
@@ -207,7 +206,7 @@ class IsolateGuest implements Guest, BusyEngine {
       // Between two readings it may have taken all that it was allowed.
       if (exit.type === "memory")
         this.#peakBytes = Math.max(this.#peakBytes, exit.seenBytes, allowedBytes - MEMORY_SLACK_BYTES);
-      this.#exit.resolve(exit);
+      this.exited.resolve(exit);
     });
     this.#watch = every(WATCH_MS, () => this.#watchMemory()).unref();
   }
@@ -234,12 +233,12 @@ class IsolateGuest implements Guest, BusyEngine {
     this.#leaveAs({ type: "evicted", closing: this.#closing }, freed);
   }
 
-  kill(reason: KillReason): void {
+  protected end(exit: Exit): void {
     this.#pool.withdraw(this);
-    if (!this.#hasLeft) this.engine.kill(reason);
+    if (!this.#hasLeft) this.engine.end(exit);
   }
 
-  release(): void {
+  override release(): void {
     this.#pool.withdraw(this);
     if (this.#hasLeft || this.engine.ended) return;
     this.#watchMemory();
@@ -250,14 +249,9 @@ class IsolateGuest implements Guest, BusyEngine {
     this.#hasLeft = true;
     this.engine.listen(undefined);
     this.frames.end();
-    this.#exit.resolve(exit);
+    this.exited.resolve(exit);
     // Memory is watched until the engine is prepared for another program: until then its memory is this program's.
     void freed.finally(() => cancel(this.#watch));
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    this.kill("disposed");
-    await this.exit;
   }
 
   #watchMemory(): void {

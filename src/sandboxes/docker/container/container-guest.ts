@@ -4,9 +4,9 @@ import type { Closing } from "../../closing.ts";
 import { FrameChannel } from "../../frame-channel.ts";
 import { keepAwake } from "../../keep-awake.ts";
 import {
+  EndingGuest,
   type Exit,
   type Guest,
-  type KillReason,
   type Offer,
   type OpenOptions,
   type ResourceUsage,
@@ -24,13 +24,11 @@ const STDERR_TAIL_BYTES = 8192;
 const GREETING_MS = 20_000;
 
 /** The guest in one container, which runs one program only. */
-export class ContainerGuest implements Guest {
+export class ContainerGuest extends EndingGuest implements Guest {
   readonly #container: Container;
   /** Connected to the streams that carried the guest's first bytes: the pipes or the standard streams. */
   readonly #channel = new FrameChannel();
   readonly frames = this.#channel.frames;
-  readonly #exited = Promise.withResolvers<Exit>();
-  readonly exit = this.#exited.promise;
   readonly #gone = Promise.withResolvers<void>();
   /** Resolves once the container is removed, or the daemon did not remove it. */
   readonly removed = this.#gone.promise;
@@ -45,6 +43,7 @@ export class ContainerGuest implements Guest {
   #onOffer: (offer: Offer | undefined) => void = () => {};
 
   private constructor(container: Container, stream: Socket) {
+    super();
     this.#container = container;
     const { pipes } = container;
     const attached = new AttachedStream(
@@ -135,7 +134,7 @@ export class ContainerGuest implements Guest {
     // It may have connected while it waits for the host.
     if (this.#isConnected && this.#offered && this.#offered.ownMs < Number.POSITIVE_INFINITY)
       return this.offer(this.#offered);
-    this.#end({ type: "evicted", closing });
+    this.end({ type: "evicted", closing });
   }
 
   /** Whether the guest has made a connection to outside, also one that has not ended. */
@@ -143,21 +142,8 @@ export class ContainerGuest implements Guest {
     return this.#container.door?.proxy.isUsed === true;
   }
 
-  kill(reason: KillReason): void {
-    this.#end({ type: "killed", reason });
-  }
-
-  release(): void {
-    this.#end({ type: "released" });
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    this.kill("disposed");
-    await this.exit;
-  }
-
   /** Closes the connection first: a daemon that waits for its output to be read may not answer other requests until then. */
-  #end(exit: Exit): void {
+  protected end(exit: Exit): void {
     if (this.ended) return;
     this.#ending = exit;
     this.#onOffer(undefined);
@@ -168,9 +154,9 @@ export class ContainerGuest implements Guest {
     this.#container.close();
     this.frames.end();
     // The exit of a guest whose program has nothing to run does not wait for the container's removal.
-    if (exit.type === "released" || exit.type === "evicted") this.#exited.resolve(exit);
+    if (exit.type === "released" || exit.type === "evicted") this.exited.resolve(exit);
     void this.#container.remove().then(() => {
-      this.#exited.resolve(exit);
+      this.exited.resolve(exit);
       this.#gone.resolve();
     });
   }
@@ -191,18 +177,18 @@ export class ContainerGuest implements Guest {
     if (this.ended) return;
     this.frames.push(this.#channel.decode(chunk));
     const { refusal } = this.#channel;
-    if (refusal) this.#end(refusal);
+    if (refusal) this.end(refusal);
   }
 
   #noteStderr(chunk: Buffer): void {
     this.#stderrBytes += chunk.length;
     this.#stderrTail.add(chunk);
     if (this.#stderrBytes > STDERR_BYTES)
-      this.#end({ type: "broken", detail: `more than ${STDERR_BYTES} bytes on standard error` });
+      this.end({ type: "broken", detail: `more than ${STDERR_BYTES} bytes on standard error` });
   }
 
   async #die(): Promise<void> {
-    if (!this.ended) this.#end(await this.#container.causeOfDeath(this.#stderrTail.text));
+    if (!this.ended) this.end(await this.#container.causeOfDeath(this.#stderrTail.text));
   }
 }
 
