@@ -5,7 +5,6 @@
 import { isDeepStrictEqual } from "node:util";
 import { type ExecutionId, PortcullisError, type Share } from "../../base/index.ts";
 import { findIfKnown } from "../../journal/find-if-known.ts";
-import { readHeader } from "../../journal/reading/read-records.ts";
 import type { UserMessage } from "../../models/model.ts";
 import { drivenHere } from "../../executions/driven.ts";
 import { isAskedOtherwise } from "../../executions/run-under-id.ts";
@@ -67,27 +66,27 @@ async function sendOnce<Answer>(
 ): Promise<AgentReport<Answer>> {
   const begun = await beginIfNew(scope, execution, work);
   if (begun) return sendIn<Answer>(begun, work);
-  const header = work.expect === 0 ? await readHeader(scope.journal, execution, scope) : undefined;
-  // Also if the message is said already: it was with other tools, or another schema of the answer.
-  if (header && isAskedOtherwise(header, scope.owner)) throw anotherConversation(execution);
-  const here = drivenHere<AgentReport<Answer>>(scope.journal, execution);
-  if (here?.log instanceof ConversationLog && here.log.state.header.tenant === scope.tenant)
-    return joinHere(here.log, here.ended, work);
-  return withHistory(scope, (history) => sendInPast<Answer>(scope, execution, work, history));
+  return (
+    joinHere<Answer>(scope, execution, work) ??
+    withHistory(scope, (history) => sendInPast<Answer>(scope, execution, work, history))
+  );
 }
 
 /** What is said to a conversation that is at work here: the same message waits with it, any other is refused. Nothing is read. */
-function joinHere<Report>({ state }: ConversationLog, report: Promise<Report>, work: SendWork): Promise<Report> {
-  const known = userMessages(state);
-  if (!isSaid(known, work)) {
-    refuseOther(state, known, work);
+function joinHere<Answer>(
+  scope: AgentScope,
+  execution: ExecutionId,
+  work: SendWork,
+): Promise<AgentReport<Answer>> | undefined {
+  const here = drivenHere<AgentReport<Answer>>(scope.journal, execution);
+  if (!(here?.log instanceof ConversationLog) || here.log.state.header.tenant !== scope.tenant) return undefined;
+  if (!isSaid(scope, here.log.state, work))
     throw new PortcullisError(
       "conversation_busy",
-      `send: the conversation ${JSON.stringify(state.header.execution)} is at work. Wait for it, or interrupt it first.`,
+      `send: the conversation ${JSON.stringify(execution)} is at work. Wait for it, or interrupt it first.`,
     );
-  }
   work.onSaid();
-  return report;
+  return here.ended;
 }
 
 async function sendInPast<Answer>(
@@ -97,21 +96,17 @@ async function sendInPast<Answer>(
   history: Share,
 ): Promise<AgentReport<Answer>> {
   const past = await readOwnConversation(scope, execution, history);
-  const known = userMessages(past);
   const taking = { ...work.request, allowChangedTools: work.allowChangedTools, subject: "send", rests: true };
-  if (isSaid(known, work)) {
+  if (isSaid(scope, past, work)) {
     work.onSaid();
     return resumePast<Answer>(scope, past, taking, history);
   }
-  refuseOther(past, known, work);
   if (past.outcome)
     throw new PortcullisError(
       "conversation_ended",
       `send: the conversation ${JSON.stringify(execution)} has ended. Begin another one with its turns: runtime.conversation({ from }).`,
     );
-  const here = drivenHere<AgentReport<Answer>>(scope.journal, execution);
-  if (here?.log instanceof ConversationLog) return joinHere(here.log, here.ended, work);
-  return sendIn<Answer>(await takeUp(scope, past, taking, history), work);
+  return joinHere<Answer>(scope, execution, work) ?? sendIn<Answer>(await takeUp(scope, past, taking, history), work);
 }
 
 async function beginIfNew(
@@ -128,20 +123,24 @@ async function beginIfNew(
   }
 }
 
-function isSaid(known: readonly UserMessage[], { messages, expect }: SendWork): boolean {
-  if (!messages || expect === undefined || known.length < expect + messages.length) return false;
-  return isDeepStrictEqual(known.slice(expect, expect + messages.length), [...messages]);
-}
-
-/** Throws `execution_exists` for another conversation under the id, and `conversation_moved` if other messages were said. */
-function refuseOther(
-  { header }: Pick<PastConversation, "header">,
-  { length }: readonly UserMessage[],
-  { expect, request }: SendWork,
-): void {
-  const { execution, model } = header;
+/**
+ * Whether the message is said already. Throws `execution_exists` for another conversation under the id, and `conversation_moved` if
+ * other messages were said.
+ */
+function isSaid(
+  { owner }: AgentScope,
+  past: Pick<PastConversation, "header" | "turns" | "said">,
+  { messages, expect, request }: SendWork,
+): boolean {
+  const known = userMessages(past);
+  const { length } = known;
+  const { execution, model } = past.header;
+  // Also if the message is said already: it was with other tools, or another schema of the answer.
+  if (expect === 0 && isAskedOtherwise(past.header, owner)) throw anotherConversation(execution);
+  if (expect === undefined) return false;
+  if (messages && isDeepStrictEqual(known.slice(expect, expect + messages.length), [...messages])) return true;
   if (expect === 0 && (length > 0 || model !== request.model.name)) throw anotherConversation(execution);
-  if (expect === undefined || expect === length) return;
+  if (expect === length) return false;
   throw new PortcullisError(
     "conversation_moved",
     `send({ expect }): the conversation ${JSON.stringify(execution)} has ${length} of the user's messages, and ${expect} were expected. Nothing was said. Read it, then say what is still to be said.`,

@@ -192,42 +192,36 @@ function readFields(path: string, lines: readonly string[]): ReadonlyMap<string,
     const from = at;
     while (at < lines.length && belongs.test(lines[at] ?? "")) at += 1;
     const below = lines.slice(from, at);
-    try {
-      fields.set(name, { value: valueOf(text.trim(), below), line: number });
-    } catch (fault) {
-      throw fault instanceof Fault ? error(`${name} ${fault.message}`) : fault;
-    }
+    const fault = (what: string) => error(`${name} ${what}`);
+    fields.set(name, { value: valueOf(text.trim(), below, fault), line: number });
   }
   return fields;
 }
 
-/** What is wrong with the value of a field. */
-class Fault extends Error {}
-
 /** The value of a field: what stands beside its name, or the lines below it. */
-function valueOf(text: string, below: readonly string[]): Field["value"] {
+function valueOf(text: string, below: readonly string[], fault: (what: string) => PortcullisError): Field["value"] {
   if (/^[|>][+-]?$/.test(text)) {
     const block = below.map((line) => line.trim()).join(text.startsWith("|") ? "\n" : " ");
-    if (block.trim() === "") throw new Fault("has no text below it: indent its lines.");
+    if (block.trim() === "") throw fault("has no text below it: indent its lines.");
     return block.trim();
   }
   if (text === "") {
-    const items = below.filter((line) => !isBlank(line)).map((line) => textIn(line.trim().slice(1).trim()));
-    if (items.length === 0) throw new Fault("has no value: give one, or leave the field out.");
+    const items = below.filter((line) => !isBlank(line)).map((line) => textIn(line.trim().slice(1).trim(), fault));
+    if (items.length === 0) throw fault("has no value: give one, or leave the field out.");
     return items;
   }
-  if (!text.startsWith("[") || !text.endsWith("]")) return textIn(text);
+  if (!text.startsWith("[") || !text.endsWith("]")) return textIn(text, fault);
   const inner = text.slice(1, -1).trim();
-  return inner === "" ? [] : inner.split(",").map((item) => textIn(item.trim()));
+  return inner === "" ? [] : inner.split(",").map((item) => textIn(item.trim(), fault));
 }
 
-function textIn(text: string): string {
+function textIn(text: string, fault: (what: string) => PortcullisError): string {
   if (/^'(?:[^']|'')*'$/.test(text)) return text.slice(1, -1).replaceAll("''", "'");
   const quoted = text.startsWith('"') ? parsedJson(text) : undefined;
   if (typeof quoted === "string") return quoted;
-  if (text === "") throw new Fault("has an empty item: give it a value, or leave it out.");
+  if (text === "") throw fault("has an empty item: give it a value, or leave it out.");
   if (!RESERVED.has(text.charAt(0)) && !text.includes(" #")) return text;
-  throw new Fault(
+  throw fault(
     "has a character with a meaning in YAML: write the value in quotes that close at the end of the line, with escapes of JSON.",
   );
 }

@@ -230,17 +230,15 @@ async function agentsOf(journal: Journal, { state, lines, outcome }: Past) {
   const found: { readonly call: string; readonly isOpen: boolean; readonly agent: PastAgent }[] = [];
   if (!header) return found;
   const areAgents = new Map<string, boolean>();
-  const look = async (call: string, tool: string, gaveValue: boolean, isOpen: boolean) => {
-    if (areAgents.get(tool) === false) return;
-    const agent = await readAgent(journal, header, call);
-    if (agent) found.push({ call, isOpen, agent });
-    if (agent || gaveValue) areAgents.set(tool, agent !== undefined);
-  };
-  const isOpen = (call: string) => outcome === undefined && calls.has(Number(call));
-  for (const { callId, tool, outcome: end } of lines) await look(callId, tool, end.type === "value", isOpen(callId));
   const told = new Set(lines.map(({ callId }) => callId));
-  for (const { id, tool } of calls.values())
-    if (!told.has(String(id))) await look(String(id), tool, false, isOpen(String(id)));
+  const untold = calls.values().filter(({ id }) => !told.has(String(id)));
+  const open = untold.map(({ id, tool }) => ({ callId: String(id), tool, outcome: undefined }));
+  for (const { callId: call, tool, outcome: end } of [...lines, ...open]) {
+    if (areAgents.get(tool) === false) continue;
+    const agent = await readAgent(journal, header, call);
+    if (agent) found.push({ call, isOpen: outcome === undefined && calls.has(Number(call)), agent });
+    if (agent || end?.type === "value") areAgents.set(tool, agent !== undefined);
+  }
   return found;
 }
 

@@ -90,12 +90,13 @@ export function ownInstructions(
   const ofTools = tools.flatMap(({ name, instructions: about }) =>
     about === undefined ? [] : [`## ${name}\n\n${about.trim()}`],
   );
+  const section = (title: string, texts: readonly string[]) => (texts.length === 0 ? [] : [`# ${title}`, ...texts]);
   const parts = [
-    ...(text === undefined ? [] : [`# Instructions\n\n${text}`]),
-    ...(ofTools.length === 0 ? [] : [`# Instructions for tools\n\n${ofTools.join("\n\n")}`]),
-    ...(documents.length === 0 ? [] : [`# Documents\n\n${documents.map(documentText).join("\n\n")}`]),
+    ...section("Instructions", text === undefined ? [] : [text]),
+    ...section("Instructions for tools", ofTools),
+    ...section("Documents", documents.map(documentText)),
+    ...(answer === undefined ? [] : [answer]),
   ];
-  if (answer !== undefined) parts.push(answer);
   return parts.length === 0 ? undefined : parts.join("\n\n");
 }
 

@@ -234,9 +234,8 @@ const PAUSE_MS = 200;
 const READ_PART = 4;
 
 /** Tells whether a program goes on as it did when it was read; undefined if only a reading tells how an execution stands. */
-function markOf({ kind, startedAt, records, lease }: ExecutionSummary): string | undefined {
-  if (kind !== "program" || leasedUntil(lease) === undefined) return undefined;
-  return JSON.stringify([startedAt, records, lease?.driver]);
+function markOf({ kind, records, lease }: ExecutionSummary): number | undefined {
+  return kind === "program" && leasedUntil(lease) !== undefined ? records : undefined;
 }
 
 /**
@@ -246,7 +245,7 @@ function markOf({ kind, startedAt, records, lease }: ExecutionSummary): string |
 export async function waitForRest(scope: Scope, execution: ExecutionId, signal: AbortSignal): Promise<ExecutionFacts> {
   const { journal } = scope;
   let records = 0;
-  let seen: string | undefined;
+  let seen: number | undefined;
   let changed = Promise.withResolvers<void>();
   let isOver = Promise.withResolvers<void>();
   using _ = journal.onAppend?.((appended) => {
