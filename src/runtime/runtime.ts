@@ -61,7 +61,7 @@ import {
 } from "./options.ts";
 import { HostObservers, type Listener, listenerOfPrograms, type ObserverParts } from "./observers.ts";
 import { ExecutionHandle, reportIn } from "./execution-handle.ts";
-import { type ExecutionPlaces, type QueueState, WorkUnderWay } from "./work-under-way.ts";
+import { type ExecutionPlaces, type QueueState, type WorkUnderWay, workUnderWay } from "./work-under-way.ts";
 import { RuntimeScopes, type ScopeOptions, type ScopeParts } from "./scopes.ts";
 
 type LoopTools = import("../frameworks/loops.ts").LoopTools;
@@ -112,7 +112,7 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
     const given = plainStore(parts.journal);
     const journal = redactor ? new RedactingJournal(given, redactor) : parts.journal;
     countReadings(gate.held, storeOf(journal), given, journal);
-    this.#work = new WorkUnderWay(parts.places, parent);
+    this.#work = workUnderWay(parts.places, parent);
     // The load of a derived runtime counts in the runtime that it is derived from.
     this.#removeLoad = parent ? undefined : addLoad(() => this.#load);
     this.limits = limits;

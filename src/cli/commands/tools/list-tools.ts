@@ -71,80 +71,63 @@ function printTools(tools: readonly Tool[], { json }: CommandOptions<typeof LIST
  * `portcullis tools --check`: lists the MCP servers, and the tools of servers that no caller may call, each with the line to add, what could
  * not be taken over, and of which inputs models are told otherwise.
  */
-function checkTools(open: OpenTools, json: boolean): void {
-  const { tools, problems } = open;
-  const servers = serversOf(open);
-  const documents = documentsOf(open);
-  const unassigned = open.unassigned.map(unassignedLine);
-  const inputs = inputsOf(tools);
-  if (json)
-    return printJson({ tools: tools.map(({ name }) => name), servers, documents, unassigned, problems, inputs });
-  const named = servers.map(({ source, protocol = "–", name = "–", version = "–" }) => [
-    source,
-    protocol,
-    name,
-    version,
-  ]);
-  printRows(["server", "protocol", "calls itself", "version"], named);
-  const numbers = ["operations", "tools", "no caller", "left out"];
-  const counts = documents.map(({ source, operations, tools: found, withoutCaller, leftOut }) => [
-    source,
-    ...[operations, found, withoutCaller, leftOut].map(count),
-  ]);
-  printRows(["document", ...numbers], counts, numbers);
-  writeStdout(`${countText(tools.length, "tool")} may be called.\n`);
-  const cells = unassigned.map(({ name, hint, line, allow }) => [name, hint, line, allow]);
-  if (cells.length > 0)
-    writeStdout(
-      `\nNo caller may call these, because nothing is said about them. Check the effect, and add the line under\n"portcullis": { "tools": { … } } of the server, or the option:\n\n${table(["tool", "its server says", "line", "option"], cells, [])}\n`,
-    );
-  if (problems.length > 0)
-    writeStdout(`\nLeft out, or not checked:\n${problems.map((problem) => `  ${oneLine(problem)}`).join("\n")}\n`);
-  const rows = inputs.map(({ tool, providers, told }) => [tool, providers.join(", "), told]);
-  if (rows.length > 0)
-    writeStdout(
-      `\nProviders are told of these inputs otherwise than their schemas say, by which calls are checked:\n\n${table(["tool", "provider", "told"], rows, [])}\n`,
-    );
-}
-
-/** The inputs of which a provider cannot be told as their schemas say. */
-function inputsOf(tools: readonly Tool[]) {
-  return tools.flatMap((tool) => {
+function checkTools({ tools, problems, sources, unassigned: found }: OpenTools, json: boolean): void {
+  const servers = sources.flatMap(({ name: source, server }) => (server ? [{ source, ...server }] : []));
+  // How many operations of a document are tools, and how many could not be or are of no caller.
+  const documents = sources.flatMap(({ name: source, tools: { length: made }, document }) =>
+    document
+      ? [{ source, ...document, tools: made, withoutCaller: document.operations - document.leftOut - made }]
+      : [],
+  );
+  const unassigned = found.map(unassignedLine);
+  const inputs = tools.flatMap((tool) => {
     const { $schema: _, ...schema } = inputSchemaOf(tool);
     return inputChanges(schema).map((change) => ({ tool: tool.name, ...change }));
   });
-}
-
-/** The MCP servers, each with the version of the protocol and with what it calls itself. */
-function serversOf({ sources }: OpenTools) {
-  return sources.flatMap(({ name: source, server }) => (server ? [{ source, ...server }] : []));
-}
-
-/** Prints a table with an empty line behind it, if it has rows. */
-function printRows(...of: Parameters<typeof table>): void {
-  if (of[1].length > 0) writeStdout(`${table(...of)}\n\n`);
-}
-
-/** The documents of APIs: how many of their operations are tools, and how many could not be or are of no caller. */
-function documentsOf({ sources }: OpenTools) {
-  return sources.flatMap(({ name: source, tools: { length: tools }, document }) =>
-    document ? [{ source, ...document, tools, withoutCaller: document.operations - document.leftOut - tools }] : [],
+  if (json)
+    return printJson({ tools: tools.map(({ name }) => name), servers, documents, unassigned, problems, inputs });
+  printRows(
+    "",
+    ["server", "protocol", "calls itself", "version"],
+    servers.map(({ source, protocol = "–", name = "–", version = "–" }) => [source, protocol, name, version]),
+  );
+  const numbers = ["operations", "tools", "no caller", "left out"];
+  const counts = documents.map(({ source, operations, tools: made, withoutCaller, leftOut }) => [
+    source,
+    ...[operations, made, withoutCaller, leftOut].map(count),
+  ]);
+  printRows("", ["document", ...numbers], counts, numbers);
+  writeStdout(`${countText(tools.length, "tool")} may be called.\n\n`);
+  printRows(
+    'No caller may call these, because nothing is said about them. Check the effect, and add the line under\n"portcullis": { "tools": { … } } of the server, or the option:\n\n',
+    ["tool", "its server says", "line", "option"],
+    unassigned.map((row) => Object.values(row)),
+  );
+  if (problems.length > 0)
+    writeStdout(`Left out, or not checked:\n${problems.map((problem) => `  ${oneLine(problem)}`).join("\n")}\n\n`);
+  printRows(
+    "Providers are told of these inputs otherwise than their schemas say, by which calls are checked:\n\n",
+    ["tool", "provider", "told"],
+    inputs.map(({ tool, providers, told }) => [tool, providers.join(", "), told]),
   );
 }
 
-/** A tool that no caller may call, with what may be added to a file or to the command so that one may. */
-function unassignedLine({ name, original, annotations }: UnassignedTool) {
-  const { readOnlyHint, idempotentHint, destructiveHint } = annotations;
-  const effect =
-    readOnlyHint === true && destructiveHint !== true ? "read" : idempotentHint === true ? "idempotent" : "write";
-  const approval = effect === "read" ? "" : ', "approval": "always"';
-  const line = `${JSON.stringify(original)}: { "allowedCallers": ["programmatic"], "effect": "${effect}"${approval} }`;
-  return { name, hint: hintOf(annotations), line, allow: `--allow ${name}=${effect}` };
+/** Prints a table behind what is said of it, with an empty line after it, if it has rows. */
+function printRows(intro: string, ...of: Parameters<typeof table>): void {
+  if (of[1].length > 0) writeStdout(`${intro}${table(...of)}\n\n`);
 }
 
-/** What the server says of a tool. It may be wrong, or lie. */
-function hintOf({ readOnlyHint, idempotentHint, destructiveHint }: UnassignedTool["annotations"]): string {
-  if (readOnlyHint === true && destructiveHint !== true) return "reads";
-  if (destructiveHint === true) return "destroys";
-  return idempotentHint === true ? "may be repeated" : "–";
+/** A tool that no caller may call, with what its server says, which may be wrong, and with what lets programs call it. */
+function unassignedLine({ name, original, annotations }: UnassignedTool) {
+  const { readOnlyHint, idempotentHint, destructiveHint } = annotations;
+  const [effect, said] =
+    readOnlyHint === true && destructiveHint !== true
+      ? ["read", "reads"]
+      : idempotentHint === true
+        ? ["idempotent", "may be repeated"]
+        : ["write", "–"];
+  const hint = destructiveHint === true ? "destroys" : said;
+  const approval = effect === "read" ? "" : ', "approval": "always"';
+  const line = `${JSON.stringify(original)}: { "allowedCallers": ["programmatic"], "effect": "${effect}"${approval} }`;
+  return { name, hint, line, allow: `--allow ${name}=${effect}` };
 }
