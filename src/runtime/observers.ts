@@ -63,143 +63,133 @@ export interface ObserverParts {
 
 export type Listener = (event: AgentEvent) => void;
 
+export type HostObservers = ReturnType<typeof hostObservers>;
+
 /** What a runtime tells of all that it runs: events to its listeners, failures to the operator's log, spans to OpenTelemetry. */
-export class HostObservers {
-  /** Undefined if nothing is redacted. */
-  readonly redactor: Redactor | undefined;
-  readonly #onEvent: ObserverParts["onEvent"];
-  readonly #logger: Logger;
-  readonly #telemetry: TelemetrySwitch;
-  readonly #failedSwitches = new Set<string>();
-
-  constructor({ onEvent, logger = CONSOLE_LOGGER, redact, captures }: ObserverParts) {
-    this.#onEvent = onEvent;
-    this.#logger = cleanLogger(logger);
-    this.redactor = redact && this.#redactorFor(redact);
-    const onMissing = (err: unknown) => this.#log({ code: "telemetry_missing", err }, TELEMETRY_MISSING);
-    this.#telemetry = telemetrySwitch({ captures, redactor: this.redactor, onMissing });
-  }
-
-  /** Undefined without an SDK: nothing is waited for then. */
-  get telemetry(): Promise<Telemetry | undefined> | undefined {
-    return this.#telemetry.now;
-  }
-
-  /**
-   * Gives a scope whose events are told, until `end`: to the listener of one method, to the runtime's and to the
-   * operator's log.
-   */
-  observe(scope: AgentScope, listener: Listener | undefined) {
-    const failures = failureLog(this.#logger);
-    const unread = new Set<string>();
-    const tell = (event: AgentEvent) => {
-      listener?.(event);
-      if (event.type === "parts_unread") this.#tellUnread(event, unread);
-      if (event.type === "inputs_changed") this.#tellChanged(event);
-      if (!isExecutionEvent(event)) return;
-      this.#onEvent?.(event);
-      if (event.type === "call_ended" || event.type === "call_undecided") failures.take(event);
-    };
-    const events = this.redactor && redactedEvents(this.redactor, tell);
-    const flush = async () => events?.flush();
-    return {
-      scope: {
-        ...scope,
-        onEvent: (untimed: EventFields<AgentEvent>) => {
-          const event: AgentEvent = { ...untimed, at: now() };
-          if (events) events.take(event);
-          else tell(event);
-        },
-      },
-      flush,
-      end: async () => {
-        await flush();
-        failures.end();
-      },
-    };
-  }
-
-  /** Tells the operator once of each kind. */
-  #tellUnread({ execution, model, parts }: AgentEvent & { readonly type: "parts_unread" }, told: Set<string>): void {
-    const kinds = parts.filter((kind) => !told.has(kind));
-    if (kinds.length === 0 || told.size >= MAX_TOLD) return;
-    for (const kind of kinds) told.add(kind);
-    this.#logger.warn?.(
-      { tool: "", execution, callId: "", code: "parts_unread" },
-      `A reply of ${model} has parts that are not read, and nothing was done with them: ${kinds.join(", ")}.`,
-    );
-  }
-
-  #tellChanged({ execution, model, tools }: AgentEvent & { readonly type: "inputs_changed" }): void {
-    const more = tools.length > MAX_TOLD ? ` and ${tools.length - MAX_TOLD} more` : "";
-    this.#logger.warn?.(
-      { tool: "", execution, callId: "", code: "inputs_changed" },
-      `${model} is told of the inputs of ${tools.slice(0, MAX_TOLD).join(", ")}${more} otherwise than their schemas say, by which calls are checked: portcullis tools --check says how.`,
-    );
-  }
-
-  /** Tells the operator once of each tool whose `enabled` fails: it is asked for every execution. */
-  switchFailed({ tool, error }: ToolFailure): void {
-    if (this.#failedSwitches.has(tool)) return;
-    this.#failedSwitches.add(tool);
-    this.#tellOfTool(tool, "not_enabled", error);
-  }
-
-  /** Tells the operator of newcomers that cannot be beside the other tools. */
-  toolsLeftOut([first, ...others]: readonly ToolFailure[]): void {
-    if (!first) return;
-    const more = others.length === 0 ? "" : ` So are ${others.length} more.`;
-    const message = `The tool ${first.tool} is left out: ${first.error.message} The policy of a source can give its tools other names.${more}`;
-    this.#tellOfTool(first.tool, "tools_conflict", new PortcullisError("tools_conflict", message));
-  }
-
-  #tellOfTool(tool: string, code: string, error: PortcullisError): void {
-    const tell = (err: Error) => this.#log({ tool, code, err }, err.message);
-    if (!this.redactor) return tell(error);
+export function hostObservers({ onEvent, logger: given = CONSOLE_LOGGER, redact, captures }: ObserverParts) {
+  const logger = cleanLogger(given);
+  const log = (entry: { readonly code: string; readonly tool?: string; readonly err?: unknown }, message: string) =>
+    logger.error({ tool: "", execution: "", callId: "", ...entry }, message);
+  let failedRedactions = 0;
+  // The operator is told if the function fails, and where: its error's own message may quote the text.
+  const onRedactFailed = (error: unknown) => {
+    failedRedactions += 1;
+    if (failedRedactions > MAX_TOLD) return;
+    const why = PortcullisError.is(error) ? error.message : "The `redact` function failed.";
+    const cause = PortcullisError.is(error) ? (error.cause ?? error) : error;
+    log({ code: "redact_failed", err: placesOf(cause, why) }, why);
+  };
+  const redactor = redact && new Redactor(redact, onRedactFailed);
+  const onMissing = (err: unknown) => log({ code: "telemetry_missing", err }, TELEMETRY_MISSING);
+  const telemetry = telemetrySwitch({ captures, redactor, onMissing });
+  const failedSwitches = new Set<string>();
+  const tellOfTool = (tool: string, code: string, error: PortcullisError) => {
+    const tell = (err: Error) => log({ tool, code, err }, err.message);
+    if (!redactor) return tell(error);
     // Without its stack and its cause, which have texts of their own.
-    void this.redactor.text(error.message, { to: "log", tool }).then(({ text }) => tell(new Error(text)));
-  }
+    void redactor.text(error.message, { to: "log", tool }).then(({ text }) => tell(new Error(text)));
+  };
+  return {
+    /** Undefined if nothing is redacted. */
+    redactor,
+    /** Undefined without an SDK: nothing is waited for then. */
+    get telemetry(): Promise<Telemetry | undefined> | undefined {
+      return telemetry.now;
+    },
+    /**
+     * Gives a scope whose events are told, until `end`: to the listener of one method, to the runtime's and to the
+     * operator's log.
+     */
+    observe(scope: AgentScope, listener: Listener | undefined) {
+      const failures = failureLog(logger);
+      const unread = new Set<string>();
+      const tell = (event: AgentEvent) => {
+        listener?.(event);
+        if (event.type === "parts_unread") tellUnread(logger, event, unread);
+        if (event.type === "inputs_changed") tellChanged(logger, event);
+        if (!isExecutionEvent(event)) return;
+        onEvent?.(event);
+        if (event.type === "call_ended" || event.type === "call_undecided") failures.take(event);
+      };
+      const events = redactor && redactedEvents(redactor, tell);
+      const flush = async () => events?.flush();
+      return {
+        scope: {
+          ...scope,
+          onEvent: (untimed: EventFields<AgentEvent>) => {
+            const event: AgentEvent = { ...untimed, at: now() };
+            if (events) events.take(event);
+            else tell(event);
+          },
+        },
+        flush,
+        end: async () => {
+          await flush();
+          failures.end();
+        },
+      };
+    },
+    /** Tells the operator once of each tool whose `enabled` fails: it is asked for every execution. */
+    switchFailed({ tool, error }: ToolFailure): void {
+      if (failedSwitches.has(tool)) return;
+      failedSwitches.add(tool);
+      tellOfTool(tool, "not_enabled", error);
+    },
+    /** Tells the operator of newcomers that cannot be beside the other tools. */
+    toolsLeftOut([first, ...others]: readonly ToolFailure[]): void {
+      if (!first) return;
+      const more = others.length === 0 ? "" : ` So are ${others.length} more.`;
+      const message = `The tool ${first.tool} is left out: ${first.error.message} The policy of a source can give its tools other names.${more}`;
+      tellOfTool(first.tool, "tools_conflict", new PortcullisError("tools_conflict", message));
+    },
+  };
+}
 
-  /** Which of these names `redact` would take something out of; undefined if nothing is redacted. */
-  get hiddenNames(): HiddenNames | undefined {
-    const { redactor } = this;
-    if (!redactor) return undefined;
-    const isHidden = async (text: string) => {
-      for (const to of ["journal", "model"] as const) if ((await redactor.text(text, { to })).taken > 0) return true;
-      return false;
-    };
-    return async (names) => {
-      const hidden = new Set<string>();
-      if (!(await isHidden(names.join("\n")))) return hidden;
-      for (const name of names) if (await isHidden(name)) hidden.add(name);
-      return hidden;
-    };
-  }
+/** Tells the operator once of each kind. */
+function tellUnread(
+  logger: Required<Logger>,
+  { execution, model, parts }: AgentEvent & { readonly type: "parts_unread" },
+  told: Set<string>,
+): void {
+  const kinds = parts.filter((kind) => !told.has(kind));
+  if (kinds.length === 0 || told.size >= MAX_TOLD) return;
+  for (const kind of kinds) told.add(kind);
+  logger.warn(
+    { tool: "", execution, callId: "", code: "parts_unread" },
+    `A reply of ${model} has parts that are not read, and nothing was done with them: ${kinds.join(", ")}.`,
+  );
+}
 
-  /** Tells the operator if the function fails, and where: its error's own message may quote the text. */
-  #redactorFor(redact: Redact): Redactor {
-    let told = 0;
-    return new Redactor(redact, (error) => {
-      told += 1;
-      if (told > MAX_TOLD) return;
-      const why = PortcullisError.is(error) ? error.message : "The `redact` function failed.";
-      const cause = PortcullisError.is(error) ? (error.cause ?? error) : error;
-      this.#log({ code: "redact_failed", err: placesOf(cause, why) }, why);
-    });
-  }
+function tellChanged(
+  logger: Required<Logger>,
+  { execution, model, tools }: AgentEvent & { readonly type: "inputs_changed" },
+): void {
+  const more = tools.length > MAX_TOLD ? ` and ${tools.length - MAX_TOLD} more` : "";
+  logger.warn(
+    { tool: "", execution, callId: "", code: "inputs_changed" },
+    `${model} is told of the inputs of ${tools.slice(0, MAX_TOLD).join(", ")}${more} otherwise than their schemas say, by which calls are checked: portcullis tools --check says how.`,
+  );
+}
 
-  #log(entry: { readonly code: string; readonly tool?: string; readonly err?: unknown }, message: string): void {
-    this.#logger.error({ tool: "", execution: "", callId: "", ...entry }, message);
-  }
+/** Which of these names `redact` would take something out of; undefined if nothing is redacted. */
+export function hiddenNamesBy(redactor: Redactor | undefined): HiddenNames | undefined {
+  if (!redactor) return undefined;
+  const isHidden = async (text: string) => {
+    for (const to of ["journal", "model"] as const) if ((await redactor.text(text, { to })).taken > 0) return true;
+    return false;
+  };
+  return async (names) => {
+    const hidden = new Set<string>();
+    if (!(await isHidden(names.join("\n")))) return hidden;
+    for (const name of names) if (await isHidden(name)) hidden.add(name);
+    return hidden;
+  };
 }
 
 /** A logger whose messages are clean and begin no line of their own: they quote names, ids and errors of others. */
-function cleanLogger(logger: Logger): Logger {
-  return {
-    error: (entry, message) => logger.error(entry, insetLines(message)),
-    warn: (entry, message) =>
-      logger.warn ? logger.warn(entry, insetLines(message)) : logger.error(entry, insetLines(message)),
-  };
+function cleanLogger(logger: Logger): Required<Logger> {
+  const error: Logger["error"] = (entry, message) => logger.error(entry, insetLines(message));
+  return { error, warn: logger.warn ? (entry, message) => logger.warn?.(entry, insetLines(message)) : error };
 }
 
 /** An error with the places of another one in the host's code, and with no word of it. */

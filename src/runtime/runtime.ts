@@ -59,10 +59,17 @@ import {
   type SearchToolsOptions,
   LIST_RULES,
 } from "./options.ts";
-import { HostObservers, type Listener, listenerOfPrograms, type ObserverParts } from "./observers.ts";
+import {
+  hiddenNamesBy,
+  hostObservers,
+  type HostObservers,
+  type Listener,
+  listenerOfPrograms,
+  type ObserverParts,
+} from "./observers.ts";
 import { ExecutionHandle, reportIn } from "./execution-handle.ts";
 import { type ExecutionPlaces, type QueueState, type WorkUnderWay, workUnderWay } from "./work-under-way.ts";
-import { RuntimeScopes, type ScopeOptions, type ScopeParts } from "./scopes.ts";
+import { type RuntimeScopes, runtimeScopes, type ScopeOptions, type ScopeParts } from "./scopes.ts";
 
 type LoopTools = import("../frameworks/loops.ts").LoopTools;
 type AsToolOptions<Context> = import("../frameworks/loops.ts").AsToolOptions<Context>;
@@ -107,7 +114,7 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
   /** @internal */
   constructor(parts: RuntimeParts) {
     const { sandbox, gate, limits, tenant, parent, observeResults } = parts;
-    this.#observers = new HostObservers(parts);
+    this.#observers = hostObservers(parts);
     const { redactor } = this.#observers;
     const given = plainStore(parts.journal);
     const journal = redactor ? new RedactingJournal(given, redactor) : parts.journal;
@@ -121,9 +128,9 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
     this.journal = journal;
     this.closing = this.#work.closing;
     this.#parts = parts;
-    const { observed = observeResults ? new ObservedResults(this.#observers.hiddenNames) : undefined } = parts;
+    const { observed = observeResults ? new ObservedResults(hiddenNamesBy(redactor)) : undefined } = parts;
     this.#observed = observed;
-    this.#scopes = new RuntimeScopes(parts, journal, this.#observers, this.#observed, this.closing);
+    this.#scopes = runtimeScopes(parts, journal, this.#observers, this.#observed, this.closing);
   }
 
   /** @internal How programs are checked that a model wrote. */

@@ -20,6 +20,7 @@ import { resolveLimits } from "../executions/limits.ts";
 import type { CurrentTools } from "../tools/current-tools.ts";
 import type { ObservedResults } from "../tools/observed/tenant-results.ts";
 import type { Tool } from "../tools/tool.ts";
+import type { ToolFailure } from "../tools/tool-set.ts";
 import type { FoundTool } from "../tools/search/tool-search.ts";
 import type { SEARCH_TOOLS_RULES } from "./options.ts";
 import type { HostObservers } from "./observers.ts";
@@ -54,106 +55,96 @@ export interface ScopeParts extends Pick<
   readonly ownerSignal?: AbortSignal | undefined;
 }
 
-export class RuntimeScopes {
-  /** The scope of a method without options, with the gate for the tools at first. */
-  readonly base: AgentScope;
-  readonly #tools: CurrentTools;
-  readonly #onLeftOut: Parameters<CurrentTools["renew"]>[0];
-  readonly #observed: ObservedResults | undefined;
-  readonly #ownerSignal: AbortSignal | undefined;
+export type RuntimeScopes = ReturnType<typeof runtimeScopes>;
 
-  /** `journal` redacts what is written, if the runtime does. */
-  constructor(
-    parts: ScopeParts,
-    journal: Journal,
-    observers: HostObservers,
-    observed: ObservedResults | undefined,
-    closing: AbortSignal,
-  ) {
-    this.#tools = parts.tools;
-    this.#onLeftOut = (left) => observers.toolsLeftOut(left);
-    this.#observed = observed;
-    this.#ownerSignal = parts.ownerSignal;
-    this.base = {
-      ...pick(parts, "sandbox", "gate", "leaseMs", "limits", "tenant", "owner", "owners"),
-      ...pick(parts, "approve", "policies", "approvePrograms", "checkPrograms"),
-      journal,
-      context: undefined,
-      redactor: observers.redactor,
-      telemetry: undefined,
-      observed: undefined,
-      language: EXECUTE_RULES.language.default,
-      signal: closing,
-      onEvent: () => {},
-      onSwitchFailed: (failed) => observers.switchFailed(failed),
-      artifacts: undefined,
-      above: undefined,
-    };
-  }
-
-  get gate(): Gate {
-    return this.base.gate.of(this.#tools.renew(this.#onLeftOut));
-  }
-
-  gateFor(
-    { tenant = this.base.tenant, context, model }: Pick<ScopeOptions, "tenant" | "context" | "model">,
-    gate = this.gate,
-  ): Gate {
-    return gate.for({ tenant, context, model: model?.name }, this.base.onSwitchFailed);
-  }
-
-  async findTools(
-    query: string,
-    limit: number | undefined,
-    { caller, language, tenant = this.base.tenant }: CheckedOptions<typeof SEARCH_TOOLS_RULES>,
-  ): Promise<readonly FoundTool[]> {
-    const share = this.gate.held.share(tenant, 0);
-    try {
-      const work = <Value>(slices: SlicedWork<Value>) => share.lane.work(slices);
-      const onError = (error: unknown) => {
-        throw error;
-      };
-      const { search } = this.gateFor({ tenant });
-      const shown = this.#observed?.of(tenant).shown;
-      return await search.find({ query, limit, caller, tenant, language, shown, work, onError });
-    } finally {
-      share.end();
-    }
-  }
-
-  shown(tool: Tool): Tool {
-    return this.#observed?.of(this.base.tenant).shown(tool) ?? tool;
-  }
-
-  /** The scope for the options of a method. `subject` is the method, for errors. */
-  of(subject: string, options: ScopeOptions): AgentScope {
-    const { base, gate } = this;
-    const { sandbox, signal: closing } = base;
-    const { language, tenant, signal, limits, tools, context, approve, policy, approvePrograms } = options;
-    if (language !== undefined && !sandbox.languages.includes(language))
-      throw optionError(
-        `${subject}({ language })`,
-        `one that the ${sandbox.name} sandbox runs (${sandbox.languages.join(", ")})${LANGUAGE_HINTS.get(language) ?? ""}`,
+/** `journal` redacts what is written, if the runtime does. */
+export function runtimeScopes(
+  parts: ScopeParts,
+  journal: Journal,
+  observers: HostObservers,
+  observed: ObservedResults | undefined,
+  closing: AbortSignal,
+) {
+  const onLeftOut = (left: readonly ToolFailure[]) => observers.toolsLeftOut(left);
+  const base: AgentScope = {
+    ...pick(parts, "sandbox", "gate", "leaseMs", "limits", "tenant", "owner", "owners"),
+    ...pick(parts, "approve", "policies", "approvePrograms", "checkPrograms"),
+    journal,
+    context: undefined,
+    redactor: observers.redactor,
+    telemetry: undefined,
+    observed: undefined,
+    language: EXECUTE_RULES.language.default,
+    signal: closing,
+    onEvent: () => {},
+    onSwitchFailed: (failed) => observers.switchFailed(failed),
+    artifacts: undefined,
+    above: undefined,
+  };
+  const gateNow = (): Gate => base.gate.of(parts.tools.renew(onLeftOut));
+  const gateFor = (
+    { tenant = base.tenant, context, model }: Pick<ScopeOptions, "tenant" | "context" | "model">,
+    gate = gateNow(),
+  ): Gate => gate.for({ tenant, context, model: model?.name }, base.onSwitchFailed);
+  return {
+    /** The scope of a method without options, with the gate for the tools at first. */
+    base,
+    gateFor,
+    get gate() {
+      return gateNow();
+    },
+    async findTools(
+      query: string,
+      limit: number | undefined,
+      { caller, language, tenant = base.tenant }: CheckedOptions<typeof SEARCH_TOOLS_RULES>,
+    ): Promise<readonly FoundTool[]> {
+      const gate = gateNow();
+      const share = gate.held.share(tenant, 0);
+      try {
+        const work = <Value>(slices: SlicedWork<Value>) => share.lane.work(slices);
+        const onError = (error: unknown) => {
+          throw error;
+        };
+        const { search } = gateFor({ tenant }, gate);
+        const shown = observed?.of(tenant).shown;
+        return await search.find({ query, limit, caller, tenant, language, shown, work, onError });
+      } finally {
+        share.end();
+      }
+    },
+    shown(tool: Tool): Tool {
+      return observed?.of(base.tenant).shown(tool) ?? tool;
+    },
+    /** The scope for the options of a method. `subject` is the method, for errors. */
+    of(subject: string, options: ScopeOptions): AgentScope {
+      const gate = gateNow();
+      const { sandbox } = base;
+      const { language = base.language, tenant = base.tenant, limits, tools, context, policy } = options;
+      if (!sandbox.languages.includes(language) && options.language !== undefined)
+        throw optionError(
+          `${subject}({ language })`,
+          `one that the ${sandbox.name} sandbox runs (${sandbox.languages.join(", ")})${LANGUAGE_HINTS.get(language) ?? ""}`,
+          language,
+        );
+      const changed = resolveLimits(base.limits, limits, optionsIn(subject, "limits"));
+      const selected = tools && gate.tools.select(tools, `${subject}({ tools })`);
+      if (closing.aborted)
+        throw new PortcullisError("runtime_closed", "The runtime is closed and takes no further programs.");
+      const others = [options.signal, parts.ownerSignal].filter((one) => one !== undefined);
+      return {
+        ...base,
+        gate: gateFor(options, selected ? gate.beside(selected) : gate),
         language,
-      );
-    const changed = resolveLimits(base.limits, limits, optionsIn(subject, "limits"));
-    const selected = tools && gate.tools.select(tools, `${subject}({ tools })`);
-    if (closing.aborted)
-      throw new PortcullisError("runtime_closed", "The runtime is closed and takes no further programs.");
-    const others = [signal, this.#ownerSignal].filter((one) => one !== undefined);
-    return {
-      ...base,
-      gate: this.gateFor(options, selected ? gate.beside(selected) : gate),
-      language: language ?? base.language,
-      limits: changed,
-      tenant: tenant ?? base.tenant,
-      observed: this.#observed?.of(tenant ?? base.tenant),
-      context,
-      approve: approve ?? base.approve,
-      policies: policy === undefined ? base.policies : [...(base.policies ?? []), policy],
-      approvePrograms: approvePrograms ?? base.approvePrograms,
-      checkPrograms: options.checkPrograms ?? base.checkPrograms,
-      signal: others.length === 0 ? closing : AbortSignal.any([...others, closing]),
-    };
-  }
+        limits: changed,
+        tenant,
+        observed: observed?.of(tenant),
+        context,
+        approve: options.approve ?? base.approve,
+        policies: policy === undefined ? base.policies : [...(base.policies ?? []), policy],
+        approvePrograms: options.approvePrograms ?? base.approvePrograms,
+        checkPrograms: options.checkPrograms ?? base.checkPrograms,
+        signal: others.length === 0 ? closing : AbortSignal.any([...others, closing]),
+      };
+    },
+  };
 }
