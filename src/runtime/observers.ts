@@ -10,7 +10,7 @@ import { redactEnding } from "../executions/redact-execution.ts";
 import type { Redact } from "../journal/redaction/redact-option.ts";
 import type { ExecutionEvent } from "../executions/event.ts";
 import { type About, Redactor } from "../journal/redaction/redactor.ts";
-import { telemetrySwitch, type TelemetrySwitch } from "../gate/telemetry/sdk-switch.ts";
+import { telemetrySwitch } from "../gate/telemetry/sdk-switch.ts";
 import type { Capture } from "../gate/telemetry/options.ts";
 import type { Telemetry } from "../gate/telemetry/telemetry.ts";
 import type { ToolFailure } from "../tools/tool-set.ts";

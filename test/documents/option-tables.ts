@@ -83,7 +83,7 @@ export const OPTIONS_OBJECTS: Readonly<Record<string, readonly OptionsObject[]>>
     at("fromOpenApi(options)", "sources/openapi/from-openapi", "SOURCE_RULES"),
     at("fromOpenApi({ auth: { basic } })", "sources/openapi/secrets", "BASIC_RULES"),
     at("fromOpenApi({ auth: { apiKey } })", "sources/openapi/secrets", "API_KEY_RULES"),
-    at("A file of --openapi", "cli/input/openapi-file", "OPENAPI_FILE_RULES", { about: FILES }),
+    at("A file of --openapi", "cli/input/open-tools", "OPENAPI_FILE_RULES", { about: FILES }),
     at("A file of --openapi: portcullis", "sources/file-policies", "FILE_RULES", {
       hasOwnDefaults: true,
       about: FILES,
