@@ -27,14 +27,14 @@ program
   .example("portcullis init my-tools")
   .description("write a folder to start from: tools, a program that calls them, and its task; overwrites nothing")
   .argument("[folder]", "folder to write to, which is made if there is none", ".")
-  .runs(options.INIT, async () => (await import("./commands/init/init.ts")).init);
+  .runs(options.INIT, () => import("./commands/init/init.ts"), "init");
 
 program
   .command("demo")
   .example("portcullis demo flights")
   .description("run the examples on real data and check their answers")
   .argument("[example...]", "any folder of examples/ (default: flights and licenses)")
-  .runs(options.DEMO, async () => (await import("./commands/measure/bench.ts")).demo);
+  .runs(options.DEMO, () => import("./commands/measure/bench.ts"), "demo");
 
 program.commandsGroup("Run programs:");
 program
@@ -42,14 +42,14 @@ program
   .example("portcullis run program.js --tools ./tools.js")
   .description("run a program and print the result as a model would read it")
   .argument("<program>", "file with the program's source, or - for standard input")
-  .runs(options.RUN, async () => (await import("./commands/run/run.ts")).run);
+  .runs(options.RUN, () => import("./commands/run/run.ts"), "run");
 
 program
   .command("ask")
   .example('portcullis ask "Which order is late?" --model anthropic:claude-sonnet-4-5 --tools ./tools.js')
   .description("give a task to a model that may call the tools")
   .argument("<task>", "the task, as text")
-  .runs(options.ASK, async () => (await import("./commands/run/ask.ts")).ask);
+  .runs(options.ASK, () => import("./commands/run/ask.ts"), "ask");
 
 program
   .command("chat")
@@ -59,7 +59,7 @@ program
     "after",
     "\nIn the conversation: /continue resumes calls that wait, /exit or Ctrl-D ends, Ctrl-C interrupts.",
   )
-  .runs(options.CHAT, async () => (await import("./commands/chat/chat.ts")).chat);
+  .runs(options.CHAT, () => import("./commands/chat/chat.ts"), "chat");
 
 program.commandsGroup("Tools:");
 program
@@ -67,7 +67,7 @@ program
   .example("portcullis tools open orders --mcp .mcp.json")
   .description("list tools, and the tokens that each takes in a model's context, as JSON and as typed stubs")
   .argument("[word...]", "words, to find the tools that a program would find by them")
-  .runs(options.LIST_TOOLS, async () => (await import("./commands/tools/list-tools.ts")).listTools);
+  .runs(options.LIST_TOOLS, () => import("./commands/tools/list-tools.ts"), "listTools");
 
 program.commandsGroup("Serve:");
 program
@@ -76,19 +76,19 @@ program
   .description(
     "serve run_program, and the tools that may be called directly, to MCP clients: on the standard streams, or over HTTP",
   )
-  .runs(options.MCP, async () => (await import("./commands/serve/mcp.ts")).mcp);
+  .runs(options.MCP, () => import("./commands/serve/mcp.ts"), "mcp");
 
 program
   .command("serve")
   .example("portcullis serve --tools ./tools.js --journal portcullis.db --keys keys.json")
   .description("serve programs over HTTP, with MCP at /mcp and a page to look at, until it is stopped")
-  .runs(options.SERVE, async () => (await import("./commands/serve/serve.ts")).serve);
+  .runs(options.SERVE, () => import("./commands/serve/serve.ts"), "serve");
 
 program
   .command("worker")
   .example("portcullis worker --tools ./tools.js --journal postgres://portcullis@db/portcullis")
   .description("drive programs that others submit to the same journal in PostgreSQL, until it is stopped")
-  .runs(options.WORKER, async () => (await import("./commands/serve/serve.ts")).worker);
+  .runs(options.WORKER, () => import("./commands/serve/serve.ts"), "worker");
 
 const key = program
   .command("key")
@@ -101,14 +101,14 @@ key
   .example("portcullis key add ana --keys keys.json --scope run --scope read")
   .description("add a key, print it once, and store its SHA-256; creates the file if there is none")
   .argument("<id>", "name of the key")
-  .runs(options.KEY_ADD, async () => (await import("./commands/serve/key.ts")).keyAdd);
+  .runs(options.KEY_ADD, () => import("./commands/serve/key.ts"), "keyAdd");
 program.commandsGroup("Measure:");
 program
   .command("bench")
   .example("portcullis bench flights")
   .description("measure the tokens that programs save against direct calls, without a request to a provider")
   .argument("[task...]", "tasks of the package (the examples); by default all but streams, which takes minutes")
-  .runs(options.BENCH, async () => (await import("./commands/measure/bench.ts")).bench);
+  .runs(options.BENCH, () => import("./commands/measure/bench.ts"), "bench");
 
 program.commandsGroup("Look at executions:");
 program
@@ -121,7 +121,7 @@ program
     "[execution]",
     "id of the execution; also the one that a client of a server has chosen; without it, the list",
   )
-  .runs(options.SHOW, async () => (await import("./commands/journal/show.ts")).show);
+  .runs(options.SHOW, () => import("./commands/journal/show.ts"), "show");
 
 const journal = program
   .command("journal")
@@ -132,23 +132,23 @@ journal
   .example("portcullis journal export EXECUTION --journal portcullis.db > execution.jsonl")
   .description("print executions as JSON lines, the oldest first")
   .argument("[execution...]", "ids of executions; all by default")
-  .runs(options.EXPORT, async () => (await import("./commands/journal/show.ts")).exportJournal);
+  .runs(options.EXPORT, () => import("./commands/journal/show.ts"), "exportJournal");
 journal
   .command("import")
   .example("portcullis journal import execution.jsonl --skip-existing --journal portcullis.db")
   .description("add the executions of JSON lines, and create the journal if it does not exist")
   .argument("[file]", "file of JSON lines, as export prints them, or - for standard input", "-")
-  .runs(options.IMPORT, async () => (await import("./commands/journal/show.ts")).importJournal);
+  .runs(options.IMPORT, () => import("./commands/journal/show.ts"), "importJournal");
 journal
   .command("prune")
   .example("portcullis journal prune --older-than 30d --journal portcullis.db")
   .description("delete old executions that have ended")
-  .runs(options.PRUNE, async () => (await import("./commands/journal/show.ts")).pruneJournal);
+  .runs(options.PRUNE, () => import("./commands/journal/show.ts"), "pruneJournal");
 journal
   .command("check")
   .example("portcullis journal check --journal portcullis.db")
   .description("read everything, and list what is damaged")
-  .runs(options.CHECK, async () => (await import("./commands/journal/show.ts")).checkJournal);
+  .runs(options.CHECK, () => import("./commands/journal/show.ts"), "checkJournal");
 
 program.commandsGroup("Go on with executions:");
 program
@@ -157,21 +157,21 @@ program
   .description("allow or deny a call that waits, or say that it was done; runs nothing")
   .argument("<execution>", "id of the execution")
   .argument("<call>", "id of the call")
-  .runs(options.DECIDE, async () => (await import("./commands/run/decide.ts")).decide);
+  .runs(options.DECIDE, () => import("./commands/run/decide.ts"), "decide");
 
 program
   .command("resume")
   .example("portcullis resume EXECUTION --tools ./tools.js --journal portcullis.db")
   .description("resume an execution that waits, or whose host died, and print its report")
   .argument("[execution]", "id of the execution; without it, every execution whose host died")
-  .runs(options.RESUME, async () => (await import("./commands/run/resume.ts")).resume);
+  .runs(options.RESUME, () => import("./commands/run/resume.ts"), "resume");
 
 program.commandsGroup("Set up:");
 program
   .command("doctor")
   .example("portcullis doctor")
   .description("check whether this machine can run programs, and list what is missing")
-  .runs(options.DOCTOR, async () => (await import("./commands/doctor.ts")).doctor);
+  .runs(options.DOCTOR, () => import("./commands/doctor.ts"), "doctor");
 
 program
   .command("image")
@@ -180,7 +180,7 @@ program
   .command("build")
   .example("portcullis image build --network host")
   .description("build the image; doctor checks it")
-  .runs(options.IMAGE, async () => (await import("./commands/image.ts")).buildImage);
+  .runs(options.IMAGE, () => import("./commands/image.ts"), "buildImage");
 
 /** Runs one command. Resolves with its exit code, and does not reject. A process runs one command at a time. */
 export async function main(args: readonly string[], streams: Streams): Promise<number> {

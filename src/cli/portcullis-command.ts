@@ -2,8 +2,6 @@ import { Command, Help, type Option } from "commander";
 import { EXIT } from "./failure.ts";
 import { type CommandOptions, optionsOf, type OptionTable } from "./option.ts";
 
-type Arguments = Parameters<Parameters<Command["action"]>[0]>;
-
 /** What an example begins with in the list of commands. */
 const PROMPT = "$ ";
 
@@ -28,19 +26,31 @@ export class PortcullisCommand extends Command {
     return this.addHelpText("after", `\nExample:\n  ${command}`);
   }
 
-  /** What is loaded gets the command's arguments and the values of the options, and resolves with the exit code. */
-  runs<Table extends OptionTable, Args extends Arguments>(
+  /** The function of this name in the module gets the command's arguments and the values of the options, and resolves with the exit code. */
+  runs<Table extends OptionTable, Module>(
     table: Table,
-    load: () => Promise<(...given: [...Args, CommandOptions<Table>]) => number | Promise<number>>,
+    load: () => Promise<Module>,
+    name: NameOfWork<Module, CommandOptions<Table>>,
   ): this {
     for (const option of optionsOf(table)) this.addOption(option);
     return this.action(async () => {
       PortcullisCommand.ran = this;
-      const work = await load();
-      PortcullisCommand.exitCode = await work(...(this.processedArgs as Args), this.opts<CommandOptions<Table>>());
+      const work = (await load())[name] as (...given: unknown[]) => number | Promise<number>;
+      PortcullisCommand.exitCode = await work(...this.processedArgs, this.opts());
     });
   }
 }
+
+/** Names of the functions of a module that take arguments, and these options last. */
+type NameOfWork<Module, Given> = {
+  [Name in keyof Module]: Module[Name] extends (...given: infer All) => number | Promise<number>
+    ? All extends [...unknown[], infer Last]
+      ? Given extends Last
+        ? Name
+        : never
+      : never
+    : never;
+}[keyof Module];
 
 class HelpWithExamples extends Help {
   /** The name alone: the command's own help has its arguments and options. */

@@ -239,8 +239,8 @@ async function endingAfterCalls({ live, scope, session }: Sending): Promise<Agen
 }
 
 /** Whether calls of a turn were begun by another driver: then no limit ends the conversation before they have results. */
-function hasBegun({ state, begun }: LiveConversation, { results }: KeptTurn): boolean {
-  return results.size > 0 || begun.size > 0 || state.open.values().some(({ decided }) => decided !== undefined);
+function hasBegun({ state, hasBegun: has }: LiveConversation, { results }: KeptTurn): boolean {
+  return results.size > 0 || has || state.open.values().some(({ decided }) => decided !== undefined);
 }
 
 async function cancelOpen({ live, scope }: Sending): Promise<void> {

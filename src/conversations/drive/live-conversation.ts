@@ -65,8 +65,8 @@ export class LiveConversation {
   opening: Opening;
   /** The turn whose calls are being answered: the model's side does not have its results. */
   open: KeptTurn | undefined;
-  /** Ids of the open turn's calls whose programs an earlier driver or an earlier `send` has begun. */
-  begun: ReadonlySet<string> = new Set();
+  /** Whether an earlier driver or an earlier `send` has begun programs of the open turn's calls. */
+  hasBegun = false;
   use: PastUse | undefined;
   usage: ModelUsage = NO_USAGE;
   failed = new FailedPrograms();
@@ -122,7 +122,7 @@ export class LiveConversation {
   #takeBelow({ use, open, failed }: PastConversation): void {
     this.use = use;
     this.failed = failed;
-    this.begun = new Set([...open.values()].filter(({ program }) => program).map(({ id }) => id));
+    this.hasBegun = open.values().some(({ program }) => program !== undefined);
   }
 
   takeSpan(): ConversationSpan | undefined {
@@ -217,7 +217,7 @@ export class LiveConversation {
     await (isLast ? this.log.append({ type: "rest", at: now() }) : taken);
     const open = this.state.turns.at(-1) as KeptTurn;
     this.open = open;
-    this.begun = new Set();
+    this.hasBegun = false;
     return open;
   }
 
