@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import type { AgentEnding } from "../src/conversations/ending.ts";
+import type { AgentEnding } from "../src/conversations/event.ts";
 import { EXIT } from "../src/cli/failure.ts";
 import type { Mode } from "../src/comparison/index.ts";
 import { type BenchReport, leading } from "../src/comparison/report.ts";

@@ -1,4 +1,4 @@
-import type { AgentEnding } from "../conversations/ending.ts";
+import type { AgentEnding } from "../conversations/event.ts";
 import type { Report } from "../executions/output/index.ts";
 import { describe, type ErrorCode, PortcullisError } from "../base/index.ts";
 import { oneLine } from "./terminal/standard-streams.ts";

@@ -42,7 +42,7 @@ import {
   refuseUnmatched,
 } from "./conversation-settings.ts";
 import { checkOpening, PROGRAMS_OPTIONS, programsFor, ROLES } from "./prompt/programs-option.ts";
-import type { Transcript } from "./from-journal/transcript.ts";
+import type { Transcript } from "./from-journal/conversation-state.ts";
 import { RESUME_RULES } from "../executions/resume-options.ts";
 
 export const MODEL = required(

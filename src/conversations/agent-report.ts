@@ -6,9 +6,15 @@ import { type ReportArtifact, reportArtifacts } from "../executions/output/artif
 import type { ResultSchema } from "../executions/drive/ending/result-schema.ts";
 import type { ConversationSettings, KeptRules } from "./conversation-settings.ts";
 import type { CompactRules } from "./prompt/compact.ts";
-import type { AgentEnding } from "./ending.ts";
-import { copiedTurns, type KnownState } from "./from-journal/conversation-state.ts";
-import { type AgentUsage, type Transcript, type TranscriptTurn, transcriptTurns } from "./from-journal/transcript.ts";
+import type { AgentEnding } from "./event.ts";
+import {
+  copiedTurns,
+  type KnownState,
+  type AgentUsage,
+  type Transcript,
+  type TranscriptTurn,
+  transcriptTurns,
+} from "./from-journal/conversation-state.ts";
 import { type ProgramsOption, programsOf } from "./prompt/programs-option.ts";
 
 export interface AgentRequest extends LoopRules {

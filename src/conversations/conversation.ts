@@ -26,7 +26,7 @@ import { driveConversation, driveTurn } from "./drive/drive-conversation.ts";
 import { interruptedError } from "./drive/interruption.ts";
 import { endingOfBadTurn } from "./drive/ask-model.ts";
 import { refuseSilence, sendOrGoOn } from "./drive/send-once.ts";
-import type { AgentEnding } from "./ending.ts";
+import type { AgentEnding } from "./event.ts";
 import type { LiveConversation } from "./drive/live-conversation.ts";
 import { RUN_PROGRAM } from "../tools/tool-name.ts";
 import { saidByUser, messagesOf, type UserMessages } from "./prompt/said-message.ts";

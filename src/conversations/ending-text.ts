@@ -1,7 +1,7 @@
 import { waitingText } from "../executions/output/sentences.ts";
 import type { CLIENT_OUTCOME, Outcome } from "../executions/outcome.ts";
 import { type Fields, isFields, type SchemaType } from "../base/index.ts";
-import type { AgentEnding } from "./ending.ts";
+import type { AgentEnding } from "./event.ts";
 
 type EndingTexts = {
   readonly [Type in AgentEnding["type"]]: (ending: Extract<AgentEnding, { readonly type: Type }>) => string;

@@ -28,7 +28,7 @@ import {
   recordsOfConversation,
   refuseWrongResultsOf,
 } from "./decide-conversation.ts";
-import type { AgentEnding } from "./ending.ts";
+import type { AgentEnding } from "./event.ts";
 import { openingFor } from "./prompt/opening.ts";
 import {
   cancelPrograms,

@@ -2,7 +2,7 @@ export type { SendOptions } from "../conversations/agent-options.ts";
 export type { Notice, SaidMessage } from "../conversations/prompt/said-message.ts";
 export type { Step, StepCall } from "../conversations/conversation.ts";
 export type { ContextDocument, Instructions } from "../conversations/prompt/instructions.ts";
-export type { AgentUsage, Transcript, TranscriptTurn } from "../conversations/from-journal/transcript.ts";
+export type { AgentUsage, Transcript, TranscriptTurn } from "../conversations/from-journal/conversation-state.ts";
 export type { ProgramsOption } from "../conversations/prompt/programs-option.ts";
 export type { FailureCode, RefusalCode } from "../gate/answer.ts";
 export type { FailureEntry } from "../gate/run/failure-log.ts";

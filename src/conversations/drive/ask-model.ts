@@ -10,10 +10,17 @@ import {
   type TurnReply,
 } from "../../models/model.ts";
 import { RUN_PROGRAM } from "../../tools/tool-name.ts";
-import type { AgentEnding } from "../ending.ts";
+import type { AgentEnding, AgentEvent } from "../event.ts";
 import { inOneLine } from "../../models/turn/content-parts.ts";
 import { cleanText, fieldOf, isFields, now, parsedJson, PortcullisError, readerOf, textOf } from "../../base/index.ts";
-import { type KeptTurn, turnsOfSend } from "../from-journal/conversation-state.ts";
+import {
+  type KeptTurn,
+  turnsOfSend,
+  hasLongNames,
+  MAX_ID_LENGTH,
+  MAX_TURN_CALLS,
+  MAX_TURN_HOSTED,
+} from "../from-journal/conversation-state.ts";
 import { COMPACT_SHARE, compactTurns, CONTEXT_TOKENS, dropOldResults } from "../prompt/compact.ts";
 import { type Notice, type SaidMessage, isNoticed } from "../prompt/said-message.ts";
 import type { GateSession } from "../../gate/session.ts";
@@ -22,8 +29,6 @@ import type { ChatEnd, ConversationSpan } from "../../gate/telemetry/telemetry.t
 import type { AgentScope } from "../agent-scope.ts";
 import { toolOf } from "../calls/call-result.ts";
 import type { EventFields } from "../../gate/call-event.ts";
-import type { AgentEvent } from "../event.ts";
-import { hasLongNames, MAX_ID_LENGTH, MAX_TURN_CALLS, MAX_TURN_HOSTED } from "../from-journal/transcript.ts";
 import { endingCancelled } from "../../executions/drive/ending/endings.ts";
 import { ownVersion } from "../../executions/from-journal/changed-since.ts";
 import type { LiveConversation } from "./live-conversation.ts";

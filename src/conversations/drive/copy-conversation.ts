@@ -6,15 +6,14 @@ import type { ContinuedRef } from "../../journal/record.ts";
 import type { AgentRequest } from "../agent-report.ts";
 import type { AgentScope } from "../agent-scope.ts";
 import { beginConversation } from "../agent.ts";
-import type { AgentEnding } from "../ending.ts";
-import { type KeptTurn, resultsInOrder } from "../from-journal/conversation-state.ts";
+import type { AgentEnding } from "../event.ts";
+import { type KeptTurn, resultsInOrder, type Transcript } from "../from-journal/conversation-state.ts";
 import { recordOf, historyShare, withHistory } from "./conversation-log.ts";
 import type { LiveConversation } from "./live-conversation.ts";
 import { endingOf, type PastConversation, readOwnConversation } from "../from-journal/past-conversation.ts";
 import type { History } from "../from-journal/restore-conversation.ts";
 import { takeUp } from "../resume-agent.ts";
 import { type SaidMessage, saidByUser } from "../prompt/said-message.ts";
-import type { Transcript } from "../from-journal/transcript.ts";
 
 export interface CopiedTurns {
   readonly live: LiveConversation;

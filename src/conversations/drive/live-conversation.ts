@@ -20,7 +20,7 @@ import type { AgentRequest } from "../agent-report.ts";
 import type { ConversationSpan } from "../../gate/telemetry/telemetry.ts";
 import type { AgentScope } from "../agent-scope.ts";
 import { type ConversationLog, recordOf } from "./conversation-log.ts";
-import type { AgentEnding } from "../ending.ts";
+import type { AgentEnding } from "../event.ts";
 import { FailedPrograms } from "../calls/failed-programs.ts";
 import type { ResultWays } from "../calls/call-result.ts";
 import {

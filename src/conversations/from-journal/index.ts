@@ -13,6 +13,8 @@ export {
   type KnownState,
   toldResult,
   userMessages,
+  MAX_TURN_CALLS,
+  type Transcript,
+  type TranscriptTurn,
 } from "./conversation-state.ts";
 export { parseEnding, readContent } from "./parse-message.ts";
-export { MAX_TURN_CALLS, type Transcript, type TranscriptTurn } from "./transcript.ts";

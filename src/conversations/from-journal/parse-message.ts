@@ -2,10 +2,17 @@ import { z } from "zod";
 import { parsedJson, PortcullisError, type SlicedWork, optionError } from "../../base/index.ts";
 import { CALL_RESULT, MODEL_TURN, USER_MESSAGE } from "../../models/turn-shape.ts";
 import type { JournalRecord } from "../../journal/record.ts";
-import { type AgentEnding, JOURNAL_ENDING } from "../ending.ts";
+import { type AgentEnding, JOURNAL_ENDING } from "../event.ts";
 import { NOTICES } from "../prompt/said-message.ts";
-import type { Content, KeptTurn } from "./conversation-state.ts";
-import { hasLongNames, MAX_ID_LENGTH, MAX_TURN_CALLS, MAX_TURN_HOSTED, type Transcript } from "./transcript.ts";
+import {
+  type Content,
+  type KeptTurn,
+  hasLongNames,
+  MAX_ID_LENGTH,
+  MAX_TURN_CALLS,
+  MAX_TURN_HOSTED,
+  type Transcript,
+} from "./conversation-state.ts";
 import { isDeepStrictEqual } from "node:util";
 import type { ModelTurn } from "../../models/model.ts";
 import type { History } from "./restore-conversation.ts";

@@ -36,7 +36,7 @@ import { shownWaiting } from "../../executions/redact-execution.ts";
 import type { UnansweredCall } from "../../executions/from-journal/execution-state.ts";
 import { ListedRoom, standingOf, waitingCalls, waitingFor } from "../../executions/from-journal/standing.ts";
 import type { Redactor } from "../../journal/redaction/redactor.ts";
-import type { AgentEnding } from "../ending.ts";
+import type { AgentEnding } from "../event.ts";
 import type { Waiting } from "../../executions/outcome.ts";
 
 export interface OpenModelCall extends UnansweredModelCall {

@@ -1,7 +1,11 @@
 import { optionError, PortcullisError } from "../../base/index.ts";
 import type { CallResult, Model, ModelCall } from "../../models/model.ts";
-import type { CompactTurn, KeptTurn } from "../from-journal/conversation-state.ts";
-import { type TranscriptTurn, transcriptTurns } from "../from-journal/transcript.ts";
+import {
+  type CompactTurn,
+  type KeptTurn,
+  type TranscriptTurn,
+  transcriptTurns,
+} from "../from-journal/conversation-state.ts";
 import { isSame } from "./said-message.ts";
 
 /** Makes the history of a conversation shorter: leaves out turns, or shortens what was said and answered in them. */

@@ -1,8 +1,8 @@
 import { z } from "zod";
 import type { SchemaType } from "../../base/index.ts";
 import { objectSchema } from "../../base/values/object-schema.ts";
-import { AGENT_ENDING, type AgentEnding } from "../../conversations/ending.ts";
-import type { AgentUsage } from "../../conversations/from-journal/transcript.ts";
+import { AGENT_ENDING, type AgentEnding } from "../../conversations/event.ts";
+import type { AgentUsage } from "../../conversations/from-journal/conversation-state.ts";
 import type { Artifact } from "../../journal/artifact-space.ts";
 import { REPORT, REPORT_ARTIFACT } from "../../executions/output/report-shape.ts";
 

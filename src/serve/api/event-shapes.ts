@@ -1,6 +1,5 @@
 import { z } from "zod";
-import { CONVERSATION_EVENTS } from "../../conversations/event.ts";
-import { BARE_ENDING } from "../../conversations/ending.ts";
+import { CONVERSATION_EVENTS, BARE_ENDING } from "../../conversations/event.ts";
 import { CALL_LINE } from "../../gate/call-line.ts";
 import { CALL_EVENTS, type EventOf, eventSchemas } from "../../gate/call-event.ts";
 import { RECORD_SCHEMAS } from "../../journal/reading/index.ts";

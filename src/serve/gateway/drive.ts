@@ -1,6 +1,5 @@
 import { addAbortListener } from "node:events";
-import type { AgentEnding } from "../../conversations/ending.ts";
-import type { AgentEvent } from "../../conversations/event.ts";
+import type { AgentEnding, AgentEvent } from "../../conversations/event.ts";
 import { PortcullisError } from "../../base/index.ts";
 
 /** The request that a conversation is driven for. */

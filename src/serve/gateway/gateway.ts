@@ -2,8 +2,7 @@
  * The vendors' own paths, on any model. A request of a client comes in; its surface reads it; a conversation of this
  * server begins or goes on, whose calls wait for the client; its surface writes what the journal then says.
  */
-import type { AgentEnding } from "../../conversations/ending.ts";
-import type { AgentEvent } from "../../conversations/event.ts";
+import type { AgentEnding, AgentEvent } from "../../conversations/event.ts";
 import type { Model } from "../../models/model.ts";
 import { type SurfaceRequest, RefusedAsk, type ReplyWriter, type Surface } from "./surface/surface.ts";
 import { jsonInParts, Lane, memoryOf, type TextReader, untilAborted } from "../../base/index.ts";

@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import type { AgentEnding } from "../../conversations/ending.ts";
+import type { AgentEnding } from "../../conversations/event.ts";
 import type { ProviderFailureCode } from "../../models/model.ts";
 import { type Refusal, RefusedAsk, type RefusalKind, type Surface } from "./surface/surface.ts";
 import { keyRevoked } from "../../conversations/index.ts";

@@ -7,7 +7,7 @@ import { ANSWERS, type AnswerWords, RESTS } from "../../../serve/views/words.ts"
 import { SAME, type SameOptions } from "../../command-options.ts";
 import { optionsOf } from "../../option.ts";
 import { oneLine, writeStderr } from "../standard-streams.ts";
-import type { AgentEnding } from "../../../conversations/ending.ts";
+import type { AgentEnding } from "../../../conversations/event.ts";
 import type { Report } from "../../../executions/output/index.ts";
 import type { ExecutionEvent } from "../../../executions/event.ts";
 import type { Outcome, WaitingApproval } from "../../../executions/outcome.ts";

@@ -4,7 +4,7 @@
  * An answer ends where the conversation waits for its client, or rests.
  */
 import { startedBy } from "../../../conversations/index.ts";
-import type { AgentEnding } from "../../../conversations/ending.ts";
+import type { AgentEnding } from "../../../conversations/event.ts";
 import {
   applyRecord,
   ConversationState,

@@ -2,7 +2,7 @@
  * An answer as its client is told it: the parts that the journal has, how it ends, and the facts about it.
  */
 import { Lane, now, type SlicedWork } from "../../../base/index.ts";
-import type { AgentEnding } from "../../../conversations/ending.ts";
+import type { AgentEnding } from "../../../conversations/event.ts";
 import { ifKnown } from "../../../journal/reading/index.ts";
 import type { ReplyEnd, ReplyFacts, ReplyHead, ReplyPart } from "../surface/surface.ts";
 import type { Exchange, Place } from "../gateway-parts.ts";
