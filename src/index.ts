@@ -30,7 +30,7 @@ export { agentAsTool, type AgentToolOptions } from "./conversations/as-tools/age
 export type { ResumeAgentOptions } from "./conversations/agent-options.ts";
 export type { AgentReport } from "./conversations/agent-report.ts";
 export type { AgentOptions } from "./conversations/agent-options.ts";
-export { type AgentEnding, type AgentEvent } from "./conversations/event.ts";
+export type { AgentEnding, AgentEvent } from "./conversations/event.ts";
 export type { ConversationOptions } from "./conversations/agent-options.ts";
 export type { Conversation } from "./conversations/conversation.ts";
 
