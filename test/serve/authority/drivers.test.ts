@@ -30,7 +30,7 @@ async function decided(driven: Driven, host: Host): Promise<void> {
   const { here, id, call } = driven;
   const body = { decisions: { [call]: ALLOW } };
   const shown = id.slice(id.indexOf(":") + 1);
-  expect((await host.ask("POST", `/v1/executions/${shown}/decisions`, { key: keyOf("boss"), body })).status).toBe(200);
+  expect((await host.as("boss")("POST", `/v1/executions/${shown}/decisions`, body)).status).toBe(200);
   await expect.poll(() => over(here, id)).toBe(true);
 }
 
@@ -107,15 +107,16 @@ const KINDS = ["program", "conversation"] as const;
 const share = noPostgres ? undefined : useFleets();
 
 describe.each(DRIVERS.filter(({ isFleet }) => share || !isFleet))("$name", ({ hasKeys, isFleet = false, drive }) => {
+  const open = async () => world(isFleet ? { fleets: await share?.() } : {});
   test.each(KINDS)("has no more than the key that began the %s", async (kind) => {
-    await using here = world(isFleet ? { fleets: await share?.() } : {});
+    await using here = await open();
     const driven = await begin(here, kind, keys(SMALL, BOSS));
     await drive(driven);
     expect(here.ran).toEqual(["ask programmatic", "free programmatic"]);
   });
 
   test.runIf(hasKeys).each(KINDS)("has no more than the key of the %s may do now", async (kind) => {
-    await using here = world(isFleet ? { fleets: await share?.() } : {});
+    await using here = await open();
     const driven = await begin(
       here,
       kind,
@@ -126,7 +127,7 @@ describe.each(DRIVERS.filter(({ isFleet }) => share || !isFleet))("$name", ({ ha
   });
 
   test.runIf(hasKeys).each(KINDS)("ends the %s of a key that is gone, and runs nothing of it", async (kind) => {
-    await using here = world(isFleet ? { fleets: await share?.() } : {});
+    await using here = await open();
     const driven = await begin(here, kind, keys(BOSS));
     await drive(driven);
     expect(here.ran).toEqual([]);
@@ -134,7 +135,7 @@ describe.each(DRIVERS.filter(({ isFleet }) => share || !isFleet))("$name", ({ ha
   });
 
   test("leaves what the limits of a key were to what it began with", async () => {
-    await using here = world(isFleet ? { fleets: await share?.() } : {});
+    await using here = await open();
     const small = { ...SMALL, limits: { calls: 2 } };
     const driven = await begin(here, "program", keys({ ...small, limits: { calls: 9 } }, BOSS), small, BUSY);
     await drive(driven);
@@ -142,7 +143,7 @@ describe.each(DRIVERS.filter(({ isFleet }) => share || !isFleet))("$name", ({ ha
   });
 
   test.runIf(hasKeys)("takes what the limits of a key are now, if they are less", async () => {
-    await using here = world(isFleet ? { fleets: await share?.() } : {});
+    await using here = await open();
     const driven = await begin(here, "program", keys({ ...SMALL, limits: { calls: 2 } }, BOSS), SMALL, BUSY);
     await drive(driven);
     expect(here.ran).toEqual(["ask programmatic", "free programmatic"]);
@@ -163,10 +164,9 @@ async function begin(
   {
     const first = await here.serve({ keys: keys(small, BOSS), model: talker() });
     if (isFleet) await first.server.listen({ port: 0 });
-    const key = keyOf("small");
     const begun = isTalk
-      ? await first.ask("POST", "/v1/conversations", { key, body: { message: "go", id: "e", wait: true } })
-      : await first.ask("POST", "/v1/executions", { key, body: { program, id: "e", wait: true } });
+      ? await first.as("small")("POST", "/v1/conversations", { message: "go", id: "e", wait: true })
+      : await first.as("small")("POST", "/v1/executions", { program, id: "e", wait: true });
     expect([begun.status, begun.json.state], begun.text).toEqual([200, "waiting"]);
     await first.server.close({ drainMs: 0 });
   }

@@ -14,11 +14,9 @@ const LOADS = `return await load("s")`;
 async function opened(key: object) {
   const here = world();
   const host = await here.serve({ keys: keys(BOSS, { ...SMALL, ...key }) });
-  const asBoss = { key: keyOf("boss"), body: { id: "payroll", program: KEEPS } };
-  expect((await host.ask("POST", "/v1/executions", asBoss)).json.outcome.value).toBe("other");
-  const small = (method: string, path: string, body?: object) =>
-    host.ask(method, path, { key: keyOf("small"), ...(body && { body }) });
-  return { small, [Symbol.asyncDispose]: () => here[Symbol.asyncDispose]() };
+  const kept = await host.as("boss")("POST", "/v1/executions", { id: "payroll", program: KEEPS });
+  expect(kept.json.outcome.value).toBe("other");
+  return { small: host.as("small"), [Symbol.asyncDispose]: () => here[Symbol.asyncDispose]() };
 }
 
 const ASKS = [
@@ -57,15 +55,13 @@ test("a key that may ask an agent is told nothing of the agent's calls, whose to
   const ASKS_AGENT = `throw new Error(await tools.ask({ task: "The average?" }))`;
   const talks = scriptedModel([{ programs: [ASKS_AGENT] }, { text: "end" }], { hostsPrograms: false, name: "m:m" });
   await using here = world();
-  const { ask } = await here.serve(
-    { keys: keys({ ...SMALL, tools: ["ask"] }, BOSS), model: talks },
-    { tools: [agent] },
-  );
-  const small = (method: string, path: string, body?: object) => ask(method, path, { key: keyOf("small"), body });
+  const options = { keys: keys({ ...SMALL, tools: ["ask"] }, BOSS), model: talks };
+  const { as } = await here.serve(options, { tools: [agent] });
+  const small = as("small");
   const told = await small("POST", "/v1/executions", { program: ASKS_AGENT, id: "e" });
   expect(told.json.outcome.fault.message).toBe("The average is 5.");
   const talked = await small("POST", "/v1/conversations", { message: "go", id: "c" });
-  const whole = await ask("GET", "/v1/executions/c", { key: keyOf("boss") });
+  const whole = await as("boss")("GET", "/v1/executions/c");
   const ids = ({ json }: typeof whole) =>
     json.conversation.calls.map(({ callId }: { readonly callId: string }) => callId);
   expect([ids(talked), ids(whole)]).toEqual([["call-1/1"], ["call-1/1", "call-1/1/call-1"]]);
@@ -85,13 +81,13 @@ test("a key that may ask an agent is told nothing of the agent's calls, whose to
 test("a key reads no conversation that got a tool later, or copied turns, of tools that it does not have", async () => {
   await using here = world();
   const restricted = { ...SMALL, allowedCallers: undefined, tools: ["free"] };
-  const { runtime, ask } = await here.serve({ keys: keys(restricted, BOSS) });
+  const { runtime, as } = await here.serve({ keys: keys(restricted, BOSS) });
   const steps = [{ text: "hello" }, { calls: [{ tool: "other", input: {} }] }, { text: "end" }];
   const begin = (execution: string, more: object) => {
     const model = scriptedModel(steps, { hostsPrograms: false, name: "m:m" });
     return runtime.conversation({ model, tools: ["free"], programs: "none", tenant: "acme", id: execution, ...more });
   };
-  const read = (key: string, path: string) => ask("GET", `/v1/executions/${path}`, { key: keyOf(key) });
+  const read = (key: string, path: string) => as(key)("GET", `/v1/executions/${path}`);
   const first = await begin("first", {});
   await first.send("hi");
   const followed = read("small", "first/events");
@@ -110,12 +106,12 @@ test("a key reads no conversation that got a tool later, or copied turns, of too
 
 test("a key that may decide, and not read, is not told of whose call a decision was refused, and why", async () => {
   await using here = world();
-  const { ask } = await here.serve({ keys: keys(BOSS, { ...SMALL, tools: ["free"] }) });
-  await ask("POST", "/v1/executions", { key: keyOf("boss"), body: { id: "e", program: "await tools.ask({})" } });
+  const { as } = await here.serve({ keys: keys(BOSS, { ...SMALL, tools: ["free"] }) });
+  await as("boss")("POST", "/v1/executions", { id: "e", program: "await tools.ask({})" });
   const body = { decisions: { 1: { allow: true, hold: 7 } } };
-  const told = async (key: string) => (await ask("POST", "/v1/executions/e/decisions", { key, body })).json.error;
-  expect((await told(keyOf("boss"))).message).toContain("of ask");
-  const { code, message } = await told(keyOf("small"));
+  const told = async (key: string) => (await as(key)("POST", "/v1/executions/e/decisions", body)).json.error;
+  expect((await told("boss")).message).toContain("of ask");
+  const { code, message } = await told("small");
   expect([code, message]).toEqual(["decision_exists", expect.stringMatching(/^Nothing was noted/)]);
 });
 
@@ -123,9 +119,7 @@ test("a key that asks for an id while another key begins it is given nothing of 
   await using here = world();
   const host = await here.serve({ keys: keys(BOSS, { ...SMALL, scopes: ["run"], tools: ["*"] }) });
   const body = { id: "payroll", program: KEEPS };
-  const answers = await Promise.all(
-    ["boss", "small"].map((name) => host.ask("POST", "/v1/executions", { key: keyOf(name), body })),
-  );
+  const answers = await Promise.all(["boss", "small"].map((name) => host.as(name)("POST", "/v1/executions", body)));
   expect(answers.map(({ status }) => status)).toEqual([200, 403]);
   expect(answers[1]?.text).toContain("scope_missing");
 });
@@ -133,8 +127,7 @@ test("a key that asks for an id while another key begins it is given nothing of 
 test("a program that corrects what another key has only asked for, and waits with it, is not begun", async () => {
   await using here = world();
   const host = await here.serve({ keys: keys(BOSS, SMALL) }, { executions: { concurrency: 1 } });
-  const post = (name: string, body: object, path = "") =>
-    host.ask("POST", `/v1/executions${path}`, { key: keyOf(name), body });
+  const post = (name: string, body: object, path = "") => host.as(name)("POST", `/v1/executions${path}`, body);
   const busy = post("boss", { id: "busy", program: "return tools.slow({})" });
   await here.slow.begun.promise;
   const payroll = post("boss", { id: "payroll", program: KEEPS });
@@ -217,19 +210,10 @@ test.each(["program", "conversation"] as const)(
     const { gateway, ran, journal, conversation } = await waitingAtGateway();
     await using _ = gateway;
     await gateway.server.close({ drainMs: 0 });
-    await using host = await openServer(
-      { keys: keys(RUN) },
-      {
-        journal,
-        tools: [otherTool(ran)],
-      },
-    );
+    await using host = await openServer({ keys: keys(RUN) }, { journal, tools: [otherTool(ran)] });
     await host.runtime.execution(conversation, { tenant: "acme" }).answer({ "call-1/1": { value: 1 } });
-    const taken =
-      kind === "conversation"
-        ? Array.fromAsync(host.runtime.recover({ model: () => undefined }))
-        : host.server.recover();
-    await taken;
+    if (kind === "program") await host.server.recover();
+    else await Array.fromAsync(host.runtime.recover({ model: () => undefined }));
     expect(ran).toEqual([]);
   },
 );

@@ -64,8 +64,7 @@ describe.each([
     const isGateway = /messages|responses/.test(path);
     await using here = world();
     const host = await here.serve({ keys: BOTH, model: isGateway ? (hangs as never) : model() });
-    if (!begins && !isGateway)
-      expect((await host.ask("POST", "/v1/executions", { key: keyOf("small"), body: begun })).status).toBe(202);
+    if (!begins && !isGateway) expect((await host.as("small")("POST", "/v1/executions", begun)).status).toBe(202);
     const answer = host.server.fetch(request(path, init));
     await (isGateway ? asked.promise : here.slow.begun.promise);
     if (path.endsWith("events")) await answer;
@@ -107,13 +106,12 @@ test.each([
     },
   });
   await using here = world({ journal: slow });
-  const { ask, server } = await here.serve({ keys: BOTH });
-  const execution = { program: "return await tools.ask({})", id: "e" };
-  await ask("POST", "/v1/executions", { key: keyOf("boss"), body: execution });
-  const state = async () => (await ask("GET", "/v1/executions/e", { key: keyOf("boss") })).json.state;
+  const { as, server } = await here.serve({ keys: BOTH });
+  await as("boss")("POST", "/v1/executions", { program: "return await tools.ask({})", id: "e" });
+  const state = async () => (await as("boss")("GET", "/v1/executions/e")).json.state;
   await expect.poll(state).toBe("waiting");
   onRead = () => server.setKeys(GONE);
-  expect((await ask("POST", `/v1/executions/e/${what}`, { key: keyOf("small"), body })).status).toBe(401);
+  expect((await as("small")("POST", `/v1/executions/e/${what}`, body)).status).toBe(401);
   // What the request would do afterwards takes fewer turns than these.
   for (let request = 0; request < 50; request += 1) expect(await state()).toBe("waiting");
   expect(here.ran).toEqual([]);
@@ -121,19 +119,19 @@ test.each([
 
 test("a key whose rate alone changes keeps what it has under way", async () => {
   await using here = world();
-  const { server, ask } = await here.serve({ keys: BOTH });
-  await ask("POST", "/v1/executions", { key: keyOf("small"), body: begun });
+  const { server, as } = await here.serve({ keys: BOTH });
+  await as("small")("POST", "/v1/executions", begun);
   await here.slow.begun.promise;
   server.setKeys(keys({ ...ALL, rate: { calls: 9, perMs: 1000 } }, BOSS));
-  expect((await ask("GET", "/v1/executions/e", { key: keyOf("small") })).json.state).toBe("running");
+  expect((await as("small")("GET", "/v1/executions/e")).json.state).toBe("running");
 });
 
 test("a key that expires by its time ends what it has under way then", async () => {
   const clock = settableClock();
   await using here = world();
   const expires = new Date(Date.now() + 60_000).toISOString();
-  const { ask, server } = await here.serve({ keys: keys({ ...ALL, expires }, BOSS) });
-  await ask("POST", "/v1/executions", { key: keyOf("small"), body: begun });
+  const { as, server } = await here.serve({ keys: keys({ ...ALL, expires }, BOSS) });
+  await as("small")("POST", "/v1/executions", begun);
   await here.slow.begun.promise;
   clock.jump(61_000);
   // The clock was set: whatever looks at the key next finds that it has expired.
@@ -143,20 +141,16 @@ test("a key that expires by its time ends what it has under way then", async () 
 
 test("what waits for a decision goes on under a changed key of the same id, and ends if there is none", async () => {
   await using here = world();
-  const { ask, server } = await here.serve({ keys: BOTH });
-  const body = { program: "return await tools.ask({})" };
-  for (const execution of ["one", "other"])
-    await ask("POST", "/v1/executions", { key: keyOf("small"), body: { ...body, id: execution } });
+  const { as, server } = await here.serve({ keys: BOTH });
+  const program = "return await tools.ask({})";
+  for (const id of ["one", "other"]) await as("small")("POST", "/v1/executions", { program, id });
   server.setKeys(keys({ ...ALL, key: keyOf("else") }, BOSS));
   const decide = (id: string) =>
-    ask("POST", `/v1/executions/${id}/decisions`, {
-      key: keyOf("boss"),
-      body: { decisions: { 1: { allow: true } } },
-    });
+    as("boss")("POST", `/v1/executions/${id}/decisions`, { decisions: { 1: { allow: true } } });
   await decide("one");
   await expect.poll(() => here.ran).toEqual(["ask programmatic"]);
   server.setKeys(GONE);
-  const state = async () => (await ask("GET", "/v1/executions/other", { key: keyOf("boss") })).json.outcome;
+  const state = async () => (await as("boss")("GET", "/v1/executions/other")).json.outcome;
   await expect.poll(state).toEqual(REVOKED);
   expect((await decide("other")).status).toBe(404);
   expect(here.ran).toEqual(["ask programmatic"]);
@@ -166,15 +160,15 @@ describe.skipIf(noPostgres)("in a fleet", () => {
   const share = useFleets();
   test("a worker of a fleet in another process ends what a revoked key has begun", async () => {
     await using here = world({ fleets: await share() });
-    const { ask, server } = await here.serve({ keys: BOTH, workers: "elsewhere" });
+    const { as, server } = await here.serve({ keys: BOTH, workers: "elsewhere" });
     await server.listen({ port: 0 });
     const runtime = await here.open();
     await using _ = await runtime.fleet!.work(runtime);
-    await ask("POST", "/v1/executions", { key: keyOf("small"), body: begun });
+    await as("small")("POST", "/v1/executions", begun);
     await here.slow.begun.promise;
     server.setKeys(GONE);
     await here.slow.ended.promise;
-    const ended = async () => (await ask("GET", "/v1/executions/e", { key: keyOf("boss") })).json.outcome;
+    const ended = async () => (await as("boss")("GET", "/v1/executions/e")).json.outcome;
     await expect.poll(ended).toEqual(REVOKED);
   });
 });

@@ -41,6 +41,8 @@ export interface Host {
   readonly errors: unknown[];
   readonly server: PortcullisServer;
   readonly ask: (method: string, path: string, options?: AskOptions) => Promise<Answer>;
+  /** Asks with the key of this id. */
+  readonly as: (id: string) => (method: string, path: string, body?: object) => Promise<Answer>;
 }
 
 /** A journal with all its hosts, and what their tools have run. */
@@ -99,7 +101,13 @@ export function world(of: { readonly fleets?: SharedFleet | undefined; readonly 
       const errors: unknown[] = [];
       const server = await createServer(runtime, { ...options, onError: (error) => errors.push(error) });
       stack.defer(async () => void (await server.close({ drainMs: 0 })));
-      return { runtime, errors, server, ask: (method, path, asked) => ask(server, method, path, asked) };
+      return {
+        runtime,
+        errors,
+        server,
+        ask: (method, path, asked) => ask(server, method, path, asked),
+        as: (id) => (method, path, body) => ask(server, method, path, { key: keyOf(id), body }),
+      };
     },
     /** The id in the journal of the root execution. */
     async root(): Promise<string> {
