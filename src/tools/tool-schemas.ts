@@ -1,8 +1,14 @@
 import { PortcullisError } from "../base/index.ts";
 import { arraySchema } from "./array-schema.ts";
-import { type CompiledSchema, compileSchema } from "./json-schema/compile-schema.ts";
+import {
+  type CompiledSchema,
+  compileSchema,
+  inPlaceOf,
+  partsOf,
+  type SchemaNode,
+} from "./json-schema/compile-schema.ts";
 import { type FieldsRead, readFields } from "./json-schema/input-fields.ts";
-import { type JsonSchema, mapSchema } from "./json-schema/json-schema.ts";
+import type { JsonSchema } from "./json-schema/json-schema.ts";
 import { compiledForm, PLAIN_VENDOR, readJsonSchema, reasonOf, type Schema, stepsOf } from "./schema.ts";
 import { namedTextJson } from "./text-format.ts";
 import type { Tool } from "./tool.ts";
@@ -56,7 +62,7 @@ export function inputFieldsOf(tool: ToolInput, value: unknown): FieldsRead | und
 export function inputSchemaOf(tool: Tool): JsonSchema {
   if (tool.textFormat !== undefined) return namedTextJson(tool.textFormat);
   if (tool.unknownFields === "allow") return jsonSchemaOf(tool.name, "input", tool.inputSchema);
-  return closedSchema(compiledInput(tool).root.schema as JsonSchema);
+  return closedSchema(compiledInput(tool));
 }
 
 /**
@@ -89,21 +95,55 @@ function silentWhereUnsaid(vendor: string, schema: JsonSchema): JsonSchema {
   ) as JsonSchema;
 }
 
-/** Words by which several parts speak of one value: a closed part would refuse the fields of the others, or change a test. */
-const SHARING = ["allOf", "not", "if", "contains", "dependentSchemas"];
-const ALTERNATIVES = ["properties", "$ref", "anyOf", "oneOf"];
-
 /**
- * A copy of a schema that says `additionalProperties: false` in each part that names fields and is silent about others. A
- * schema in which parts share a value stays as it is.
+ * A copy of a schema that says `additionalProperties: false` in each part that names fields and is silent about others.
+ * Parts that share a value with other parts stay as they are: a closed part would refuse the fields of the others.
  */
-function closedSchema(schema: JsonSchema): JsonSchema {
-  let isShared = false;
-  const closed = mapSchema(schema, (part) => {
-    const has = (word: string) => part[word] !== undefined;
-    isShared ||= SHARING.some(has) || ALTERNATIVES.filter(has).length > 1;
-    const isSilent = has("properties") && !has("additionalProperties") && !has("unevaluatedProperties");
-    return isSilent ? { ...part, additionalProperties: false } : part;
-  });
-  return isShared ? schema : (closed as JsonSchema);
+function closedSchema({ root }: CompiledSchema): JsonSchema {
+  const parts = reach([root], partsAsserted);
+  const sharing = [...parts].flatMap((node) => (partsThatShare(node) > 1 ? inPlaceOf(node) : []));
+  const kept = reach(sharing, inPlaceOf);
+  const tested = reach([...parts].flatMap(partsTested), partsOf);
+  const toClose = new Set<unknown>();
+  for (const node of parts)
+    if (isSilent(node) && inPlaceOf(node).length === 0 && !kept.has(node) && !tested.has(node))
+      toClose.add(node.schema);
+  const copy = (value: unknown): unknown => {
+    if (typeof value !== "object" || value === null) return value;
+    if (Array.isArray(value)) return value.map(copy);
+    const fields = Object.entries(value).map(([key, field]) => [key, copy(field)] as const);
+    return Object.fromEntries(toClose.has(value) ? [...fields, ["additionalProperties", false]] : fields);
+  };
+  return copy(root.schema) as JsonSchema;
+}
+
+/** The nodes and all that they lead to. */
+function reach(starts: readonly SchemaNode[], next: (node: SchemaNode) => readonly SchemaNode[]): Set<SchemaNode> {
+  const reached = new Set(starts);
+  for (const node of reached) for (const other of next(node)) reached.add(other);
+  return reached;
+}
+
+function isSilent({ properties, additionalProperties, unevaluatedProperties }: SchemaNode): boolean {
+  return properties !== undefined && !additionalProperties && !unevaluatedProperties;
+}
+
+/** Number of parts that speak about the value of a node: its own keywords, and what it refers to for the same value. */
+function partsThatShare(node: SchemaNode): number {
+  const alternatives = [node.anyOf, node.oneOf].filter((list) => list !== undefined);
+  return (
+    Number(node.properties !== undefined) +
+    inPlaceOf(node).length +
+    alternatives.reduce((all, list) => all - list.length + 1, 0)
+  );
+}
+
+/** Parts that only test a value: if they were closed, the test would have another outcome. */
+function partsTested(node: SchemaNode): readonly SchemaNode[] {
+  return [node.not, node.if, node.contains].filter((part) => part !== undefined);
+}
+
+function partsAsserted(node: SchemaNode): readonly SchemaNode[] {
+  const tested = new Set(partsTested(node));
+  return partsOf(node).filter((part) => !tested.has(part));
 }

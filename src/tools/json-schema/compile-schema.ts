@@ -353,12 +353,12 @@ export function leadsToLoop<Node>(
 }
 
 /** The parts that speak about the same value. */
-function inPlaceOf(node: SchemaNode): readonly SchemaNode[] {
+export function inPlaceOf(node: SchemaNode): readonly SchemaNode[] {
   return childrenOf(node, (word) => IN_PLACE.has(word));
 }
 
 /** The parts that a part holds or refers to. */
-function partsOf(node: SchemaNode): readonly SchemaNode[] {
+export function partsOf(node: SchemaNode): readonly SchemaNode[] {
   return childrenOf(node, () => true);
 }
 
