@@ -2,9 +2,10 @@ import { createHash } from "node:crypto";
 import { promisify } from "node:util";
 // Not by names: an older node lacks some, and could not even link the package to say which node it needs.
 import zlib from "node:zlib";
-import { isTexts, JsonScanner, newCount, nextTurn } from "../../base/index.ts";
+import { isTexts, nextTurn } from "../../base/index.ts";
 import { journalDamaged } from "../journal-error.ts";
 import type { JournalRecord } from "../record.ts";
+import { addTo, inSteps, parseInSteps } from "./parse-in-steps.ts";
 
 /** A text longer than this is stored once, under the hash of its content, in UTF-16 code units. */
 const INLINE_LENGTH = 64 * 1024;
@@ -20,19 +21,16 @@ const [BESIDE, ESCAPED] = ['"",'.length, String.raw`\u0000`.length];
 /** Maximum size of a part of a list, in bytes: half of a long list and one more short text. */
 const MAX_PART_BYTES = (LIST_LENGTH / 2 + INLINE_LENGTH + BESIDE) * ESCAPED;
 
-/** A text that has as many values is not parsed: it is none that was written, and would hold up all other work. */
-const MAX_VALUES = 256 * 1024;
-/** Length of a text up to which it is parsed without a look at it, in UTF-16 code units. */
-const AT_ONCE = 256 * 1024;
-/** Elements that a list may have: V8 keeps one of some 30 million as a table, which takes ten times the memory and the time. */
-const MAX_ELEMENTS = 2 ** 24;
-
-/** Stands in a stored record for a long text; or in a list for some of its texts, of which the stored text is a JSON list. */
-type Ref = TextRef | { readonly part: true; readonly sha256: string };
-
+/** Stands in a stored record for a long text. */
 interface TextRef {
   /** What comes before the stored text: the header of a frame, which differs even if its body is the same. */
   readonly head: string;
+  readonly sha256: string;
+}
+
+/** Stands in a list of a stored record for some of its texts. The stored text is a JSON list of them. */
+interface PartRef {
+  readonly part: true;
   readonly sha256: string;
 }
 
@@ -55,15 +53,20 @@ export async function packRecords(records: readonly JournalRecord[]): Promise<Pa
   for (const record of records) {
     // A record that is not an object would be stored as text that no reader accepts.
     if (typeof record !== "object" || record === null) throw new TypeError("A record of a journal is an object.");
-    packed.push(await packRecord(record));
+    const one = packRecord(record);
+    packed.push(one instanceof Promise ? await one : one);
   }
   return packed;
 }
 
-/** The texts of a record are compressed off the host's thread. */
-export async function packRecord(record: object): Promise<PackedRecord> {
-  if (!holdsLongText(record) && !Object.values(record).some(isLongList))
-    return { text: JSON.stringify(record), longTexts: [] };
+/** Returns a promise only for a record with long texts or lists. The texts are compressed off the host's thread. */
+export function packRecord(record: object): PackedRecord | Promise<PackedRecord> {
+  return holdsLongText(record) || Object.values(record).some(isLongList)
+    ? packLarge(record)
+    : { text: JSON.stringify(record), longTexts: [] };
+}
+
+async function packLarge(record: object): Promise<PackedRecord> {
   const bodies = new Map<string, Buffer>();
   const keep = (text: string): string => {
     const body = Buffer.from(text);
@@ -99,7 +102,7 @@ async function packList(texts: readonly string[], keep: (text: string) => string
   let part: string[] = [];
   let length = 0;
   const endPart = async () => {
-    if (part.length > 0) packed.push({ part: true, sha256: keep(JSON.stringify(part)) } satisfies Ref);
+    if (part.length > 0) packed.push({ part: true, sha256: keep(JSON.stringify(part)) } satisfies PartRef);
     part = [];
     length = 0;
     await nextTurn();
@@ -176,88 +179,87 @@ const NO_ITEMS = "[]";
 
 /** The record of `packRecord`'s text. Rejects with `journal_corrupt` if a text is missing or altered. */
 export async function unpackRecord(text: string, store: TextStore): Promise<unknown> {
-  const record = await parsed(text, () => store.hold(0));
+  const record = await inSteps(parseInSteps(text), () => store.hold(0));
   if (!text.includes('"sha256":')) return record;
-  const sizes = await store.sizesOf(placesIn(record).map(({ ref }) => ref.sha256));
+  const sizes = await store.sizesOf(refsIn(record).map(({ sha256 }) => sha256));
   leaveItemsOut(record, sizes, store);
-  const places = placesIn(record);
+  const places = placesIn(record, 0);
   let bytes = 0;
-  for (const { ref } of places) {
+  for (const ref of refsIn(record)) {
     const size = sizes.get(ref.sha256);
     if (size === undefined) throw journalDamaged(`the text ${ref.sha256} is missing`);
     // A text takes less than a thousandth of its size in the file, and a record can name it any number of times.
-    if (!(size >= 0 && bytes + size <= MAX_TEXT_BYTES && ("head" in ref || size <= MAX_PART_BYTES)))
+    if (!(size >= 0 && bytes + size <= MAX_TEXT_BYTES && (isTextRef(ref) || size <= MAX_PART_BYTES)))
       throw journalDamaged("a record is larger than one of a journal can be");
     bytes += size;
   }
-  const rest = () => store.hold(bytes);
-  for (const { ref, put } of places) {
-    const { sha256 } = ref;
-    await rest();
+  const read = async (sha256: string): Promise<string> => {
+    await store.hold(bytes);
     const stored = await store.find(Buffer.from(sha256, "hex"));
     if (!stored) throw journalDamaged(`the text ${sha256} is missing`);
-    const read = await readText(sha256, stored, rest);
-    if ("head" in ref) put(ref.head + read);
-    else {
-      const part = await parsed(read, rest);
-      if (!isTexts(part)) throw journalDamaged(`the text ${sha256} is no list of texts`);
-      put(part);
-    }
-  }
-  joinParts(record as Record<string, unknown>);
+    return readText(sha256, stored, () => store.hold(bytes));
+  };
+  for (const { ref, put } of places) put(ref.head + (await read(ref.sha256)));
+  await joinParts(record, async ({ sha256 }) => {
+    const part = await inSteps(parseInSteps(await read(sha256)), () => store.hold(bytes));
+    if (!isTexts(part)) throw journalDamaged(`the text ${sha256} is no list of texts`);
+    return part;
+  });
   return record;
-}
-
-/** `JSON.parse` of a text that may come from elsewhere. Rejects with a `SyntaxError`. */
-async function parsed(text: string, rest: () => Promise<void>): Promise<unknown> {
-  const scanner = new JsonScanner(text);
-  const count = newCount();
-  while (text.length > AT_ONCE && !scanner.isAtEnd) {
-    scanner.pass(count, scanner.at + AT_ONCE);
-    if (count.values > MAX_VALUES) throw new SyntaxError("A text of a record has too many values.");
-    await rest();
-  }
-  return JSON.parse(text);
 }
 
 /** Does not read the items of a batch that are not wanted: reading a stream takes as long as decompressing all of it. */
 function leaveItemsOut(record: unknown, sizes: Sizes, { wantsItems }: TextStore): void {
   if (typeof record !== "object" || record === null || !wantsItems) return;
   const { type, event } = record as { readonly type?: unknown; readonly event?: unknown };
-  if (type !== "turn" || !isRef(event) || !("head" in event) || !event.head.startsWith(ITEMS)) return;
+  if (type !== "turn" || !isTextRef(event) || !event.head.startsWith(ITEMS)) return;
   if (wantsItems(sizes.get(event.sha256) ?? 0)) return;
   Object.assign(record, { event: event.head + NO_ITEMS });
 }
 
-/** A reference in a record, with the function that puts there what it stands for. */
+function refsIn(record: unknown): readonly (TextRef | PartRef)[] {
+  return [...placesIn(record, 0).map(({ ref }) => ref), ...partsIn(record)];
+}
+
+function partsIn(record: unknown): readonly PartRef[] {
+  if (typeof record !== "object" || record === null) return [];
+  return Object.values(record).flatMap((list: unknown) => (Array.isArray(list) ? list.filter(isPartRef) : []));
+}
+
+function isPartRef(value: unknown): value is PartRef {
+  if (typeof value !== "object" || value === null) return false;
+  const { part, sha256 } = value as Partial<PartRef>;
+  return part === true && typeof sha256 === "string" && Object.keys(value).length === 2;
+}
+
+/** A reference in a record, with the function that puts its text there. */
 interface Place {
-  readonly ref: Ref;
-  readonly put: (value: unknown) => void;
+  readonly ref: TextRef;
+  readonly put: (text: string) => void;
+}
+
+async function joinParts(record: unknown, readPart: (ref: PartRef) => Promise<readonly string[]>): Promise<void> {
+  if (typeof record !== "object" || record === null) return;
+  for (const [name, list] of Object.entries(record) as [string, unknown][]) {
+    if (!Array.isArray(list) || !list.some(isPartRef)) continue;
+    const joined: unknown[] = [];
+    for (const item of list as unknown[]) addTo(joined, isPartRef(item) ? await readPart(item) : [item]);
+    Object.defineProperty(record, name, { value: joined, writable: true, enumerable: true, configurable: true });
+  }
 }
 
 /** The deepest texts of a record are in an object of a list. */
 const TEXT_DEPTH = 3;
 
-function placesIn(value: unknown, depth = 0): Place[] {
+function placesIn(value: unknown, depth: number): Place[] {
   if (typeof value !== "object" || value === null || depth > TEXT_DEPTH) return [];
-  return Object.entries(value).flatMap(([name, ref]: [string, unknown]) =>
-    isRef(ref) ? [{ ref, put: (given: unknown) => setField(value, name, given) }] : placesIn(ref, depth + 1),
-  );
-}
-
-/** The name may be `__proto__`. */
-function setField(of: object, name: string, value: unknown): void {
-  Object.defineProperty(of, name, { value, writable: true, enumerable: true, configurable: true });
-}
-
-/** Puts the texts of parts in their places in the lists of a record. */
-function joinParts(record: Readonly<Record<string, unknown>>): void {
-  for (const [name, list] of Object.entries(record)) {
-    if (!Array.isArray(list) || !list.some(Array.isArray)) continue;
-    const elements = list.reduce((sum: number, one) => sum + (Array.isArray(one) ? one.length : 1), 0);
-    if (elements > MAX_ELEMENTS) throw new SyntaxError("A list of a record has too many elements.");
-    setField(record, name, list.flat());
-  }
+  return Object.entries(value).flatMap(([name, one]: [string, unknown]) => {
+    if (!isTextRef(one)) return placesIn(one, depth + 1);
+    const put = (text: string) => {
+      Object.defineProperty(value, name, { value: text, writable: true, enumerable: true, configurable: true });
+    };
+    return [{ ref: one, put }];
+  });
 }
 
 const HASHED_BYTES = 1024 * 1024;
@@ -283,8 +285,8 @@ async function decompressed({ data, bytes }: StoredText, sha256: string): Promis
 }
 
 /** Records hold no other object with exactly these fields. */
-function isRef(value: unknown): value is Ref {
+function isTextRef(value: unknown): value is TextRef {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return false;
-  const { head, part, sha256 } = value as Partial<TextRef & { readonly part: unknown }>;
-  return (typeof head === "string" || part === true) && typeof sha256 === "string" && Object.keys(value).length === 2;
+  const { head, sha256 } = value as Partial<TextRef>;
+  return typeof head === "string" && typeof sha256 === "string" && Object.keys(value).length === 2;
 }
