@@ -43,7 +43,13 @@ export class DriverRequests implements FleetRequests {
   }
 
   listen(listener: RequestListener): Disposable {
-    return this.#listeners.add((asked) => listener(...asked));
+    return this.#listeners.add((asked) => {
+      try {
+        listener(...asked);
+      } catch {
+        // What it throws is its own affair: the other listeners are told too.
+      }
+    });
   }
 
   /** Requests are told in their order. What cannot be read now is lost, as a notice may be. */

@@ -47,7 +47,7 @@ export class UnsentFrames {
   #pump(): void {
     while (this.#next < this.#frames.length && this.#stream.writableLength < HELD_BYTES && !this.#stream.destroyed) {
       const frame = this.#frames[this.#next] ?? "";
-      if (lengthOf(frame) > PART_LENGTH) this.#writePart(frame);
+      if (this.#parts || lengthOf(frame) > PART_LENGTH) this.#writePart(frame);
       else this.#stream.write(encodeFrames(this.#takeSmall()));
     }
     if (this.#next === this.#frames.length) this.clear();

@@ -1,5 +1,5 @@
 import type { Client } from "pg";
-import { after, cancel, type Timer } from "../../../base/index.ts";
+import { after, cancel, queueMicrotask, type Timer } from "../../../base/index.ts";
 import { Listeners } from "../../../journal/packing/index.ts";
 import type { NoticeListener } from "../shown-types.ts";
 import type { Database } from "./database.ts";
@@ -31,10 +31,16 @@ export class Notices {
     const listeners = known ?? new Listeners<string | undefined>(undefined, () => this.#leave(channel));
     this.#channels.set(channel, listeners);
     const added = listeners.add(listener);
+    let isListening = true;
     if (!this.#client) void this.#connect();
-    else if (known) known.tell(undefined);
+    else if (known) queueMicrotask(() => isListening && listener(undefined));
     else void this.#listen(this.#client, [channel]);
-    return added;
+    return {
+      [Symbol.dispose]: () => {
+        isListening = false;
+        added[Symbol.dispose]();
+      },
+    };
   }
 
   async close(): Promise<void> {
