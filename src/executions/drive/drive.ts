@@ -175,8 +175,6 @@ export class Driver {
   }
 
   get #usage(): Usage {
-    // What a program that has not begun has used is the wait for its approval.
-    if (this.#state.turns === 0) Object.assign(this.#before, usageOf(this.#state));
     const { cpuMs, wallMs, approvalMs } = this.#clocks;
     const queuedMs = this.#before.queuedMs + this.#guests.queued.ms;
     const peakMemoryBytes = Math.max(this.#before.peakMemoryBytes, this.#guests.peakMemoryBytes);
@@ -188,6 +186,8 @@ export class Driver {
     const { end, turns, unreplayable } = this.#state;
     const { past, program, tools } = this.#work;
     const unapproved = await this.#calls.approve();
+    // What a program that has not begun has used is the wait for its approval.
+    if (turns === 0) Object.assign(this.#before, usageOf(this.#state));
     if (unapproved) return this.#endWith(unapproved);
     if (past) {
       const hasEnded = end.settled !== undefined || unreplayable !== undefined;

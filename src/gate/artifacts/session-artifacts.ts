@@ -43,10 +43,11 @@ interface SaveInput extends ValueDescription {
   readonly bytes: number;
 }
 
-/** `save` and `load` of the programs of a session. The input of a save is the value itself, and its name stands beside it. */
+/**
+ * `save` and `load` of the programs of a session. The input of a save is the value itself, and its name stands beside it.
+ * `allowed` is the number of names that there may be.
+ */
 export function sessionArtifacts(place: ArtifactPlace, allowed = Infinity, share: Share, redactor?: Redactor) {
-  /** `allowed` is the number of names that there may be. */
-
   /** Models, clients and people find a value by its name: a name that redaction would change is refused. */
   async function redactedFault(name: string): Promise<string | undefined> {
     for (const to of TARGETS) {

@@ -26,9 +26,11 @@ export class ItemsDigest {
   }
 }
 
-/** The items of a stream that are in the journal, if they are given again. */
+/**
+ * The items of a stream that are in the journal, if they are given again. `goesOn`: whether the handler has asked where to go on.
+ * It is asked once there is an item.
+ */
 export function pastItems(past: StreamPast | undefined, goesOn: () => boolean) {
-  /** `goesOn`: whether the handler has asked where to go on. It is asked once there is an item. */
   let digest: ItemsDigest | undefined;
   let isDecided = false;
   let skipped = 0;

@@ -288,7 +288,7 @@ class Evaluation {
       found.see([index]);
     }
     const add = (word: string, bound: string) =>
-      found.add(word, () => `expected at ${bound} elements that fit the schema under "contains"`);
+      found.add(word, () => `expected at ${bound} elements that fit the schema under "contains", and ${contained} do`);
     if (contained < least) add(minContains === undefined ? "contains" : "minContains", `least ${least}`);
     else if (contained > maxContains) add("maxContains", `most ${maxContains}`);
   }
