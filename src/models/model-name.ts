@@ -29,10 +29,5 @@ export function modelOf(given: Model | ModelName): Model {
 
 /** The longest of these beginnings of the name of a model, like `openai` or `openai:gpt-5`; undefined if none begins it. */
 export function longestBeginning(beginnings: readonly string[], model: string): string | undefined {
-  return beginnings
-    .filter((one) => model.startsWith(one))
-    .reduce<string | undefined>(
-      (longest, one) => (longest === undefined || one.length > longest.length ? one : longest),
-      undefined,
-    );
+  return beginnings.filter((one) => model.startsWith(one)).toSorted((one, other) => other.length - one.length)[0];
 }

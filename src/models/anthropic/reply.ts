@@ -1,11 +1,12 @@
 import { countOf, fieldOf, type Fields, isFields, listOf, textOf } from "../../base/index.ts";
 import { highestUsage, type ModelUsage, NO_USAGE, sumOfUsage, type ToolCall, type TurnEnd } from "../model.ts";
 import type { ProviderReply } from "../provider/provider-conversation.ts";
-import { fieldsOf, type Growth, placeIn, ReplyStream } from "../provider/reply-stream.ts";
+import { fieldsOf, placeIn, ReplyStream } from "../provider/reply-stream.ts";
 import { RUN_PROGRAM } from "../../tools/tool-name.ts";
 import { filesOf } from "../turn/hosted-calls.ts";
 import { objectSentBack } from "../turn/program-input.ts";
 import { decisiveReason, endBy } from "../turn/stop-reason.ts";
+import { pieceOf, writtenText } from "../turn/written-text.ts";
 
 /** The type of the provider's own tool that runs programs, which is also what `allowed_callers` calls it. */
 export const CODE_EXECUTION_TYPE = "code_execution_20260120";
@@ -45,16 +46,6 @@ export function readMessage(
   };
 }
 
-/** The pieces of blocks by their types. The whole summary of a compaction comes in one piece. */
-const GROWTHS: ReadonlyMap<string, Growth> = new Map<string, Growth>([
-  ["text_delta", { text: "text", shown: "text" }],
-  ["thinking_delta", { text: "thinking", shown: "reasoning" }],
-  ["signature_delta", { text: "signature" }],
-  ["input_json_delta", { input: "partial_json" }],
-  ["citations_delta", { list: "citations", from: "citation" }],
-  ["compaction_delta", { fields: ["content", "encrypted_content"] }],
-]);
-
 /** Puts a streamed message together from its blocks. Events of unknown kinds are passed over, as the protocol demands. */
 export class AnthropicStream extends ReplyStream<AnthropicReply> {
   #usages: readonly ModelUsage[] = [];
@@ -71,7 +62,7 @@ export class AnthropicStream extends ReplyStream<AnthropicReply> {
       this.#messageId = textOf(message, "id");
       this.#takeState(message, message);
     } else if (type === "content_block_start") this.#begin(placeIn(event, "index"), fieldOf(event, "content_block"));
-    else if (type === "content_block_delta") this.grow(placeIn(event, "index"), delta, GROWTHS);
+    else if (type === "content_block_delta") this.#grow(placeIn(event, "index"), delta);
     else if (type === "content_block_stop") this.end(placeIn(event, "index"));
     else if (type === "message_delta") {
       this.#stopReason = decisiveReason(this.#stopReason, textOf(delta, "stop_reason"));
@@ -108,6 +99,32 @@ export class AnthropicStream extends ReplyStream<AnthropicReply> {
     if (fields.type === "tool_use") this.display.beginCall(place, name);
     else if (fields.type === "server_tool_use" && name === CODE_EXECUTION_NAME)
       this.display.begin(place, RUN_PROGRAM, "source");
+  }
+
+  #grow(place: number, delta: unknown): void {
+    const part = this.underWay(place);
+    const { fields } = part;
+    const extend = (field: string) => {
+      const piece = pieceOf(delta, field) ?? "";
+      fields[field] = (textOf(fields, field) ?? "") + piece;
+      return piece;
+    };
+    switch (textOf(delta, "type")) {
+      case "text_delta":
+        return this.display.text(extend("text"));
+      case "thinking_delta":
+        return this.display.reasoning(extend("thinking"));
+      case "signature_delta":
+        return void extend("signature");
+      case "input_json_delta":
+        return this.addInput(place, part, writtenText(delta, "partial_json"));
+      case "citations_delta":
+        if (!Array.isArray(fields.citations)) fields.citations = [];
+        return void (fields.citations as unknown[]).push(fieldOf(delta, "citation"));
+      case "compaction_delta":
+        // The whole summary comes in one piece.
+        for (const field of ["content", "encrypted_content"]) fields[field] = fieldOf(delta, field) ?? fields[field];
+    }
   }
 
   /** The counters are cumulative. Some servers repeat them with 0, or say only later which of the input was cached. */

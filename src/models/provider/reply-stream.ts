@@ -1,7 +1,6 @@
-import { fieldOf, type Fields, isFields, listOf, quickKey, textOf } from "../../base/index.ts";
+import { fieldOf, type Fields, isFields, listOf, quickKey } from "../../base/index.ts";
 import type { ModelUsage } from "../model.ts";
 import type { TurnDisplay } from "../turn/turn-display.ts";
-import { pieceOf, writtenText } from "../turn/written-text.ts";
 
 /** A part of a reply while its pieces arrive: a block, an item, a step or a call. */
 export interface OpenPart {
@@ -11,13 +10,6 @@ export interface OpenPart {
   isOver: boolean;
 }
 
-/** What a piece adds to its part: text to a field of the same name, a value to a list, fields as they are, or text to the input. */
-export type Growth =
-  | { readonly text: string; readonly shown?: "text" | "reasoning" }
-  | { readonly list: string; readonly from: string }
-  | { readonly fields: readonly string[] }
-  | { readonly input: string };
-
 /**
  * Puts the events of a streamed reply together: a part begins at a place, grows by pieces, and ends. Whatever does not say to
  * which part it belongs is a `SyntaxError`: a call must never be made with another call's input. The helpers of the SDKs
@@ -26,7 +18,6 @@ export type Growth =
 export abstract class ReplyStream<Reply> {
   protected readonly display: TurnDisplay;
   readonly #parts = new Map<unknown, OpenPart & { readonly place: number }>();
-  readonly #grown = new WeakSet<unknown[]>();
 
   constructor(display: TurnDisplay) {
     this.display = display;
@@ -57,37 +48,17 @@ export abstract class ReplyStream<Reply> {
     return part;
   }
 
-  /** Adds a piece of a kind that the table has. Returns the part for any other kind. */
-  protected grow(place: number, piece: unknown, growths: ReadonlyMap<string, Growth>): OpenPart | undefined {
-    const part = this.#parts.get(quickKey(place));
+  /** The part that a piece belongs to. */
+  protected underWay(place: number): OpenPart {
+    const part = this.at(place);
     if (!part || part.isOver)
       throw new SyntaxError(`A piece of the reply belongs to no part that is under way, at the place ${place}.`);
-    const growth = growths.get(textOf(piece, "type") ?? "");
-    if (!growth) return part;
-    const { fields } = part;
-    if ("input" in growth) this.addInput(place, part, writtenText(piece, growth.input));
-    else if ("list" in growth) this.listOf(fields, growth.list).push(fieldOf(piece, growth.from));
-    else if ("text" in growth) {
-      const text = pieceOf(piece, growth.text) ?? "";
-      fields[growth.text] = (textOf(fields, growth.text) ?? "") + text;
-      if (growth.shown) this.display[growth.shown](text);
-    } else for (const name of growth.fields) fields[name] = fieldOf(piece, name) ?? fields[name];
-    return undefined;
+    return part;
   }
 
   protected addInput(key: unknown, part: OpenPart, text: string): void {
     part.input = (part.input ?? "") + text;
     this.display.argument(key, text);
-  }
-
-  /** A list of a part, to which values are added. It is copied once: a copy for each value would take quadratic time. */
-  protected listOf(fields: Record<string, unknown>, name: string): unknown[] {
-    const before = fields[name];
-    if (Array.isArray(before) && this.#grown.has(before)) return before;
-    const list = [...listOf(fields, name)];
-    this.#grown.add(list);
-    fields[name] = list;
-    return list;
   }
 
   protected end(place: number): void {
