@@ -11,7 +11,7 @@ import {
 } from "../base/index.ts";
 import type { AgentEvent } from "../conversations/event.ts";
 import type { Runtime } from "../runtime/create-runtime.ts";
-import { Admission } from "./http/admit.ts";
+import { admission } from "./http/admit.ts";
 import { isLoopback } from "./http/allowed-hosts.ts";
 import { type Key, type Keys, keysLeftBy, parseKeys, tokenKeys } from "./http/keys.ts";
 import { type HttpListener, listenHttp } from "./http/listen-http.ts";
@@ -119,10 +119,7 @@ function serverOf(runtime: Runtime, options: Options, app: App): PortcullisServe
   };
   const listen = async (given: ListenOptions = {}): Promise<Listening> => {
     const { port, host = LOOPBACK } = readOptions("listen", given, LISTEN_RULES);
-    if (token !== undefined && !isLoopback(host))
-      throw invalid(
-        `listen({ host }): others can reach ${JSON.stringify(host)}, and there are no keys: give createServer({ keys }), or leave out host to serve this machine only.`,
-      );
+    if (token !== undefined && !isLoopback(host)) throw openTo(host);
     if (closed) throw closedServer();
     if (isListening) throw invalid("listen: this server already listens. Create another server to listen again.");
     admitted.listensOn(host);
@@ -145,15 +142,9 @@ function serverOf(runtime: Runtime, options: Options, app: App): PortcullisServe
     listener: nodeListener(fetch, { idleMs, onError }),
     token,
     listen,
-    setKeys(given) {
-      if (token !== undefined)
-        throw invalid("setKeys: this server has a token and no keys. Create another server with keys.");
-      try {
-        keys.replace(readKeys("setKeys(keys)", given));
-      } catch (error) {
-        keys.keep(keysLeftBy(given));
-        throw error;
-      }
+    setKeys: (given) => {
+      if (token === undefined) return replaceKeys(keys, given);
+      throw invalid("setKeys: this server has a token and no keys. Create another server with keys.");
     },
     recover: () => driving.recover(),
     close: (given = {}) => {
@@ -161,6 +152,21 @@ function serverOf(runtime: Runtime, options: Options, app: App): PortcullisServe
       return (closed ??= drain(drainMs));
     },
   };
+}
+
+function openTo(host: string): PortcullisError {
+  return invalid(
+    `listen({ host }): others can reach ${JSON.stringify(host)}, and there are no keys: give createServer({ keys }), or leave out host to serve this machine only.`,
+  );
+}
+
+function replaceKeys(keys: CurrentKeys, given: string | object): void {
+  try {
+    keys.replace(readKeys("setKeys(keys)", given));
+  } catch (error) {
+    keys.keep(keysLeftBy(given));
+    throw error;
+  }
 }
 
 /** What a server is made of. What ends with it is in `ending`, the last first. */
@@ -192,7 +198,7 @@ function partsOf(runtime: Runtime, options: Options, { createApp }: App, isReady
     patienceMs: options.patienceMs,
     approve: options.approve,
   });
-  const admitted = new Admission(hostNames, keys.current);
+  const admitted = admission(hostNames, keys.current);
   // After what may throw: until the server is closed, all figures of the process are told to them.
   const metrics = new Metrics();
   const closing = new AbortController();

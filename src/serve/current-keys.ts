@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from "node:util";
-import { after, cancel, countable, now as time, PortcullisError, type Timer } from "../base/index.ts";
+import { after, cancel, countable, now, PortcullisError, type Timer } from "../base/index.ts";
 import { keyRevoked } from "../conversations/index.ts";
 import type { Owner } from "../journal/record.ts";
 import type { OwnerNow } from "../executions/scope.ts";
 import type { Runtime } from "../runtime/create-runtime.ts";
-import { isExpired, type Key, Keys } from "./http/keys.ts";
+import { isExpired, type Key, type Keys, keysOf } from "./http/keys.ts";
 import { OWN_IDS, TOKEN_ID } from "./principal.ts";
 import { runtimeFor } from "./runtime-for.ts";
 
@@ -31,44 +31,16 @@ export function currentKeys(first: Keys, server: Runtime, storedMs: number, onRe
   const helds = new WeakMap<Key, Held>();
   let keys = first;
   const signalOf = (key: Key) => helds.get(key)?.end.signal ?? REVOKED;
-  const now = (owner: Owner | undefined, tenant: string): OwnerNow => {
-    const key = owner && keys.get(owner.key);
-    if (key?.tenant === tenant) return { ...key, signal: signalOf(key) };
-    const hasToken = keys.get(TOKEN_ID) !== undefined;
-    // The only client of a server without keys may do all that the host may, and the servers of a fleet drive what its hosts
-    // submit. Keys may do less.
-    const isHosts = hasToken || server.fleet !== undefined || !keys.tenants.has(tenant);
-    if (!owner && isHosts) return { signal: NEVER };
-    if (owner && !hasToken && !OWN_IDS.has(owner.key)) return { signal: REVOKED };
-    throw new PortcullisError(
-      "execution_driven",
-      "Code of the host or another server has begun this execution, and only that drives it: ask there.",
-    );
-  };
+  const now = (owner: Owner | undefined, tenant: string) => ownerNow(keys, signalOf, server, owner, tenant);
   const runtime = server.derive({}, { owners: { now } });
-  const endKey = (key: Key, { end, expiry }: Held) => {
-    cancel(expiry);
-    end.abort(keyRevoked());
-    onRevoked(key);
-  };
-  const expire = (key: Key, held: Held) => {
-    if (key.expires === undefined) return;
-    const left = Date.parse(key.expires) - time();
-    if (left <= 0) endKey(key, held);
-    else held.expiry = after(countable(left), () => expire(key, held)).unref();
-  };
-  const newHeld = (key: Key): Held => {
-    const end = new AbortController();
-    const ofGateway = runtimeFor(runtime, key, end.signal, { surface: "gateway", storedMs });
-    return { end, runtime: runtimeFor(runtime, key, end.signal), ofGateway, expiry: undefined };
-  };
-  const hold = (key: Key, before: Key | undefined) => {
+  const hold = (key: Key) => {
+    const before = keys.get(key.id);
     const was = before && helds.get(before);
     const goesOn = was && !was.end.signal.aborted && isDeepStrictEqual(authorityOf(before), authorityOf(key));
-    const held = goesOn ? was : newHeld(key);
+    const held = goesOn ? was : newHeld(runtime, key, storedMs);
     helds.set(key, held);
     cancel(held.expiry);
-    if (held === was || !isExpired(key)) expire(key, held);
+    if (held === was || !isExpired(key)) expire(key, held, onRevoked);
     else held.end.abort(keyRevoked());
   };
   const put = (next: Keys) => {
@@ -77,10 +49,10 @@ export function currentKeys(first: Keys, server: Runtime, storedMs: number, onRe
     const left = new Set(next.all.map((key) => helds.get(key)));
     for (const key of before.all) {
       const was = helds.get(key);
-      if (was && !left.has(was) && !was.end.signal.aborted) endKey(key, was);
+      if (was && !left.has(was) && !was.end.signal.aborted) endKey(key, was, onRevoked);
     }
   };
-  for (const key of keys.all) hold(key, undefined);
+  keys.all.forEach(hold);
   return {
     /** The server's own runtime: it drives what it did not begin by what the journals and the keys say. */
     runtime,
@@ -96,16 +68,54 @@ export function currentKeys(first: Keys, server: Runtime, storedMs: number, onRe
     },
     /** Puts keys in place of the former ones, and ends what those had under way that do not hold any more. Throws as `currentKeys`. */
     replace(next: Keys): void {
-      for (const key of next.all) hold(key, keys.get(key.id));
+      next.all.forEach(hold);
       put(next);
     },
     /** Ends all other keys: what is invalid about a new key must not keep a revoked one in use. */
-    keep: (isLeft: (key: Key) => boolean) => put(new Keys(keys.all.filter(isLeft))),
+    keep: (isLeft: (key: Key) => boolean) => put(keysOf(keys.all.filter(isLeft))),
     /** Begins no more timers for keys that expire. */
-    [Symbol.dispose](): void {
-      for (const key of keys.all) cancel(helds.get(key)?.expiry);
-    },
+    [Symbol.dispose]: () => keys.all.forEach((key) => cancel(helds.get(key)?.expiry)),
   };
+}
+
+function ownerNow(
+  keys: Keys,
+  signalOf: (key: Key) => AbortSignal,
+  server: Runtime,
+  owner: Owner | undefined,
+  tenant: string,
+): OwnerNow {
+  const key = owner && keys.get(owner.key);
+  if (key?.tenant === tenant) return { ...key, signal: signalOf(key) };
+  const hasToken = keys.get(TOKEN_ID) !== undefined;
+  // The only client of a server without keys may do all that the host may, and the servers of a fleet drive what its hosts
+  // submit. Keys may do less.
+  const isHosts = hasToken || server.fleet !== undefined || !keys.tenants.has(tenant);
+  if (!owner && isHosts) return { signal: NEVER };
+  if (owner && !hasToken && !OWN_IDS.has(owner.key)) return { signal: REVOKED };
+  throw new PortcullisError(
+    "execution_driven",
+    "Code of the host or another server has begun this execution, and only that drives it: ask there.",
+  );
+}
+
+function newHeld(runtime: Runtime, key: Key, storedMs: number): Held {
+  const end = new AbortController();
+  const ofGateway = runtimeFor(runtime, key, end.signal, { surface: "gateway", storedMs });
+  return { end, runtime: runtimeFor(runtime, key, end.signal), ofGateway, expiry: undefined };
+}
+
+function expire(key: Key, held: Held, onRevoked: (key: Key) => void): void {
+  if (key.expires === undefined) return;
+  const left = Date.parse(key.expires) - now();
+  if (left <= 0) endKey(key, held, onRevoked);
+  else held.expiry = after(countable(left), () => expire(key, held, onRevoked)).unref();
+}
+
+function endKey(key: Key, { end, expiry }: Held, onRevoked: (key: Key) => void): void {
+  cancel(expiry);
+  end.abort(keyRevoked());
+  onRevoked(key);
 }
 
 /** What a key may do, and the secret by which it is known: if no more changes, what it has under way goes on. */

@@ -17,7 +17,6 @@ export type ServedModels = ReturnType<typeof servedModels>;
  */
 export function servedModels({ model = [], models, maxTurns, maxTokens }: Served) {
   const listed = (Array.isArray(model) ? (model as readonly (Model | ModelName)[]) : [model as Model]).map(modelOf);
-  const bareName = ({ name }: Model) => name.slice(name.indexOf(":") + 1);
   const exact = (name: string) => listed.find((one) => one.name === name);
   /** What a client is told before it begins a conversation. The first model is the default. */
   const offer = { models: listed.map(({ name }) => name), maxTurns, maxTokens };
@@ -28,19 +27,7 @@ export function servedModels({ model = [], models, maxTurns, maxTokens }: Served
     offer,
     find,
     /** The offer, which is also a page of the models, without their providers, as the vendors' clients read it. */
-    page({ limit, after_id: after, before_id: before }: z.output<typeof MODELS_QUERY>) {
-      const all = listed.map((one) => {
-        const id = bareName(one);
-        const ofOpenAi = { object: "model", created: 0, owned_by: "portcullis" };
-        return { id, ...ofOpenAi, type: "model", display_name: id, created_at: new Date(0).toISOString() };
-      });
-      const from = after === undefined ? 0 : all.findIndex(({ id }) => id === after) + 1;
-      const to = all.findIndex(({ id }) => id === before);
-      const rest = all.slice(from, to === -1 ? undefined : to);
-      const data = before === undefined ? rest.slice(0, limit) : rest.slice(-limit);
-      const [first_id = null, last_id = null] = [data[0]?.id, data.at(-1)?.id];
-      return { ...offer, object: "list", data, has_more: data.length < rest.length, first_id, last_id };
-    },
+    page: (query: z.output<typeof MODELS_QUERY>) => ({ ...offer, ...pageOf(listed.map(bareName), query) }),
     /** The model that a client has chosen, or the default. Throws a `RequestProblem`. */
     choose(name: string | undefined): Model {
       const [first] = listed;
@@ -71,4 +58,20 @@ export function servedModels({ model = [], models, maxTurns, maxTokens }: Served
           throw new RequestProblem("request_invalid", `body.${name}: at most ${offer[name]} on this server.`);
     },
   };
+}
+
+function bareName({ name }: Model): string {
+  return name.slice(name.indexOf(":") + 1);
+}
+
+function pageOf(ids: readonly string[], { limit, after_id: after, before_id: before }: z.output<typeof MODELS_QUERY>) {
+  const ofOpenAi = { object: "model", created: 0, owned_by: "portcullis" };
+  const created_at = new Date(0).toISOString();
+  const all = ids.map((id) => ({ id, ...ofOpenAi, type: "model", display_name: id, created_at }));
+  const from = after === undefined ? 0 : ids.indexOf(after) + 1;
+  const to = before === undefined ? -1 : ids.indexOf(before);
+  const rest = all.slice(from, to === -1 ? undefined : to);
+  const data = before === undefined ? rest.slice(0, limit) : rest.slice(-limit);
+  const [first_id = null, last_id = null] = [data[0]?.id, data.at(-1)?.id];
+  return { object: "list", data, has_more: data.length < rest.length, first_id, last_id };
 }

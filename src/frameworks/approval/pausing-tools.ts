@@ -59,29 +59,7 @@ export function pausingTools(programs: WaitingPrograms) {
     const code = name === RUN_PROGRAM ? textOf(input, "code") : undefined;
     return code === undefined ? undefined : programs.idOf(callId, code, answered);
   };
-  /** What the program of a call has come to. `asks`: a person is going to be asked about it. */
-  const look = async (call: LoopCall, going: Going, asks: boolean) => {
-    going.signal?.throwIfAborted();
-    if (call.name !== CONTINUE_PROGRAM) {
-      const code = codeOf(call.input);
-      const key = programs.idOf(call.callId, code, call.answered);
-      const found = begun.get(key) ?? (await find(programs, call, code, asks));
-      begun.set(key, found);
-      return { report: await programs.run(found.id, code, going), isShown: found.isShown };
-    }
-    const handle = handleOf(programs, call.input);
-    if (!handle)
-      throw new PortcullisError(
-        "program_failed",
-        `There is no program with this handle. ${CONTINUE_PROGRAM} takes the one that a waiting program was given.`,
-      );
-    const goingOn = programs.goOn(handle.id, going).catch((error: unknown) => {
-      if (PortcullisError.is(error) && error.code === "execution_unknown")
-        throw new PortcullisError("program_failed", "There is no program with this handle. Run it again.");
-      throw error;
-    });
-    return { report: await goingOn, isShown: true };
-  };
+  const look = (call: LoopCall, going: Going, asks: boolean) => lookAt(programs, begun, call, going, asks);
   return {
     /** What a person is asked before the call goes on; undefined if no person has to be asked. */
     async question(call: LoopCall, going: Going): Promise<string | undefined> {
@@ -114,6 +92,36 @@ export function pausingTools(programs: WaitingPrograms) {
       if (id !== undefined) await programs.deny(id, note).catch(() => {});
     },
   };
+}
+
+/** What the program of a call has come to. `asks`: a person is going to be asked about it. */
+async function lookAt(
+  programs: WaitingPrograms,
+  begun: Map<string, Begun>,
+  call: LoopCall,
+  going: Going,
+  asks: boolean,
+) {
+  going.signal?.throwIfAborted();
+  if (call.name !== CONTINUE_PROGRAM) {
+    const code = codeOf(call.input);
+    const key = programs.idOf(call.callId, code, call.answered);
+    const found = begun.get(key) ?? (await find(programs, call, code, asks));
+    begun.set(key, found);
+    return { report: await programs.run(found.id, code, going), isShown: found.isShown };
+  }
+  const handle = handleOf(programs, call.input);
+  if (!handle)
+    throw new PortcullisError(
+      "program_failed",
+      `There is no program with this handle. ${CONTINUE_PROGRAM} takes the one that a waiting program was given.`,
+    );
+  const goingOn = programs.goOn(handle.id, going).catch((error: unknown) => {
+    if (PortcullisError.is(error) && error.code === "execution_unknown")
+      throw new PortcullisError("program_failed", "There is no program with this handle. Run it again.");
+    throw error;
+  });
+  return { report: await goingOn, isShown: true };
 }
 
 /**

@@ -1,8 +1,9 @@
 import { cancel, every, withoutUndefined, monotonic, pause, PortcullisError, type Timer } from "../../base/index.ts";
 import { REASONS } from "../../conversations/index.ts";
+import type { Report } from "../../executions/output/index.ts";
 import type { Runtime } from "../../runtime/create-runtime.ts";
 import type { JournalWatch } from "../live/journal-watch.ts";
-import type { Driving } from "./driving.ts";
+import type { ClientProgram, Driving } from "./driving.ts";
 import type { DrivingParts } from "./local-driving.ts";
 
 /** How long a request to a driver in another process is waited for before the journal is looked at again, in milliseconds. */
@@ -56,20 +57,7 @@ export function fleetDriving(fleet: Fleet, parts: FleetDrivingParts): Driving {
     },
     /** Workers take up what was left, whenever it is, but for what clients of the gateway have left. */
     recover: () => expiry.sweep(),
-    async run({ runtime: own, program, execution, settings }, onBegun) {
-      try {
-        await fleet.submit(own, program, { ...withoutUndefined(settings), id: execution });
-      } catch (error) {
-        // Its client is given a report, as of any program that cannot be run.
-        if (PortcullisError.is(error) && error.code === "program_too_large")
-          return own.execute(program, { ...settings, id: execution });
-        throw error;
-      }
-      onBegun();
-      const { report } = await own.execution(execution).wait();
-      if (!report) throw new Error("A program that has ended or waits has a report.");
-      return report;
-    },
+    run: (program, onBegun) => submitted(fleet, program, onBegun),
     driveOn: (_id, _tenant, over) => over(),
     async ask(id, request) {
       const { records } = await runtime.journal.find(id);
@@ -81,4 +69,23 @@ export function fleetDriving(fleet: Fleet, parts: FleetDrivingParts): Driving {
       return true;
     },
   };
+}
+
+async function submitted(
+  fleet: Fleet,
+  { runtime, program, execution, settings }: ClientProgram,
+  onBegun: () => void,
+): Promise<Report> {
+  try {
+    await fleet.submit(runtime, program, { ...withoutUndefined(settings), id: execution });
+  } catch (error) {
+    // Its client is given a report, as of any program that cannot be run.
+    if (PortcullisError.is(error) && error.code === "program_too_large")
+      return runtime.execute(program, { ...settings, id: execution });
+    throw error;
+  }
+  onBegun();
+  const { report } = await runtime.execution(execution).wait();
+  if (!report) throw new Error("A program that has ended or waits has a report.");
+  return report;
 }

@@ -1,10 +1,11 @@
 import { cancel, every, type ExecutionId, now, type Timer } from "../../base/index.ts";
 import type { AgentEvent } from "../../conversations/event.ts";
+import type { Report } from "../../executions/output/index.ts";
 import type { Runtime } from "../../runtime/create-runtime.ts";
 import type { Expiry } from "../gateway/expiry.ts";
 import type { ServedModels } from "../served-models.ts";
 import type { ServerRuns } from "../server-runs.ts";
-import { type Driving, isOthers } from "./driving.ts";
+import { type ClientProgram, type Driving, isOthers } from "./driving.ts";
 
 /** Number of reported failures that are remembered. */
 const MOST_TOLD = 1000;
@@ -26,56 +27,23 @@ export interface DrivingParts {
   readonly onError: (error: unknown) => void;
 }
 
+interface Sweeping {
+  /** Failed recoveries that the operator was told of: each sweep fails with them again. */
+  readonly told: Set<string>;
+  /** When executions could not be taken up, in milliseconds since 1970. */
+  readonly failedAt: Map<ExecutionId, number>;
+  isStopped: boolean;
+}
+
 /** A server without a fleet drives all that its clients begin and decide, and what other hosts have left. */
 export function localDriving(parts: DrivingParts) {
-  const { runs, runtime, served, expiry, onEvent, onError } = parts;
-  /** Failed recoveries that the operator was told of: each sweep fails with them again. */
-  const told = new Set<string>();
-  /** When executions could not be taken up, in milliseconds since 1970. */
-  const failedAt = new Map<ExecutionId, number>();
+  const { runs, runtime, expiry, onError } = parts;
+  const sweeping: Sweeping = { told: new Set(), failedAt: new Map(), isStopped: false };
+  const { failedAt } = sweeping;
   let recovering: Promise<number> | undefined;
-  let sweeping: Timer | undefined;
-  let isStopped = false;
-  const fail = (execution: ExecutionId, error: Error) => {
-    failedAt.set(execution, now());
-    if (isOthers(error)) return;
-    const about = `${execution} ${error.message}`;
-    if (told.has(about)) return;
-    if (told.size >= MOST_TOLD) told.clear();
-    told.add(about);
-    onError(error);
-  };
-  const takeUp = async (only: (execution: ExecutionId) => boolean) => {
-    const under = new Map<ExecutionId, () => void>();
-    let taken = 0;
-    try {
-      for await (const one of runtime.recover({
-        model: (conversation) => served.find(conversation),
-        onEvent,
-        signal: ({ execution }) => {
-          const run = runs.begin(execution);
-          under.set(execution, run.end);
-          return run.signal;
-        },
-        only: (one) => {
-          expiry.see(one);
-          return only(one.execution);
-        },
-      })) {
-        under.get(one.execution)?.();
-        under.delete(one.execution);
-        if ("error" in one) fail(one.execution, one.error);
-        else taken += 1;
-        if (isStopped) return taken;
-      }
-      taken += await expiry.settle();
-    } finally {
-      for (const end of under.values()) end();
-    }
-    return taken;
-  };
+  let timer: Timer | undefined;
   const recover = (only: (execution: ExecutionId) => boolean) => {
-    recovering = takeUp(only).finally(() => {
+    recovering = takeUp(parts, sweeping, only).finally(() => {
       recovering = undefined;
     });
     return recovering;
@@ -83,30 +51,19 @@ export function localDriving(parts: DrivingParts) {
   return {
     async start() {
       void this.recover().catch(onError);
-      sweeping = every(SWEEP_MS, () => void this.sweep().catch(onError)).unref();
+      timer = every(SWEEP_MS, () => void this.sweep().catch(onError)).unref();
     },
     stop() {
-      cancel(sweeping);
+      cancel(timer);
       expiry.stop();
-      isStopped = true;
+      sweeping.isStopped = true;
     },
     drain: (drainMs) => runtime.suspend(drainMs),
     ask: async () => false,
-    run({ runtime: own, program, execution, settings }, onBegun) {
-      const onOwn = (event: AgentEvent) => {
-        onEvent(event);
-        if (event.type === "execution_started" && event.execution === execution) onBegun();
-      };
-      const options = { ...settings, id: execution, checkPrograms: own.checkPrograms, onEvent: onOwn };
-      return runs.run(execution, (signal) => own.execute(program, { ...options, signal }));
-    },
+    run: (program, onBegun) => runHere(parts, program, onBegun),
     driveOn(id, tenant, over) {
-      runs
-        .run(id, (signal) => goOn(parts, id, tenant, signal))
-        .catch((error: unknown) => {
-          if (!isOthers(error)) onError(error);
-        })
-        .finally(over);
+      const driven = runs.run(id, (signal) => goOn(parts, id, tenant, signal));
+      driven.catch((error: unknown) => isOthers(error) || onError(error)).finally(over);
     },
     /**
      * Takes up executions whose drivers are gone, as `recover` does. An execution that could not be taken up rests before
@@ -122,6 +79,68 @@ export function localDriving(parts: DrivingParts) {
     /** A recovery that is under way is joined: a second one would find executions that the first has not reached yet. */
     recover: () => recovering ?? recover(() => true),
   } satisfies Driving & { readonly sweep: () => Promise<void> };
+}
+
+function runHere(
+  { runs, onEvent }: DrivingParts,
+  { runtime, program, execution, settings }: ClientProgram,
+  onBegun: () => void,
+): Promise<Report> {
+  const onOwn = (event: AgentEvent) => {
+    onEvent(event);
+    if (event.type === "execution_started" && event.execution === execution) onBegun();
+  };
+  const options = { ...settings, id: execution, checkPrograms: runtime.checkPrograms, onEvent: onOwn };
+  return runs.run(execution, (signal) => runtime.execute(program, { ...options, signal }));
+}
+
+async function takeUp(
+  { runs, runtime, served, expiry, onEvent, onError }: DrivingParts,
+  sweeping: Sweeping,
+  only: (execution: ExecutionId) => boolean,
+): Promise<number> {
+  const under = new Map<ExecutionId, () => void>();
+  let taken = 0;
+  try {
+    for await (const one of runtime.recover({
+      model: (conversation) => served.find(conversation),
+      onEvent,
+      signal: ({ execution }) => {
+        const run = runs.begin(execution);
+        under.set(execution, run.end);
+        return run.signal;
+      },
+      only: (one) => {
+        expiry.see(one);
+        return only(one.execution);
+      },
+    })) {
+      under.get(one.execution)?.();
+      under.delete(one.execution);
+      if ("error" in one) fail(sweeping, one.execution, one.error, onError);
+      else taken += 1;
+      if (sweeping.isStopped) return taken;
+    }
+    taken += await expiry.settle();
+  } finally {
+    for (const end of under.values()) end();
+  }
+  return taken;
+}
+
+function fail(
+  { told, failedAt }: Sweeping,
+  execution: ExecutionId,
+  error: Error,
+  onError: DrivingParts["onError"],
+): void {
+  failedAt.set(execution, now());
+  if (isOthers(error)) return;
+  const about = `${execution} ${error.message}`;
+  if (told.has(about)) return;
+  if (told.size >= MOST_TOLD) told.clear();
+  told.add(about);
+  onError(error);
 }
 
 /** Leaves a conversation as it is whose model the server does not have. */

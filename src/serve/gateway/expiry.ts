@@ -33,80 +33,27 @@ const LEASE_MS = 15_000;
 
 export type Expiry = ReturnType<typeof expiryOf>;
 
-export function expiryOf({ runtime, runs, onError }: ExpiryParts) {
-  const { journal } = runtime;
-  const turns = new Turns();
-  /** When open executions may have expired at the earliest, in milliseconds since 1970: until then they are not read. */
-  const dueAt = new Map<ExecutionId, number>();
+export function expiryOf(parts: ExpiryParts) {
+  const { journal } = parts.runtime;
   let settling: Promise<unknown> = Promise.resolve();
   let isStopped = false;
-  const room = roomFor(runtime, onError, (execution, tenant) =>
-    ifLeft(execution, () => end(execution, tenant).then(() => true)),
+  const endOne = (execution: ExecutionId, tenant: string) => endLeft(left, execution, tenant);
+  const room = roomFor(parts.runtime, parts.onError, (execution, tenant) =>
+    ifLeft(left, execution, () => endOne(execution, tenant).then(() => true)),
   );
-  const forget = (execution: ExecutionId) => {
-    dueAt.delete(execution);
-    room.forget(execution);
-  };
-  /** Works on an execution that no request has and nothing drives. False if there is none, and if the work fails. */
-  const ifLeft = async (execution: ExecutionId, work: (summary: ExecutionSummary) => Promise<boolean>) => {
-    if (turns.isTaken(execution)) return false;
-    const release = await turns.take(execution);
-    try {
-      const summary = await findIfKnown(journal, execution);
-      if (!summary || summary.ended) forget(execution);
-      else if (!isDriven(journal, summary) && !runs.has(execution)) return await work(summary);
-    } catch (error) {
-      if (!isOthers(error)) onError(error);
-    } finally {
-      release();
-    }
-    return false;
-  };
-  /** Ends a conversation, unless its programs say that its client was there meanwhile. */
-  const expire = async (summary: ExecutionSummary, now: number) => {
-    const { execution, tenant } = summary;
-    const { limits, owner } = (await readHeader(journal, execution, { tenant })) ?? {};
-    const waitMs = limits?.waitMs ?? 0;
-    const own = await lastAt(journal, summary);
-    dueAt.set(execution, own + waitMs);
-    if (own + waitMs > now) return false;
-    const past = await readPastConversation(journal, execution, tenant);
-    const programs = openPrograms(past, tenant);
-    const last = Math.max(own, ...(await Promise.all(programs.map((one) => lastAt(journal, one)))));
-    const isStored = isStoredExecution(execution);
-    const { storedMs = Number.POSITIVE_INFINITY } = owner ?? {};
-    const due = isStored && programs.length === 0 ? own + storedMs : last + waitMs;
-    dueAt.set(execution, due);
-    if (due > now) return false;
-    // Nothing goes on with a conversation whose journal was redacted.
-    if (isStored && programs.length > 0 && !past.isRedacted) await giveUpCalls(runtime, past);
-    else await end(execution, tenant);
-    return true;
-  };
-  /** Ends a conversation that nothing drives, with its programs. Rejects with `execution_driven`, and as the journal does. */
-  const end = async (execution: ExecutionId, tenant: string) => {
-    const past = await readPastConversation(journal, execution, tenant);
-    if (!past.outcome) {
-      await refuseDriven(journal, execution);
-      const outcome = past.rest?.ending ?? JSON.stringify({ type: "cancelled" });
-      const driver = { driver: randomUUID(), leaseMs: LEASE_MS };
-      const log = await ConversationLog.claim(journal, past.state, driver, [{ type: "outcome", outcome, at: now() }]);
-      await log.end(true);
-      await cancelPrograms({ journal, leaseMs: LEASE_MS }, past);
-    }
-    forget(execution);
-  };
+  const left: Left = { ...parts, turns: new Turns(), dueAt: new Map(), forget: room.forget };
+  const { turns, dueAt } = left;
   const settleAt = async (now: number) => {
     let ended = 0;
     for (const [execution, at] of dueAt) {
       if (isStopped) return ended;
-      if (at <= now && (await ifLeft(execution, (summary) => expire(summary, now)))) ended += 1;
+      if (at <= now && (await ifLeft(left, execution, (summary) => expire(left, summary, now)))) ended += 1;
     }
     return ended;
   };
   return {
     turns,
-    end,
+    end: endOne,
     note: room.note,
     stop(): void {
       isStopped = true;
@@ -132,6 +79,77 @@ export function expiryOf({ runtime, runs, onError }: ExpiryParts) {
   };
 }
 
+interface Left extends ExpiryParts {
+  readonly turns: Turns;
+  /** When open executions may have expired at the earliest, in milliseconds since 1970: until then they are not read. */
+  readonly dueAt: Map<ExecutionId, number>;
+  readonly forget: (execution: ExecutionId) => void;
+}
+
+/** Works on an execution that no request has and nothing drives. False if there is none, and if the work fails. */
+async function ifLeft(
+  { runtime: { journal }, runs, onError, turns, dueAt, forget }: Left,
+  execution: ExecutionId,
+  work: (summary: ExecutionSummary) => Promise<boolean>,
+): Promise<boolean> {
+  if (turns.isTaken(execution)) return false;
+  const release = await turns.take(execution);
+  try {
+    const summary = await findIfKnown(journal, execution);
+    if (summary && !summary.ended) return !isDriven(journal, summary) && !runs.has(execution) && (await work(summary));
+    dueAt.delete(execution);
+    forget(execution);
+  } catch (error) {
+    if (!isOthers(error)) onError(error);
+  } finally {
+    release();
+  }
+  return false;
+}
+
+/** Ends a conversation, unless its programs say that its client was there meanwhile. */
+async function expire(left: Left, summary: ExecutionSummary, now: number): Promise<boolean> {
+  const { runtime, dueAt } = left;
+  const { journal } = runtime;
+  const { execution, tenant } = summary;
+  const { limits, owner } = (await readHeader(journal, execution, { tenant })) ?? {};
+  const waitMs = limits?.waitMs ?? 0;
+  const own = await lastAt(journal, summary);
+  dueAt.set(execution, own + waitMs);
+  if (own + waitMs > now) return false;
+  const past = await readPastConversation(journal, execution, tenant);
+  const programs = openPrograms(past, tenant);
+  const last = Math.max(own, ...(await Promise.all(programs.map((one) => lastAt(journal, one)))));
+  const isStored = isStoredExecution(execution);
+  const { storedMs = Number.POSITIVE_INFINITY } = owner ?? {};
+  const due = isStored && programs.length === 0 ? own + storedMs : last + waitMs;
+  dueAt.set(execution, due);
+  if (due > now) return false;
+  // Nothing goes on with a conversation whose journal was redacted.
+  if (isStored && programs.length > 0 && !past.isRedacted) await giveUpCalls(runtime, past);
+  else await endLeft(left, execution, tenant);
+  return true;
+}
+
+/** Ends a conversation that nothing drives, with its programs. Rejects with `execution_driven`, and as the journal does. */
+async function endLeft(
+  { runtime: { journal }, dueAt, forget }: Left,
+  execution: ExecutionId,
+  tenant: string,
+): Promise<void> {
+  const past = await readPastConversation(journal, execution, tenant);
+  if (!past.outcome) {
+    await refuseDriven(journal, execution);
+    const outcome = past.rest?.ending ?? JSON.stringify({ type: "cancelled" });
+    const driver = { driver: randomUUID(), leaseMs: LEASE_MS };
+    const log = await ConversationLog.claim(journal, past.state, driver, [{ type: "outcome", outcome, at: now() }]);
+    await log.end(true);
+    await cancelPrograms({ journal, leaseMs: LEASE_MS }, past);
+  }
+  dueAt.delete(execution);
+  forget(execution);
+}
+
 /** In a journal in memory: the conversations that clients may go on with, for which there is room. `end` resolves with whether it has ended one. */
 function roomFor(
   { journal }: Runtime,
@@ -139,7 +157,7 @@ function roomFor(
   end: (execution: ExecutionId, tenant: string) => Promise<boolean>,
 ) {
   /** That which was used last at the end. */
-  const resting = new Map<ExecutionId, { readonly tenant: string; readonly bytes: number }>();
+  const resting: Resting = new Map();
   const held = new Counts();
   let isEnding = false;
   let hasTold = false;
@@ -148,17 +166,15 @@ function roomFor(
     if (known) held.add(known.tenant, -known.bytes);
     resting.delete(execution);
   };
-  /** Ends the oldest conversation of the tenant whose conversations take most, until all have room. Never rejects. */
+  /** Ends the oldest conversations, until all have room. Never rejects. */
   const makeRoom = async () => {
     if (isEnding) return;
     isEnding = true;
     const passed = new Set<ExecutionId>();
     while (held.all > MOST_BYTES) {
-      const [tenant] = [...held.byKey].reduce((one, other) => (other[1] > one[1] ? other : one));
-      const own = [...resting].flatMap(([id, one]) => (one.tenant === tenant ? [id] : []));
-      // The one that was just used is for its client to go on with, however large it is.
-      const execution = own.slice(0, -1).find((id) => !passed.has(id));
-      if (execution === undefined) break;
+      const oldest = oldestOf(resting, held, passed);
+      if (!oldest) break;
+      const [execution, { tenant }] = oldest;
       passed.add(execution);
       const isEnded = await end(execution, tenant);
       if (isEnded && !hasTold) onError(FULL);
@@ -184,6 +200,16 @@ function roomFor(
       await makeRoom();
     },
   };
+}
+
+type Resting = Map<ExecutionId, { readonly tenant: string; readonly bytes: number }>;
+
+/** The oldest conversation of the tenant whose conversations take most; undefined if all of its were passed. */
+function oldestOf(resting: Resting, held: Counts, passed: ReadonlySet<ExecutionId>) {
+  const [tenant] = [...held.byKey].reduce((one, other) => (other[1] > one[1] ? other : one));
+  const own = [...resting].filter(([, one]) => one.tenant === tenant);
+  // The one that was just used is for its client to go on with, however large it is.
+  return own.slice(0, -1).find(([id]) => !passed.has(id));
 }
 
 const FULL = new PortcullisError(

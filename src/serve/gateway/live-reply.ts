@@ -22,56 +22,29 @@ export interface LiveReplyParts {
  * the journal has the turn.
  */
 export function liveReply({ writer, execution, turns: before, lane, read, partOf, send }: LiveReplyParts) {
-  const sent = new Set<string>();
-  /** What is sent in pieces, with its words so far. */
-  let open: SpokenPart | undefined;
+  const pieces = piecesOf(writer, send);
+  const { sent, put } = pieces;
   let turns = before;
-  let isBegun = false;
   let work: Promise<void> = Promise.resolve();
-  /** What begins an answer is written before all else of it. */
-  const put = (write: () => string) => {
-    const begin = isBegun ? "" : writer.begin();
-    isBegun = true;
-    send(begin + write());
-  };
   const then = (step: () => void | Promise<void>) => {
     work = work.then(step);
     work.catch(() => {});
   };
-  const close = () => {
-    const part = open;
-    open = undefined;
-    if (!part) return "";
-    sent.add(part.key);
-    return writer.close(part);
-  };
-  const say = (part: SpokenPart, text: string) => {
-    if (open?.key !== part.key) put(() => close() + writer.open((open = part)));
-    const whole = (open = { ...part, text: (open?.text ?? "") + text });
-    put(() => writer.delta(whole, text));
-  };
   const catchUp = async () => {
     using told = await read();
-    const begun = told.parts.filter(({ key }) => key === open?.key);
+    const begun = told.parts.filter(({ key }) => key === pieces.open()?.key);
     for (const part of [...begun, ...told.parts]) {
       if (sent.has(part.key)) continue;
       sent.add(part.key);
       // Each takes as long as its part of a turn of the loop.
-      await lane.run(() => {
-        if (!isSpoken(part)) return put(() => close() + writer.whole(part));
-        const said = open?.key === part.key ? open.text : "";
-        // Where something was taken out of the journal's text, the pieces are what the model said.
-        const rest = part.text.startsWith(said) ? part.text.slice(said.length) : "";
-        if (rest !== "") say({ ...part, text: "" }, rest);
-        put(close);
-      });
+      await lane.run(() => pieces.whole(part));
     }
   };
   const piece = async (key: string, text: string) => {
     // Reasoning after the text of its turn is told in the next request alone.
     if (sent.has(key) || text === "") return;
-    if (!open) await catchUp();
-    if (!sent.has(key)) say(partOf(key), text);
+    if (!pieces.open()) await catchUp();
+    if (!sent.has(key)) pieces.say(partOf(key), text);
   };
   return {
     onEvent(event: AgentEvent): void {
@@ -87,15 +60,55 @@ export function liveReply({ writer, execution, turns: before, lane, read, partOf
     async end(last: () => SlicedWork<string>): Promise<void> {
       then(catchUp);
       then(async () => {
-        put(close);
+        put(pieces.close);
         send(await lane.work(last()));
       });
       await work;
     },
     /** Resolves once what has happened so far was sent, with whether that is anything. */
-    async settled(): Promise<boolean> {
-      await work.catch(() => {});
-      return isBegun;
+    settled: () => work.then(pieces.isBegun, pieces.isBegun),
+  };
+}
+
+/** The parts of an answer as they are written, of which that which is spoken may come in pieces. */
+function piecesOf(writer: ReplyWriter, send: (text: string) => void) {
+  const sent = new Set<string>();
+  /** What is sent in pieces, with its words so far. */
+  let open: SpokenPart | undefined;
+  let isBegun = false;
+  /** What begins an answer is written before all else of it. */
+  const put = (write: () => string) => {
+    const begin = isBegun ? "" : writer.begin();
+    isBegun = true;
+    send(begin + write());
+  };
+  const close = () => {
+    const part = open;
+    open = undefined;
+    if (!part) return "";
+    sent.add(part.key);
+    return writer.close(part);
+  };
+  const say = (part: SpokenPart, text: string) => {
+    if (open?.key !== part.key) put(() => close() + writer.open((open = part)));
+    const whole = (open = { ...part, text: (open?.text ?? "") + text });
+    put(() => writer.delta(whole, text));
+  };
+  return {
+    /** Keys of the parts that were sent. */
+    sent,
+    put,
+    close,
+    say,
+    open: () => open,
+    isBegun: () => isBegun,
+    whole(part: ReplyPart): void {
+      if (!isSpoken(part)) return put(() => close() + writer.whole(part));
+      const said = open?.key === part.key ? open.text : "";
+      // Where something was taken out of the journal's text, the pieces are what the model said.
+      const rest = part.text.startsWith(said) ? part.text.slice(said.length) : "";
+      if (rest !== "") say({ ...part, text: "" }, rest);
+      put(close);
     },
   };
 }

@@ -4,25 +4,23 @@ import { isExpired, type Key, type Keys, type Rate, type RouteScope } from "./ke
 import { RequestProblem } from "./problems.ts";
 import { monotonic } from "../../base/index.ts";
 
-/** By what requests are let in. */
-export class Admission {
-  /** Names under which the server may be addressed; those of its address are added once it listens. */
-  readonly hosts: Set<string>;
-  /** Origins of pages that may ask, beside the origin that a request is sent to: a host, with its port unless that is the scheme's. */
-  readonly origins: ReadonlySet<string>;
-  /** The keys that hold now. */
-  readonly keys: () => Keys;
-  readonly rates = new Rates();
+export type Admission = ReturnType<typeof admission>;
 
-  constructor(hostNames: readonly string[], keys: () => Keys) {
-    this.hosts = new Set(allowedHosts("localhost", hostNames));
-    this.origins = new Set(hostNames.map((name) => name.toLowerCase()));
-    this.keys = keys;
-  }
-
-  listensOn(host: string): void {
-    for (const name of allowedHosts(host, [])) this.hosts.add(name);
-  }
+/** By what requests are let in. `keys` gives those that hold now. */
+export function admission(hostNames: readonly string[], keys: () => Keys) {
+  const hosts = new Set(allowedHosts("localhost", hostNames));
+  return {
+    keys,
+    /** Names under which the server may be addressed; those of its address are added once it listens. */
+    hosts,
+    /** Origins of pages that may ask, beside the origin that a request is sent to: a host, with its port unless that is the scheme's. */
+    origins: new Set(hostNames.map((name) => name.toLowerCase())),
+    /** What is left to keys of their rates. */
+    buckets: new Map<string, Bucket>(),
+    listensOn(host: string): void {
+      for (const name of allowedHosts(host, [])) hosts.add(name);
+    },
+  };
 }
 
 /** Stands for the key of a request to a route that needs none. */
@@ -71,13 +69,13 @@ function refuseForeign({ hosts, origins }: Admission, headers: Headers, host: st
 }
 
 /** The key of a request, if it has not expired and its rate allows another request. */
-function admittedKey({ keys, rates }: Admission, authorization: string | null, onKey: (key: Key) => void): Key {
-  const key = keys().find(authorization);
+function admittedKey(parts: Admission, authorization: string | null, onKey: (key: Key) => void): Key {
+  const key = parts.keys().find(authorization);
   if (!key) throw unauthorized("key_unknown", "The request has no valid key: send one as Authorization: Bearer KEY.");
   onKey(key);
   if (isExpired(key))
     throw unauthorized("key_expired", `This key has expired at ${key.expires}. Ask the operator for another.`);
-  const waitSeconds = key.rate && rates.take(key.id, key.rate);
+  const waitSeconds = key.rate && waitFor(parts, key.id, key.rate);
   if (waitSeconds === undefined) return key;
   throw new RequestProblem("rate_exceeded", `This key makes too many requests: try again in ${waitSeconds} s.`, {
     "retry-after": String(waitSeconds),
@@ -93,19 +91,14 @@ interface Bucket {
   at: number;
 }
 
-/** Limits the requests of keys. Unused requests add up to `calls` (a token bucket). */
-class Rates {
-  readonly #buckets = new Map<string, Bucket>();
-
-  /** Takes one request of a key; returns the seconds to wait if it may make none. */
-  take(id: string, { calls, perMs }: Rate): number | undefined {
-    const now = monotonic();
-    const bucket = this.#buckets.get(id) ?? { left: calls, at: now };
-    this.#buckets.set(id, bucket);
-    bucket.left = Math.min(calls, bucket.left + ((now - bucket.at) * calls) / perMs);
-    bucket.at = now;
-    if (bucket.left < 1) return Math.ceil(((1 - bucket.left) * perMs) / calls / 1000);
-    bucket.left -= 1;
-    return undefined;
-  }
+/** Takes one request of a key; returns the seconds to wait if it may make none. Unused requests add up to `calls` (a token bucket). */
+function waitFor({ buckets }: Admission, id: string, { calls, perMs }: Rate): number | undefined {
+  const now = monotonic();
+  const bucket = buckets.get(id) ?? { left: calls, at: now };
+  buckets.set(id, bucket);
+  bucket.left = Math.min(calls, bucket.left + ((now - bucket.at) * calls) / perMs);
+  bucket.at = now;
+  if (bucket.left < 1) return Math.ceil(((1 - bucket.left) * perMs) / calls / 1000);
+  bucket.left -= 1;
+  return undefined;
 }

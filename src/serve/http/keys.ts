@@ -84,31 +84,23 @@ export interface Key extends Principal {
   readonly isPlain?: boolean;
 }
 
-export class Keys {
-  readonly #keys: ReadonlyMap<string, Key>;
-  readonly tenants: ReadonlySet<string>;
+export type Keys = ReturnType<typeof keysOf>;
 
-  constructor(keys: readonly Key[]) {
-    this.#keys = new Map(keys.map((key) => [key.id, key]));
-    this.tenants = new Set(keys.map(({ tenant }) => tenant));
-  }
-
-  get all(): readonly Key[] {
-    return [...this.#keys.values()];
-  }
-
-  get(id: string): Key | undefined {
-    return this.#keys.get(id);
-  }
-
-  /** The key of a request's `Authorization` header. The time that it takes says nothing about the keys. */
-  find(authorization: string | null): Key | undefined {
-    const given = /^Bearer {1,8}(\S{1,1024}) {0,8}$/i.exec(authorization ?? "")?.[1];
-    const digest = digestOf(given ?? "");
-    let found: Key | undefined;
-    for (const key of this.#keys.values()) if (timingSafeEqual(key.digest, digest) && given !== undefined) found = key;
-    return found;
-  }
+export function keysOf(all: readonly Key[]) {
+  const byId = new Map(all.map((key) => [key.id, key]));
+  return {
+    all,
+    tenants: new Set(all.map(({ tenant }) => tenant)) as ReadonlySet<string>,
+    get: (id: string) => byId.get(id),
+    /** The key of a request's `Authorization` header. The time that it takes says nothing about the keys. */
+    find(authorization: string | null): Key | undefined {
+      const given = /^Bearer {1,8}(\S{1,1024}) {0,8}$/i.exec(authorization ?? "")?.[1];
+      const digest = digestOf(given ?? "");
+      let found: Key | undefined;
+      for (const key of all) if (timingSafeEqual(key.digest, digest) && given !== undefined) found = key;
+      return found;
+    },
+  };
 }
 
 export function isExpired({ expires }: Key): boolean {
@@ -117,7 +109,7 @@ export function isExpired({ expires }: Key): boolean {
 
 /** The only key of a door that was opened without keys. */
 export function tokenKeys(token: string, tenant: string): Keys {
-  return new Keys([{ id: TOKEN_ID, tenant, digest: digestOf(token), scopes: SCOPES }]);
+  return keysOf([{ id: TOKEN_ID, tenant, digest: digestOf(token), scopes: SCOPES }]);
 }
 
 /** Reads `{ "keys": [{ "id", "key" | "hash", "tenant", … }] }`. Throws `option_invalid` with the place of what is wrong. */
@@ -141,7 +133,7 @@ export function parseKeys(place: string, written: string): Keys {
     ids.add(id);
     digests.add(hex);
   }
-  return new Keys(keys);
+  return keysOf(keys);
 }
 
 /**

@@ -29,83 +29,91 @@ export type JournalWatch = ReturnType<typeof journalWatch>;
  * asked for them.
  */
 export function journalWatch(journal: Journal) {
-  const watchers = new Map<ExecutionId, Set<Watcher>>();
+  const watchers: Watchers = new Map();
   /** Listens to the journal, or asks it, while there are watchers. */
   let listening: Disposable | undefined;
-  let isPolling = false;
-  let isPolledAgain = false;
-  const lane = new Lane("");
-  const of = (id: ExecutionId) => watchers.get(id) ?? new Set();
-  const add = (watcher: Watcher, ids: Iterable<ExecutionId>) => {
-    for (const id of ids) watchers.set(id, of(id).add(watcher));
-    listening ??= listen();
-  };
-  const remove = (watcher: Watcher, ids: Iterable<ExecutionId>) => {
-    for (const id of ids) if (of(id).delete(watcher) && of(id).size === 0) watchers.delete(id);
-  };
-  const wakeOf = (id: ExecutionId) => of(id).forEach(wake);
-  const wakeAll = () => {
-    for (const id of watchers.keys()) wakeOf(id);
-  };
+  const poll = oneAtATime(() => askFor(journal, watchers));
+  const listen = () =>
+    journal.onAppend?.(({ execution, head }) => {
+      if (execution === undefined) return void poll();
+      for (const watcher of watchers.get(execution) ?? []) if (watcher.positions.get(execution) !== head) wake(watcher);
+    }) ?? every(POLL_MS, () => void poll()).unref();
   const rest = () => {
     listening?.[Symbol.dispose]();
     listening = undefined;
   };
-  const listen = () =>
-    journal.onAppend?.(({ execution, head }) => {
-      if (execution === undefined) return void poll();
-      for (const watcher of of(execution)) if (watcher.positions.get(execution) !== head) wake(watcher);
-    }) ?? every(POLL_MS, () => void poll()).unref();
-  const poll = async () => {
-    if (isPolling) {
-      isPolledAgain = true;
-      return;
-    }
-    isPolling = true;
-    isPolledAgain = false;
-    try {
-      for await (const [id, own] of inSlices(watchers, lane)) {
-        const resting = [...own].filter(({ resolve }) => resolve);
-        if (resting.length === 0) continue;
-        const records = (await findIfKnown(journal, id))?.records ?? Number.POSITIVE_INFINITY;
-        for (const watcher of resting) if (records !== watcher.positions.get(id)) wake(watcher);
-      }
-    } catch {
-      // The journal fails. Its watchers read it, and tell their clients.
-      wakeAll();
-    } finally {
-      isPolling = false;
-    }
-    if (isPolledAgain) await poll();
-  };
   return {
     watch(id: ExecutionId): Watching {
-      const watcher: Watcher = { isWoken: false, positions: new Map([[id, 0]]), resolve: undefined };
-      add(watcher, [id]);
+      const watcher: Watcher = { isWoken: false, positions: new Map(), resolve: undefined };
+      const move = (positions: Watcher["positions"]) => {
+        for (const one of watcher.positions.keys()) if (!positions.has(one)) remove(watchers, watcher, one);
+        for (const one of positions.keys()) watchers.set(one, (watchers.get(one) ?? new Set()).add(watcher));
+        watcher.positions = positions;
+        listening ??= listen();
+      };
+      move(new Map([[id, 0]]));
       return {
         wait: (positions, ms) => {
-          remove(
-            watcher,
-            [...watcher.positions.keys()].filter((one) => !positions.has(one)),
-          );
-          add(watcher, positions.keys());
-          watcher.positions = positions;
+          move(positions);
           return wait(watcher, ms);
         },
         wake: () => wake(watcher),
         [Symbol.dispose]: () => {
           wake(watcher);
-          remove(watcher, watcher.positions.keys());
+          for (const one of watcher.positions.keys()) remove(watchers, watcher, one);
           if (watchers.size === 0) rest();
         },
       };
     },
     /** Wakes the watchers of an execution: it may have new records. */
-    wake: wakeOf,
+    wake: (id: ExecutionId) => watchers.get(id)?.forEach(wake),
     [Symbol.dispose]: () => {
       rest();
-      wakeAll();
+      wakeAll(watchers);
     },
+  };
+}
+
+type Watchers = Map<ExecutionId, Set<Watcher>>;
+
+function remove(watchers: Watchers, watcher: Watcher, id: ExecutionId): void {
+  const own = watchers.get(id);
+  own?.delete(watcher);
+  if (own?.size === 0) watchers.delete(id);
+}
+
+function wakeAll(watchers: Watchers): void {
+  for (const own of watchers.values()) own.forEach(wake);
+}
+
+/** Asks the journal for records of the executions whose watchers rest. */
+async function askFor(journal: Journal, watchers: Watchers): Promise<void> {
+  try {
+    for await (const [id, own] of inSlices(watchers, new Lane(""))) {
+      const resting = [...own].filter(({ resolve }) => resolve);
+      if (resting.length === 0) continue;
+      const records = (await findIfKnown(journal, id))?.records ?? Number.POSITIVE_INFINITY;
+      for (const watcher of resting) if (records !== watcher.positions.get(id)) wake(watcher);
+    }
+  } catch {
+    // The journal fails. Its watchers read it, and tell their clients.
+    wakeAll(watchers);
+  }
+}
+
+/** Work that is not begun while it is under way, but once more after that. It never rejects. */
+function oneAtATime(work: () => Promise<void>): () => Promise<void> {
+  let isRunning = false;
+  let isAsked = false;
+  return async () => {
+    isAsked = true;
+    if (isRunning) return;
+    isRunning = true;
+    while (isAsked) {
+      isAsked = false;
+      await work();
+    }
+    isRunning = false;
   };
 }
 

@@ -73,41 +73,48 @@ export async function openMcpDoor(options: McpDoorOptions) {
      * A server for one connection, or for one request, of either protocol era. `answerTurn` resolves when an answer that may be
      * large may be made; by default once the event loop has time.
      */
-    serverFor(principal: Principal, answerTurn?: StdioTransport["answerTurn"]): Server {
-      const calls = callsOf(principal);
-      const server = new mcp.Server(
-        { name: "portcullis", title: "Portcullis", version },
-        { capabilities: { tools: {}, resources: {} }, instructions: INSTRUCTIONS },
-      );
-      // The protocol's package writes an answer as soon as it has it, and a client may ask for a thousand long ones at once: each
-      // waits for a turn of the event loop that has time left.
-      const turn = async ({ mcpReq }: { readonly mcpReq: AnsweredRequest }) => {
-        await answerTurn?.(mcpReq);
-        await new Lane(principal.tenant).run(() => {});
-      };
-      server.setRequestHandler("tools/list", async (_, context) => {
-        await turn(context);
-        return { tools: (await calls.tools()).map((tool) => ({ ...tool })) };
-      });
-      server.setRequestHandler("tools/call", async ({ params: { name, arguments: given = {} } }, context) => {
-        const request = readRequest(context, server.getClientCapabilities() ?? {});
-        return (await calls.call(name, given, request)) as never;
-      });
-      server.setRequestHandler("resources/list", async (_, context) => {
-        await turn(context);
-        const own = kept.of(ownerOf(principal));
-        return {
-          resources: own.map(({ uri, name, bytes }) => ({ uri, name, mimeType: "application/json", size: bytes })),
-        };
-      });
-      server.setRequestHandler("resources/templates/list", () => ({ resourceTemplates: [] }));
-      server.setRequestHandler("resources/read", async ({ params: { uri } }, context) => {
-        await turn(context);
-        const text = kept.read(ownerOf(principal), uri);
-        if (text === undefined) throw new mcp.ResourceNotFoundError(uri.slice(0, 256));
-        return { contents: [{ uri, mimeType: "application/json", text }] };
-      });
-      return server;
-    },
+    serverFor: (principal: Principal, answerTurn?: StdioTransport["answerTurn"]) =>
+      serverOf({ ...shared, principal }, version, callsOf(principal), answerTurn),
   };
+}
+
+function serverOf(
+  { mcp, kept, principal }: DoorCallsParts,
+  version: string,
+  calls: DoorCalls,
+  answerTurn?: StdioTransport["answerTurn"],
+): Server {
+  const server = new mcp.Server(
+    { name: "portcullis", title: "Portcullis", version },
+    { capabilities: { tools: {}, resources: {} }, instructions: INSTRUCTIONS },
+  );
+  // The protocol's package writes an answer as soon as it has it, and a client may ask for a thousand long ones at once: each
+  // waits for a turn of the event loop that has time left.
+  const turn = async ({ mcpReq }: { readonly mcpReq: AnsweredRequest }) => {
+    await answerTurn?.(mcpReq);
+    await new Lane(principal.tenant).run(() => {});
+  };
+  server.setRequestHandler("tools/list", async (_, context) => {
+    await turn(context);
+    return { tools: (await calls.tools()).map((tool) => ({ ...tool })) };
+  });
+  server.setRequestHandler("tools/call", async ({ params: { name, arguments: given = {} } }, context) => {
+    const request = readRequest(context, server.getClientCapabilities() ?? {});
+    return (await calls.call(name, given, request)) as never;
+  });
+  server.setRequestHandler("resources/list", async (_, context) => {
+    await turn(context);
+    const own = kept.of(ownerOf(principal));
+    return {
+      resources: own.map(({ uri, name, bytes }) => ({ uri, name, mimeType: "application/json", size: bytes })),
+    };
+  });
+  server.setRequestHandler("resources/templates/list", () => ({ resourceTemplates: [] }));
+  server.setRequestHandler("resources/read", async ({ params: { uri } }, context) => {
+    await turn(context);
+    const text = kept.read(ownerOf(principal), uri);
+    if (text === undefined) throw new mcp.ResourceNotFoundError(uri.slice(0, 256));
+    return { contents: [{ uri, mimeType: "application/json", text }] };
+  });
+  return server;
 }

@@ -45,47 +45,12 @@ export type StdioTransport = ReturnType<typeof stdioTransport>;
  */
 export function stdioTransport({ input, write }: StdioStreams) {
   const { promise: ended, resolve: end } = Promise.withResolvers<void>();
-  /** Lines that are not read yet. */
-  const waiting: string[] = [];
-  let waitingBytes = 0;
-  /** Before the start, and while a message is read. */
-  let isHeld = true;
-  let unreadBytes = 0;
-  /** Bytes of messages that were passed on while the client had answers to read: the protocol's package may keep them. */
-  let passedBytes = 0;
   const answers = answerTurns();
-  let isClosed = false;
-  /** The next line; undefined while none is to be read. */
-  const next = () => {
-    if (unreadBytes === 0) passedBytes = 0;
-    const line = isClosed || passedBytes > WAITING_BYTES ? undefined : waiting.shift();
-    if (line === undefined) return undefined;
-    const bytes = line.length + MESSAGE_EXTRA;
-    waitingBytes -= bytes;
-    passedBytes += bytes;
-    return line;
-  };
-  /** Reads messages one after the other: a client means them in its order. */
-  const readWaiting = async () => {
-    if (isHeld) return;
-    isHeld = true;
-    for (let line = next(); line !== undefined; line = next()) {
-      const reading = readClientJson("message", asUntrusted(line), READER);
-      // A short message is passed on at once.
-      const read = reading instanceof Promise ? await reading : reading;
-      if (!read.ok) refuse(transport, read.fault === "syntax" ? undefined : answeredBy(endsOfLine(line)), read.message);
-      else if (!isClosed) pass(transport, read.value);
-    }
-    isHeld = false;
-    const isRead = unreadBytes <= UNREAD_BYTES && waitingBytes <= WAITING_BYTES;
-    if (!isClosed && isRead && input.isPaused()) input.resume();
-  };
+  const queue = new Queue();
+  const read = () => void readWaiting(queue, input, transport);
   const take = (line: string) => {
-    if (isClosed || line.trim() === "") return;
-    waiting.push(line);
-    waitingBytes += line.length + MESSAGE_EXTRA;
-    if (waitingBytes > WAITING_BYTES) input.pause();
-    void readWaiting();
+    if (queue.add(line)) input.pause();
+    read();
   };
   const tooLong = (line: LongLine) =>
     refuse(transport, answeredBy(line), `A message may have at most ${MESSAGE_BYTES} bytes.`);
@@ -98,32 +63,32 @@ export function stdioTransport({ input, write }: StdioStreams) {
     /** Resolves when the client has closed the stream, or cannot be written to any more. */
     ended,
     async start(): Promise<void> {
-      isHeld = false;
-      void readWaiting();
+      queue.isHeld = false;
+      read();
     },
     async send(message: JSONRPCMessage): Promise<void> {
-      if (isClosed) throw new Error("The client has gone.");
+      if (queue.isClosed) throw new Error("The client has gone.");
       const text = `${JSON.stringify(message)}\n`;
-      unreadBytes += text.length + MESSAGE_EXTRA;
-      if (unreadBytes > UNREAD_BYTES) input.pause();
+      const bytes = text.length + MESSAGE_EXTRA;
+      queue.unreadBytes += bytes;
+      if (queue.unreadBytes > UNREAD_BYTES) input.pause();
       try {
         await write(text);
       } catch (error) {
         void transport.close();
         throw error;
       } finally {
-        unreadBytes -= text.length + MESSAGE_EXTRA;
+        queue.unreadBytes -= bytes;
         if (!("method" in message)) answers.sent(message.id);
-        void readWaiting();
+        read();
       }
     },
     /** Resolves when the client has read the answer before: an answer that may be large is made then. */
     answerTurn: answers.take,
     async close(): Promise<void> {
-      if (isClosed) return;
-      isClosed = true;
-      input.off("data", onData);
-      input.pause();
+      if (queue.isClosed) return;
+      queue.isClosed = true;
+      input.off("data", onData).pause();
       end();
       transport.onclose?.();
     },
@@ -131,6 +96,52 @@ export function stdioTransport({ input, write }: StdioStreams) {
   input.on("data", onData);
   for (const event of ["end", "close", "error"]) input.once(event, () => void transport.close());
   return transport;
+}
+
+/** Lines that are not read yet, and what the client has not read. */
+class Queue {
+  readonly #lines: string[] = [];
+  bytes = 0;
+  /** Before the start, and while a message is read. */
+  isHeld = true;
+  isClosed = false;
+  unreadBytes = 0;
+  /** Bytes of messages that were passed on while the client had answers to read: the protocol's package may keep them. */
+  #passedBytes = 0;
+
+  /** Returns whether the client must wait. */
+  add(line: string): boolean {
+    if (this.isClosed || line.trim() === "") return false;
+    this.#lines.push(line);
+    this.bytes += line.length + MESSAGE_EXTRA;
+    return this.bytes > WAITING_BYTES;
+  }
+
+  /** The next line; undefined while none is to be read. */
+  next(): string | undefined {
+    if (this.unreadBytes === 0) this.#passedBytes = 0;
+    const line = this.isClosed || this.#passedBytes > WAITING_BYTES ? undefined : this.#lines.shift();
+    const bytes = line === undefined ? 0 : line.length + MESSAGE_EXTRA;
+    this.bytes -= bytes;
+    this.#passedBytes += bytes;
+    return line;
+  }
+}
+
+/** Reads messages one after the other: a client means them in its order. */
+async function readWaiting(queue: Queue, input: Readable, transport: Transport): Promise<void> {
+  if (queue.isHeld) return;
+  queue.isHeld = true;
+  for (let line = queue.next(); line !== undefined; line = queue.next()) {
+    const reading = readClientJson("message", asUntrusted(line), READER);
+    // A short message is passed on at once.
+    const read = reading instanceof Promise ? await reading : reading;
+    if (!read.ok) refuse(transport, read.fault === "syntax" ? undefined : answeredBy(endsOfLine(line)), read.message);
+    else if (!queue.isClosed) pass(transport, read.value);
+  }
+  queue.isHeld = false;
+  const isRead = queue.unreadBytes <= UNREAD_BYTES && queue.bytes <= WAITING_BYTES;
+  if (!queue.isClosed && isRead && input.isPaused()) input.resume();
 }
 
 /** Refuses a message, if its id is known. */

@@ -33,42 +33,8 @@ export async function viewProgram(
   header: ProgramHeader,
   bounds: TextBounds,
 ): Promise<ProgramView> {
-  const { execution, tenant, language, sandbox, source, corrects } = header;
-  const tokens = tokenCount();
-  const events = eventViews();
-  const logs: LogView[] = [];
-  let lastAt = header.startedAt;
-  const fold = pastFold({
-    event(event) {
-      lastAt = Math.max(lastAt, event.now);
-      if (event.kind === "items") tokens.add(event.body ?? "", event.bytes);
-      if (event.kind !== "answer") return;
-      const { id, ok, body, now } = event;
-      if (ok) tokens.add(body, Buffer.byteLength(body));
-      const shown = ok ? body : (errorIn(body, "message") ?? body);
-      calls.tell(String(id), { ok, body: shown, at: now, code: () => errorIn(body, "code") });
-    },
-    command(command) {
-      if (command.kind === "call") {
-        const { id, tool, body: inputText } = command;
-        calls.make({ id: String(id), tool, caller: "programmatic", inputText, at: 0 });
-      } else if (command.kind === "output") {
-        const read = readPlainData(command.body);
-        const text = read.ok && typeof read.value === "string" ? read.value : "";
-        logs.push({ stream: command.stream, text, dropped: command.dropped || undefined });
-      }
-    },
-  });
-  const calls = callViews(textAllowance(bounds), fold.calls);
-  const records = readRecords(journal, execution, { tenant, itemBytes: COUNTED_BYTES });
-  const { lane } = records;
-  for await (const record of records) {
-    await lane.work(fold.take(record));
-    if ("at" in record) lastAt = Math.max(lastAt, record.at);
-    calls.note(record);
-    events.note(record);
-  }
-  const past = await lane.work(fold.past());
+  const { language, sandbox, source, corrects } = header;
+  const { past, lane, calls, events, logs, tokens, lastAt } = await readProgram(journal, header, bounds);
   const output = await outputText(journal, header, past);
   const base = baseOf(journal, summary, header);
   const waiting = waitingViews([{ calls: waitingCalls(past.state, base.driven), tools: header.tools }]);
@@ -100,6 +66,45 @@ export async function viewProgram(
     places: toolPlaces(source, new Set(views.map(({ tool }) => tool))),
     logs,
   };
+}
+
+/** What its records tell of a program, with the beginnings of its texts. */
+async function readProgram(journal: Journal, header: ProgramHeader, bounds: TextBounds) {
+  const tokens = tokenCount();
+  const events = eventViews();
+  const logs: LogView[] = [];
+  let lastAt = header.startedAt;
+  const fold = pastFold({
+    event(event) {
+      lastAt = Math.max(lastAt, event.now);
+      if (event.kind === "items") tokens.add(event.body ?? "", event.bytes);
+      if (event.kind !== "answer") return;
+      const { id, ok, body, now } = event;
+      if (ok) tokens.add(body, Buffer.byteLength(body));
+      const shown = ok ? body : (errorIn(body, "message") ?? body);
+      calls.tell(String(id), { ok, body: shown, at: now, code: () => errorIn(body, "code") });
+    },
+    command(command) {
+      if (command.kind === "call") {
+        const { id, tool, body: inputText } = command;
+        calls.make({ id: String(id), tool, caller: "programmatic", inputText, at: 0 });
+      } else if (command.kind === "output") {
+        const read = readPlainData(command.body);
+        const text = read.ok && typeof read.value === "string" ? read.value : "";
+        logs.push({ stream: command.stream, text, dropped: command.dropped || undefined });
+      }
+    },
+  });
+  const calls = callViews(textAllowance(bounds), fold.calls);
+  const records = readRecords(journal, header.execution, { tenant: header.tenant, itemBytes: COUNTED_BYTES });
+  const { lane } = records;
+  for await (const record of records) {
+    await lane.work(fold.take(record));
+    if ("at" in record) lastAt = Math.max(lastAt, record.at);
+    calls.note(record);
+    events.note(record);
+  }
+  return { past: await lane.work(fold.past()), lane, calls, events, logs, tokens, lastAt };
 }
 
 /** Notes that the model got, and what an operator has to know beside them. */

@@ -37,70 +37,22 @@ interface RequestParts {
   readonly bytes: number;
 }
 
+interface Sessions {
+  readonly door: McpDoor;
+  readonly keys: Pick<CurrentKeys, "signalOf">;
+  readonly all: Map<string, Session>;
+  readonly held: BytesByKey;
+}
+
 /** The sessions of clients that speak a protocol before 2026, in which the server asks the client and is told of cancelled requests. */
 export function mcpSessions(door: McpDoor, keys: Pick<CurrentKeys, "signalOf">) {
-  const sessions = new Map<string, Session>();
-  const held = new BytesByKey(HELD);
-  const end = (id: string) => {
-    const session = sessions.get(id);
-    sessions.delete(id);
-    session?.ending.dispose();
-    session?.server.close().catch((error: unknown) => door.onError(error));
-  };
-  /** Takes the bytes of a session. If there is no room, ends unused sessions of the key. */
-  const makeRoom = (key: Key, bytes: number) => {
-    for (;;) {
-      const release = held.begin(key, MEMORY_BYTES * bytes);
-      if (release) return release;
-      const unused = [...sessions].filter(([, one]) => one.key.id === key.id && one.requests === 0);
-      const [oldest] = unused.toSorted(([, a], [, b]) => a.usedAt - b.usedAt);
-      if (!oldest)
-        throw new RequestProblem(
-          "too_many_at_once",
-          "The sessions of this key that are in use hold too much: end one with DELETE and its Mcp-Session-Id, or use protocol 2026-07-28, which needs none.",
-        );
-      end(oldest[0]);
-    }
-  };
-  const serve = async (session: Session, request: Request, parts: RequestParts) => {
-    session.requests += 1;
-    const over = () => {
-      session.requests -= 1;
-      session.usedAt = now();
-    };
-    const answer = session.transport.handleRequest(request, parts);
-    answer.catch(over);
-    return whenOver(await answer, over);
-  };
-  const begin = async (request: Request, key: Key, parts: RequestParts) => {
-    const ending = new DisposableStack();
-    ending.defer(makeRoom(key, parts.bytes));
-    const server = door.serverFor(key);
-    const signal = keys.signalOf(key);
-    const transport = new door.mcp.WebStandardStreamableHTTPServerTransport({
-      sessionIdGenerator: randomUUID,
-      onsessioninitialized: (id) => {
-        sessions.set(id, session);
-        ending.use(addAbortListener(signal, () => end(id)));
-      },
-      onsessionclosed: end,
-    });
-    const session: Session = { key, held: signal, server, transport, ending, requests: 0, usedAt: now() };
-    try {
-      await server.connect(transport);
-      return await serve(session, request, parts);
-    } finally {
-      if (transport.sessionId === undefined || !sessions.has(transport.sessionId)) {
-        ending.dispose();
-        await server.close();
-      }
-    }
-  };
+  const sessions: Sessions = { door, keys, all: new Map(), held: new BytesByKey(HELD) };
+  const { all } = sessions;
   return {
     async fetch(request: Request, key: Key, parts: RequestParts): Promise<Response> {
       const id = request.headers.get("mcp-session-id");
-      if (id === null) return begin(request, key, parts);
-      const session = sessions.get(id);
+      if (id === null) return begin(sessions, request, key, parts);
+      const session = all.get(id);
       // Another key's session is like a session that never was.
       if (session?.held !== keys.signalOf(key))
         throw new RequestProblem("session_unknown", "There is no such session: begin a new one.");
@@ -109,12 +61,72 @@ export function mcpSessions(door: McpDoor, keys: Pick<CurrentKeys, "signalOf">) 
     /** Ends sessions that have not been used for long. */
     expire(): void {
       const before = now() - UNUSED_MS;
-      for (const [id, { requests, usedAt }] of sessions) if (requests === 0 && usedAt < before) end(id);
+      for (const [id, { requests, usedAt }] of all) if (requests === 0 && usedAt < before) end(sessions, id);
     },
     async [Symbol.asyncDispose](): Promise<void> {
-      const servers = [...sessions.values()].map(({ server }) => server);
-      sessions.clear();
+      const servers = [...all.values()].map(({ server }) => server);
+      all.clear();
       await Promise.all(servers.map((server) => server.close()));
     },
   };
+}
+
+function end({ door, all }: Sessions, id: string): void {
+  const session = all.get(id);
+  all.delete(id);
+  session?.ending.dispose();
+  session?.server.close().catch((error: unknown) => door.onError(error));
+}
+
+/** Takes the bytes of a session. If there is no room, ends unused sessions of the key. */
+function makeRoom(sessions: Sessions, key: Key, bytes: number): () => void {
+  for (;;) {
+    const release = sessions.held.begin(key, MEMORY_BYTES * bytes);
+    if (release) return release;
+    const unused = [...sessions.all].filter(([, one]) => one.key.id === key.id && one.requests === 0);
+    const [oldest] = unused.toSorted(([, a], [, b]) => a.usedAt - b.usedAt);
+    if (!oldest)
+      throw new RequestProblem(
+        "too_many_at_once",
+        "The sessions of this key that are in use hold too much: end one with DELETE and its Mcp-Session-Id, or use protocol 2026-07-28, which needs none.",
+      );
+    end(sessions, oldest[0]);
+  }
+}
+
+async function serve(session: Session, request: Request, parts: RequestParts): Promise<Response> {
+  session.requests += 1;
+  const over = () => {
+    session.requests -= 1;
+    session.usedAt = now();
+  };
+  const answer = session.transport.handleRequest(request, parts);
+  answer.catch(over);
+  return whenOver(await answer, over);
+}
+
+async function begin(sessions: Sessions, request: Request, key: Key, parts: RequestParts): Promise<Response> {
+  const { door, keys, all } = sessions;
+  const ending = new DisposableStack();
+  ending.defer(makeRoom(sessions, key, parts.bytes));
+  const server = door.serverFor(key);
+  const signal = keys.signalOf(key);
+  const transport = new door.mcp.WebStandardStreamableHTTPServerTransport({
+    sessionIdGenerator: randomUUID,
+    onsessioninitialized: (id) => {
+      all.set(id, session);
+      ending.use(addAbortListener(signal, () => end(sessions, id)));
+    },
+    onsessionclosed: (id) => end(sessions, id),
+  });
+  const session: Session = { key, held: signal, server, transport, ending, requests: 0, usedAt: now() };
+  try {
+    await server.connect(transport);
+    return await serve(session, request, parts);
+  } finally {
+    if (transport.sessionId === undefined || !all.has(transport.sessionId)) {
+      ending.dispose();
+      await server.close();
+    }
+  }
 }

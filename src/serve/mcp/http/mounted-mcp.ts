@@ -76,31 +76,18 @@ function httpDoor(door: McpDoor, open: BytesByKey, keys: Pick<CurrentKeys, "sign
   const answering = new Set<Request>();
   const looking = every(LOOK_MS, () => sessions.expire()).unref();
   const hold = (key: Key, bytes: number) => open.hold(key, bytes, "read its answers");
-  const handle = async (request: Request, key: Key, message: unknown, bytes: number) => {
+  const handle = async (request: Request, key: Key, body: Body) => {
     const authInfo = { token: "", clientId: key.id, scopes: [], extra: { [PRINCIPAL]: key } };
-    const options = { parsedBody: message, authInfo };
-    const isFirst = mcp.isInitializeRequest(message);
-    if (!(await mcp.isLegacyRequest(request, message)) || !(isFirst || request.headers.has("mcp-session-id")))
-      return handler.fetch(request, options);
-    if (isFirst && bytes > INITIALIZE_BYTES)
-      throw new RequestProblem(
-        "body_too_large",
-        `The message that begins a session may have at most ${INITIALIZE_BYTES} bytes.`,
-      );
-    return sessions.fetch(request, key, { ...options, bytes });
+    const options = { parsedBody: body.value, authInfo };
+    if (!(await isOfSession(mcp, request, body))) return handler.fetch(request, options);
+    return sessions.fetch(request, key, { ...options, bytes: body.bytes });
   };
   return {
     /** Rejects with a `RequestProblem` for a request that the door does not take. What it holds counts until its answer has been read too. */
     async fetch(request: Request, key: Key): Promise<Response> {
-      const { tenant } = key;
       const { url, method, headers } = request;
-      const reader = { tenant, signal: request.signal, hold: (bytes: number) => hold(key, bytes) };
-      const { value, bytes } =
-        method === "POST" ? await readJson(request, { most: MESSAGE_BYTES, reader, what: "message" }) : NO_BODY;
-      // A key's rate counts requests, so a batch would get past it.
-      if (Array.isArray(value)) throw new RequestProblem("request_invalid", "Send one message with each request.");
-      const fault = frameFault(value);
-      if (fault !== undefined) throw new RequestProblem("body_too_large", fault);
+      const body = method === "POST" ? await readMessage(request, key, hold) : NO_BODY;
+      const { value, bytes } = body;
       // A body may take its time, and keys change.
       const signal = keys.signalOf(key);
       signal.throwIfAborted();
@@ -113,7 +100,7 @@ function httpDoor(door: McpDoor, open: BytesByKey, keys: Pick<CurrentKeys, "sign
       const asked = new Request(url, { method, headers, signal: AbortSignal.any([request.signal, signal]) });
       answering.add(asked);
       held.defer(() => answering.delete(asked));
-      const response = await handle(asked, key, value, bytes);
+      const response = await handle(asked, key, body);
       const refusal = (problem: Problem) => refusalOf(value, problem);
       const counted = isStream(response)
         ? countedStream(response, { open, key, onFirst, refusal: ({ problem }) => refusal(problem) })
@@ -126,6 +113,34 @@ function httpDoor(door: McpDoor, open: BytesByKey, keys: Pick<CurrentKeys, "sign
       await Promise.all([handler.close(), sessions[Symbol.asyncDispose]()]);
     },
   };
+}
+
+interface Body {
+  readonly value: unknown;
+  readonly bytes: number;
+}
+
+async function readMessage(request: Request, key: Key, hold: (key: Key, bytes: number) => () => void): Promise<Body> {
+  const { tenant } = key;
+  const reader = { tenant, signal: request.signal, hold: (bytes: number) => hold(key, bytes) };
+  const body = await readJson(request, { most: MESSAGE_BYTES, reader, what: "message" });
+  // A key's rate counts requests, so a batch would get past it.
+  if (Array.isArray(body.value)) throw new RequestProblem("request_invalid", "Send one message with each request.");
+  const fault = frameFault(body.value);
+  if (fault !== undefined) throw new RequestProblem("body_too_large", fault);
+  return body;
+}
+
+/** Whether a message is of a session, or begins one. Rejects with a `RequestProblem` for one that is too large to begin one. */
+async function isOfSession(mcp: McpDoor["mcp"], request: Request, { value, bytes }: Body): Promise<boolean> {
+  const isFirst = mcp.isInitializeRequest(value);
+  if (!(await mcp.isLegacyRequest(request, value)) || !(isFirst || request.headers.has("mcp-session-id"))) return false;
+  if (isFirst && bytes > INITIALIZE_BYTES)
+    throw new RequestProblem(
+      "body_too_large",
+      `The message that begins a session may have at most ${INITIALIZE_BYTES} bytes.`,
+    );
+  return true;
 }
 
 /** The error in place of an answer, as the last event of a stream; nothing if no answer is expected. */

@@ -67,19 +67,13 @@ export function callViews(room: TextAllowance, given?: CallHistory) {
         const call = history.get(id);
         if (!call) return [];
         const state = call.end?.outcome.type ?? (waiting.has(id) ? "waiting" : "open");
-        const detail = call.end
-          ? endText(call.end, call.reused) || shown.answer
-          : state === "open"
-            ? openText(call, standing)
-            : undefined;
+        const open = state === "open" ? openText(call, standing) : undefined;
+        const detail = call.end ? endText(call.end, call.reused) || shown.answer : open;
         return [{ ...viewOf(call, shown), state, detail, place: places.get(call.tool) }];
       });
     },
     make({ id, tool, caller, inputText, at }: MadeCall): void {
-      if (texts.size >= LISTED && !room.isMeant(id)) {
-        left += 1;
-        return;
-      }
+      if (texts.size >= LISTED && !room.isMeant(id)) return void (left += 1);
       if (!given) history.make({ id, tool, caller: caller as Caller, at, inputBytes: 0 });
       texts.set(id, { input: inputText === "" ? EMPTY : room.headOfCall(id, inputText) });
     },

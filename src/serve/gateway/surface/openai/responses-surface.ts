@@ -145,23 +145,33 @@ function errorOf({ kind, message, place, code }: Refusal) {
   return { message, type, param: place ?? null, code: code ?? own };
 }
 
-/** Writes a response in events: the other end of `ResponsesStream` in `../../../../models/openai/responses/reply.ts`. */
-function responseWriter(head: ReplyHead): ReplyWriter {
+/** The events of a response, which are numbered, and the items that they have told. */
+function responseEvents() {
   const output: Fields[] = [];
   let number = 0;
   const numbered = (type: string, fields: Fields) => ({ type, sequence_number: number++, ...fields });
   const event = (type: string, fields: Fields) => eventText(type, numbered(type, fields));
-  const added = (item: Fields) => event("response.output_item.added", { output_index: output.length, item });
-  const done = (item: Fields) => {
-    const text = event("response.output_item.done", { output_index: output.length, item });
-    output.push(item);
-    return text;
+  return {
+    output,
+    numbered,
+    event,
+    added: (item: Fields) => event("response.output_item.added", { output_index: output.length, item }),
+    done(item: Fields): string {
+      const text = event("response.output_item.done", { output_index: output.length, item });
+      output.push(item);
+      return text;
+    },
+    placeOf: ({ id, type }: SpokenPart) => ({
+      item_id: id,
+      output_index: output.length,
+      [SPOKEN[type].index]: 0,
+    }),
   };
-  const placeOf = ({ id, type }: SpokenPart) => ({
-    item_id: id,
-    output_index: output.length,
-    [SPOKEN[type].index]: 0,
-  });
+}
+
+/** Writes a response in events: the other end of `ResponsesStream` in `../../../../models/openai/responses/reply.ts`. */
+function responseWriter(head: ReplyHead): ReplyWriter {
+  const { output, numbered, event, added, done, placeOf } = responseEvents();
   return {
     begin() {
       const response = { ...headOf(head), status: "in_progress", output: [], usage: null };
@@ -206,17 +216,15 @@ function responseWriter(head: ReplyHead): ReplyWriter {
       const type = end.type === "cut_off" ? "response.incomplete" : "response.completed";
       return refused + eventText(type, yield* jsonInParts(numbered(type, { response })));
     },
-    fail(refusal) {
-      const { code, message } = errorOf(refusal);
-      const error = {
-        code: refusal.kind === "rate_limited" ? "rate_limit_exceeded" : (code ?? "server_error"),
-        message,
-      };
-      // What came before was sent.
-      const response = { ...headOf(head), status: "failed", error, output: [], usage: null };
-      return event("response.failed", { response });
-    },
+    // What came before was sent.
+    fail: (refusal) => event("response.failed", { response: { ...headOf(head), ...failed(refusal) } }),
   };
+}
+
+function failed(refusal: Refusal): Fields {
+  const { code, message } = errorOf(refusal);
+  const error = { code: refusal.kind === "rate_limited" ? "rate_limit_exceeded" : (code ?? "server_error"), message };
+  return { status: "failed", error, output: [], usage: null };
 }
 
 const FUNCTION_CALL = ["arguments", "response.function_call_arguments"] as const;
