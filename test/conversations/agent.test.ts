@@ -4,10 +4,8 @@ import { createRuntime } from "../../src/index.ts";
 import type { Sandbox } from "../../src/sandboxes/index.ts";
 import { createMemorySandbox, scriptedModel, type ScriptedTurn } from "../../src/runtime/testing.ts";
 import { holdCalls, idle, makeTool } from "../gate/open-session.ts";
-import { agentOf, endless } from "../support/tools.ts";
+import { agentOf, answered, endless, runtimeWith, throws } from "../support/index.ts";
 import { changed, checkTranscript, resultsBefore, talk } from "./talk.ts";
-import { throws } from "../support/failing.ts";
-import { answered, runtimeWith } from "../support/runtime.ts";
 
 const both = ["direct", "programmatic"] as const;
 const direct = (changes: Parameters<typeof makeTool>[0] = {}) => makeTool({ allowedCallers: ["direct"], ...changes });

@@ -5,8 +5,7 @@ import { createMemoryJournal, type Header, type Journal, type JournalRecord } fr
 import type { ModelConversation, Model, ModelTurn } from "../../src/models/index.ts";
 import type { Transcript } from "../../src/runtime/reports.ts";
 import { scriptedModel, type ScriptedStep, type ScriptedTurn } from "../../src/runtime/testing.ts";
-import { cutsOf, journalWith } from "../support/journal-with.ts";
-import { makeTool } from "../support/tools.ts";
+import { cutsOf, journalWith, makeTool } from "../support/index.ts";
 import { changed, runtimeOf as openRuntime } from "./talk.ts";
 
 const look = makeTool({

@@ -7,11 +7,8 @@ import type { Transcript } from "../../src/runtime/reports.ts";
 import { viewExecution } from "../../src/serve/views/view-execution.ts";
 import { scriptedModel, type ScriptedModel, type ScriptedStep } from "../../src/runtime/testing.ts";
 import { inATurn } from "../support/in-a-turn.ts";
-import { leftOf } from "../support/journal-with.ts";
+import { answered, codeOf, endless, failing, leftOf, makeTool, runtimeWith, throws } from "../support/index.ts";
 import { changed, checkTranscript, runtimeOf as openRuntime } from "./talk.ts";
-import { endless, makeTool } from "../support/tools.ts";
-import { codeOf, failing, throws } from "../support/failing.ts";
-import { answered, runtimeWith } from "../support/runtime.ts";
 
 const CALLERS = ["direct", "programmatic"] as const;
 

@@ -3,9 +3,7 @@ import { expect, test } from "vitest";
 import { z } from "zod";
 import { createMemoryJournal } from "../../src/journal/index.ts";
 import { scriptedModel, type ScriptedTurn } from "../../src/runtime/testing.ts";
-import { ALL_TESTS } from "../support/all-tests.ts";
-import { makeTool } from "../support/tools.ts";
-import { runtimeWith } from "../support/runtime.ts";
+import { ALL_TESTS, makeTool, runtimeWith } from "../support/index.ts";
 
 const DONE = { text: "Done." };
 

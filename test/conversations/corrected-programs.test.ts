@@ -3,8 +3,7 @@ import { z } from "zod";
 import { type Approve, createRuntime } from "../../src/index.ts";
 import { createMemoryJournal, type Journal } from "../../src/journal/index.ts";
 import { createMemorySandbox, scriptedModel, type ScriptedTurn } from "../../src/runtime/testing.ts";
-import { makeTool } from "../support/tools.ts";
-import { runtimeWith } from "../support/runtime.ts";
+import { makeTool, runtimeWith } from "../support/index.ts";
 
 const sandbox = createMemorySandbox();
 const FAILS = "throw new Error('the last line is wrong');";

@@ -4,11 +4,8 @@ import { type AgentOptions } from "../../src/index.ts";
 import { type JournalRecord } from "../../src/journal/index.ts";
 import type { Model, ToolChoice } from "../../src/models/index.ts";
 import { type ScriptedModel, scriptedModel, type ScriptedStep, type ScriptedTurn } from "../../src/runtime/testing.ts";
-import { cutsOf, journalWith } from "../support/journal-with.ts";
+import { codeOf, cutsOf, journalWith, makeTool, runtimeWith, throws } from "../support/index.ts";
 import { changed, checkTranscript } from "./talk.ts";
-import { makeTool } from "../support/tools.ts";
-import { codeOf, throws } from "../support/failing.ts";
-import { runtimeWith } from "../support/runtime.ts";
 
 const look = makeTool({
   name: "look",

@@ -9,8 +9,7 @@ import { makeTool } from "../gate/open-session.ts";
 import { changedClock } from "../support/clock.ts";
 import { timeless } from "../support/timeless.ts";
 import { resultsBefore, talk, type TalkOptions } from "./talk.ts";
-import { throws } from "../support/failing.ts";
-import { runtimeWith } from "../support/runtime.ts";
+import { runtimeWith, throws } from "../support/index.ts";
 
 const direct = (given: object = {}) => makeTool({ name: "pay", allowedCallers: ["direct"], ...given });
 const CALL = { calls: [{ id: "c1", tool: "pay" }] };

@@ -9,10 +9,8 @@ import { createMemoryJournal, type Journal, type JournalRecord } from "../../src
 import { createMemorySandbox, scriptedModel, type ScriptedStep } from "../../src/runtime/testing.ts";
 import { scriptedGuest } from "../gate/scripted-guest.ts";
 import { changedClock } from "../support/clock.ts";
-import { copyOf } from "../support/journal-with.ts";
-import { agentOf, endless, makeTool, payTool } from "../support/tools.ts";
+import { agentOf, codeOf, copyOf, endless, makeTool, payTool } from "../support/index.ts";
 import { runtimeOf, TEXTS } from "./talk.ts";
-import { codeOf } from "../support/failing.ts";
 
 const sandbox = createMemorySandbox();
 const LEASE_MS = 100;

@@ -2,8 +2,7 @@ import { expect, test } from "vitest";
 import { z } from "zod";
 import { type Effect } from "../../src/index.ts";
 import { createMemoryJournal, type Journal, type JournalRecord } from "../../src/journal/index.ts";
-import { runtimeWith } from "../support/runtime.ts";
-import { notedTool } from "../support/tools.ts";
+import { notedTool, runtimeWith } from "../support/index.ts";
 
 /** The next turn of the event loop. */
 const nextTurn = () =>

@@ -5,10 +5,9 @@ import { createMemoryJournal, type Journal } from "../../src/journal/index.ts";
 import { replay } from "../../src/executions/replay.ts";
 import type { Sandbox } from "../../src/sandboxes/sandbox.ts";
 import { createMemorySandbox } from "../../src/runtime/testing.ts";
-import { ALL_TESTS } from "../support/all-tests.ts";
+import { ALL_TESTS, throws } from "../support/index.ts";
 import { createForkedPythonSandbox, PYTHON } from "../support/python-process-sandbox.ts";
 import { type Group, isChange, javascriptOf, keyOf, pythonOf, type Step, World } from "./corrected-world.ts";
-import { throws } from "../support/failing.ts";
 
 interface Way {
   readonly language: "javascript" | "python";

@@ -17,10 +17,7 @@ import { parseRecord } from "../../src/journal/reading/parse-records.ts";
 import { createMemorySandbox } from "../../src/runtime/testing.ts";
 import { viewExecution } from "../../src/serve/views/view-execution.ts";
 import { settableClock } from "../support/clock.ts";
-import { journalWith } from "../support/journal-with.ts";
-import { notedReads } from "../support/noted-reads.ts";
-import { throws } from "../support/failing.ts";
-import { runtimeWith } from "../support/runtime.ts";
+import { journalWith, notedReads, runtimeWith, throws } from "../support/index.ts";
 
 const sandbox = createMemorySandbox();
 afterAll(async () => {

@@ -11,9 +11,8 @@ import type { Offer, Sandbox } from "../../src/sandboxes/sandbox.ts";
 import { call, guestThatSays, READY, settled, turnEnd } from "../hostile-support/frames.ts";
 import { evicting, type EvictionMoment } from "../support/evicting-sandbox.ts";
 import { createForkedPythonSandbox, PYTHON } from "../support/python-process-sandbox.ts";
-import { echo, later, pay, signal, tool } from "../support/tools.ts";
+import { describeOfAll, echo, later, pay, runs, signal, testOfAll, tool } from "../support/index.ts";
 import { executeSuite } from "./execute.suite.ts";
-import { describeOfAll, runs, testOfAll } from "../support/all-tests.ts";
 import { manualClock, patientClock, workingClock } from "../support/clock.ts";
 
 describeOfAll("evicted at every wait, programs in JavaScript do", () => {

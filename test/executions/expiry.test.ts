@@ -2,8 +2,7 @@ import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { type Approve, defineTool, type RuntimeOptions } from "../../src/index.ts";
 import { createMemoryJournal, type Journal, type JournalRecord } from "../../src/journal/index.ts";
-import { journalWith } from "../support/journal-with.ts";
-import { runtimeWith } from "../support/runtime.ts";
+import { journalWith, runtimeWith } from "../support/index.ts";
 
 /** Time that a call may wait where the test waits for its end. */
 const SHORT_MS = 30;

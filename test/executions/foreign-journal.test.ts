@@ -11,9 +11,7 @@ import {
   type JournalRecord,
   readLines,
 } from "../../src/journal/index.ts";
-import { runs } from "../support/all-tests.ts";
-import { failing } from "../support/failing.ts";
-import { runtimeWith } from "../support/runtime.ts";
+import { failing, runs, runtimeWith } from "../support/index.ts";
 
 const common = {
   description: "d",

@@ -3,8 +3,7 @@ import type { Tool } from "../../src/tools/tool.ts";
 import { createRuntime } from "../../src/runtime/create-runtime.ts";
 import { createIsolateSandbox } from "../../src/sandboxes/isolate/isolate-sandbox.ts";
 import { createMemorySandbox } from "../../src/sandboxes/memory-sandbox.ts";
-import { someOf } from "../support/all-tests.ts";
-import { broken, echo, later } from "../support/tools.ts";
+import { broken, echo, later, someOf } from "../support/index.ts";
 
 /** Programs that use a call's promise as its result, with the place and the code of the fault. */
 const FORGETFUL: readonly [program: string, line: number, column: number, code?: string][] = [

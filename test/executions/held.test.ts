@@ -6,10 +6,7 @@ import { createMemorySandbox } from "../../src/runtime/testing.ts";
 import type { ExecutionEvent } from "../../src/executions/event.ts";
 import type { Sandbox } from "../../src/sandboxes/sandbox.ts";
 import { call, guestThatSays, READY, settled, turnEnd } from "../hostile-support/frames.ts";
-import { leftOf } from "../support/journal-with.ts";
-import { notedTool } from "../support/tools.ts";
-import { newFolder } from "../support/new-folder.ts";
-import { runtimeWith } from "../support/runtime.ts";
+import { leftOf, newFolder, notedTool, runtimeWith } from "../support/index.ts";
 
 /** A third of it passes until a driver reads what others have decided. A busy machine must not let it end. */
 const LEASE_MS = 3000;

@@ -2,8 +2,7 @@ import { createMemoryJournal } from "portcullis/journal";
 import { createServer } from "portcullis/serve";
 import { scriptedModel } from "portcullis/testing";
 import { expect, test } from "vitest";
-import { failing } from "../support/failing.ts";
-import { runtimeWith } from "../support/runtime.ts";
+import { failing, runtimeWith } from "../support/index.ts";
 
 const HALF = ["\ud800", "a\udc00", "\udc00\ud800"];
 const INVALID = expect.objectContaining(failing("option_invalid", "well-formed Unicode"));

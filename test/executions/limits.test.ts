@@ -11,8 +11,7 @@ import {
   type Limits,
   resolveLimits,
 } from "../../src/executions/limits.ts";
-import { newFolder } from "../support/new-folder.ts";
-import { runtimeWith } from "../support/runtime.ts";
+import { newFolder, runtimeWith } from "../support/index.ts";
 
 const NAMES = Object.keys(LIMIT_RULES) as (keyof typeof LIMIT_RULES)[];
 

@@ -7,8 +7,7 @@ import { z } from "zod";
 import { createRuntime } from "../../src/index.ts";
 import type { Sandbox } from "../../src/sandboxes/sandbox.ts";
 import { blocks } from "../support/snippets.ts";
-import { describeOfAll, someOf } from "../support/all-tests.ts";
-import { makeTool } from "../support/tools.ts";
+import { describeOfAll, makeTool, someOf } from "../support/index.ts";
 
 const find = makeTool({
   name: "orders.find",

@@ -3,9 +3,7 @@ import { z } from "zod";
 import { shownText } from "../../src/cli/commands/journal/show.ts";
 import { type Approve, type Tool } from "../../src/index.ts";
 import { createMemoryJournal, type Journal } from "../../src/journal/index.ts";
-import { journalWith } from "../support/journal-with.ts";
-import { notedTool } from "../support/tools.ts";
-import { runtimeWith } from "../support/runtime.ts";
+import { journalWith, notedTool, runtimeWith } from "../support/index.ts";
 
 /** A tool that needs approval, with a note of what it has done. */
 function makePay(input: z.ZodObject = z.object({ n: z.number() })) {

@@ -3,8 +3,7 @@ import type { Header, JournalRecord, TurnRecord } from "../../src/journal/record
 import { replay } from "../../src/executions/replay.ts";
 import { createIsolateSandbox } from "../../src/sandboxes/isolate/isolate-sandbox.ts";
 import { createMemorySandbox } from "../../src/sandboxes/memory-sandbox.ts";
-import { echo } from "../support/tools.ts";
-import { runtimeWith } from "../support/runtime.ts";
+import { echo, runtimeWith } from "../support/index.ts";
 
 const sandbox = createMemorySandbox();
 const never = new AbortController().signal;

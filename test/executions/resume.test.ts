@@ -3,10 +3,7 @@ import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { type Approve, createSqliteJournal, defineTool, type Runtime, type Tool } from "../../src/index.ts";
 import { createMemoryJournal, type Journal } from "../../src/journal/index.ts";
-import { makeTool } from "../support/tools.ts";
-import { newFolder } from "../support/new-folder.ts";
-import { codeOf, failing } from "../support/failing.ts";
-import { runtimeWith } from "../support/runtime.ts";
+import { codeOf, failing, makeTool, newFolder, runtimeWith } from "../support/index.ts";
 
 const folder = newFolder();
 let files = 0;

@@ -4,10 +4,7 @@ import { z } from "zod";
 import { type Approve, jsonSchema, type Runtime, type RuntimeOptions, type Tool } from "../../src/index.ts";
 import { createMemoryJournal, type Journal } from "../../src/journal/index.ts";
 import type { PolicyRequest } from "../../src/gate/index.ts";
-import { runs } from "../support/all-tests.ts";
-import { journalWith } from "../support/journal-with.ts";
-import { runtimeWith } from "../support/runtime.ts";
-import { makeTool, notedTool } from "../support/tools.ts";
+import { journalWith, makeTool, notedTool, runs, runtimeWith } from "../support/index.ts";
 
 const LATER: Approve = () => "later";
 const never = () => false;

@@ -6,10 +6,7 @@ import type { ExecuteOptions } from "../../src/executions/execute-options.ts";
 import { createRuntime } from "../../src/runtime/create-runtime.ts";
 import { createMemorySandbox } from "../../src/sandboxes/memory-sandbox.ts";
 import { enginesOf } from "../support/engines.ts";
-import { journalWith } from "../support/journal-with.ts";
-import { makeTool } from "../support/tools.ts";
-import { throws } from "../support/failing.ts";
-import { runtimeWith } from "../support/runtime.ts";
+import { journalWith, makeTool, runtimeWith, throws } from "../support/index.ts";
 
 const start = (options: RuntimeOptions) => createRuntime({ sandbox: createMemorySandbox(), ...options });
 

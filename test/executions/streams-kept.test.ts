@@ -7,15 +7,11 @@ import { createRuntime, createSqliteJournal, type RuntimeOptions } from "../../s
 import { createMemoryJournal } from "../../src/journal/index.ts";
 import { createIsolateSandbox } from "../../src/sandboxes/index.ts";
 import { createMemorySandbox } from "../../src/runtime/testing.ts";
-import { ALL_TESTS } from "../support/all-tests.ts";
+import { ALL_TESTS, journalWith, makeTool, memoryFolder, runtimeWith } from "../support/index.ts";
 import { enginesOf } from "../support/engines.ts";
 import { createForkedPythonSandbox, PYTHON } from "../support/python-process-sandbox.ts";
-import { memoryFolder } from "../support/memory-folder.ts";
 import { evicting } from "../support/evicting-sandbox.ts";
 import { cutsWhere, handsItems, type Run, streamingTools } from "./streaming-tools.ts";
-import { journalWith } from "../support/journal-with.ts";
-import { makeTool } from "../support/tools.ts";
-import { runtimeWith } from "../support/runtime.ts";
 
 const sandbox = createMemorySandbox();
 afterAll(() => sandbox[Symbol.asyncDispose]());

@@ -5,8 +5,7 @@ import { pastTurns } from "../../src/executions/from-journal/read-turns.ts";
 import { replay } from "../../src/executions/replay.ts";
 import type { Sandbox } from "../../src/sandboxes/sandbox.ts";
 import { cutsWhere, handsItems, type Run, rowsOf, stateAfter, streamingTools } from "./streaming-tools.ts";
-import { journalWith } from "../support/journal-with.ts";
-import { makeTool } from "../support/tools.ts";
+import { journalWith, makeTool } from "../support/index.ts";
 
 /** Where streams are taken up. A store is made empty. */
 export interface StreamPlaces {

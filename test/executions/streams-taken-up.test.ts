@@ -5,8 +5,7 @@ import { createSqliteJournal } from "../../src/index.ts";
 import { createMemoryJournal } from "../../src/journal/index.ts";
 import { createIsolateSandbox } from "../../src/sandboxes/index.ts";
 import { createMemorySandbox } from "../../src/runtime/testing.ts";
-import { ALL_TESTS, describeOfAll } from "../support/all-tests.ts";
-import { memoryFolder } from "../support/memory-folder.ts";
+import { ALL_TESTS, describeOfAll, memoryFolder } from "../support/index.ts";
 import { streamsTakenUpSuite } from "./streams-taken-up.suite.ts";
 
 const folder = memoryFolder("portcullis-streams-");

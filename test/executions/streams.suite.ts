@@ -3,9 +3,8 @@ import { z } from "zod";
 import type { Language } from "../../bridge/frames.ts";
 import { createRuntime } from "../../src/runtime/create-runtime.ts";
 import type { Sandbox } from "../../src/sandboxes/sandbox.ts";
-import { testOfAll } from "../support/all-tests.ts";
+import { makeTool, testOfAll } from "../support/index.ts";
 import { STREAM_CASES } from "./stream-cases.ts";
-import { makeTool } from "../support/tools.ts";
 
 /** What reading streams promises in every language, on any sandbox. Guests in containers read one and leave one in `make test`. */
 export function streamsSuite(language: Language, sandbox: Sandbox, guests?: "containers"): void {

@@ -6,8 +6,7 @@ import { type OpenOptions, QueueFull, type Sandbox } from "../../src/sandboxes/s
 import { createMemorySandbox } from "../../src/runtime/testing.ts";
 import { finding } from "../journal/redaction/redact.ts";
 import { recovered } from "./recovered.ts";
-import { journalWith, leftOf } from "../support/journal-with.ts";
-import { runtimeWith } from "../support/runtime.ts";
+import { journalWith, leftOf, runtimeWith } from "../support/index.ts";
 
 const sandbox = createMemorySandbox();
 const LEASE_MS = 100;

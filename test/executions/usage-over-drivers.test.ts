@@ -7,9 +7,7 @@ import { createMemorySandbox } from "../../src/runtime/testing.ts";
 import { viewExecution } from "../../src/serve/views/view-execution.ts";
 import { makeTool } from "../gate/open-session.ts";
 import { changedClock, settableClock } from "../support/clock.ts";
-import { testOfAll } from "../support/all-tests.ts";
-import { journalWith } from "../support/journal-with.ts";
-import { runtimeWith } from "../support/runtime.ts";
+import { journalWith, runtimeWith, testOfAll } from "../support/index.ts";
 
 const tools = [makeTool({ name: "pay", approval: "always", effect: "write" })];
 

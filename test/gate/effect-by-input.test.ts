@@ -6,8 +6,7 @@ import { createMemoryJournal } from "../../src/journal/index.ts";
 import { effectOfCall } from "../../src/tools/effect.ts";
 import { recovered } from "../executions/recovered.ts";
 import { makeTool, openSession } from "./open-session.ts";
-import { leftOf } from "../support/journal-with.ts";
-import { runtimeWith } from "../support/runtime.ts";
+import { leftOf, runtimeWith } from "../support/index.ts";
 
 const INPUT = z.object({ method: z.enum(["GET", "PUT", "POST"]) });
 const EFFECTS = { GET: "read", PUT: "idempotent", POST: "write" } as const;

@@ -2,8 +2,7 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { scriptedModel } from "../../src/runtime/testing.ts";
-import { makeTool, notedTool } from "../support/tools.ts";
-import { answered, executed } from "../support/runtime.ts";
+import { answered, executed, makeTool, notedTool } from "../support/index.ts";
 
 /** What a tool was given of these texts, called by a model, and what the model was told of each. */
 async function called(texts: readonly string[]) {

@@ -4,9 +4,7 @@ import { DatabaseSync } from "node:sqlite";
 import { expect, onTestFinished, test } from "vitest";
 import { createSqliteJournal } from "../../src/index.ts";
 import { createMemoryJournal, exportLines, importLines, type Journal, readLines } from "../../src/journal/index.ts";
-import { failing } from "../support/failing.ts";
-import { executed } from "../support/runtime.ts";
-import { newFolder } from "../support/new-folder.ts";
+import { executed, failing, newFolder } from "../support/index.ts";
 
 async function runIn(journal: Journal): Promise<string> {
   return (await executed([], "return 1", {}, { journal })).execution;

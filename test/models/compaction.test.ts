@@ -7,8 +7,7 @@ import { scriptedModel } from "../../src/runtime/testing.ts";
 import { driveAndRestore, OPENING } from "./converse.ts";
 import { expectSameRequests, leftAndAnswered } from "./restored.ts";
 import { serve, type Wire, type WireStep } from "./wire.ts";
-import { makeTool } from "../support/tools.ts";
-import { answered, runtimeWith } from "../support/runtime.ts";
+import { answered, makeTool, runtimeWith } from "../support/index.ts";
 import { anthropicWire, chatWire, geminiWire, responsesWire } from "./wires.ts";
 
 const COMPACTION_USAGE = { input_tokens: 5000, output_tokens: 300, cache_read_input_tokens: 20 };

@@ -2,8 +2,7 @@ import { expect, test } from "vitest";
 import { createRuntime, jsonSchema, type Schema } from "../../src/index.ts";
 import { createMemorySandbox } from "../../src/runtime/testing.ts";
 import { type Fields, modelOfBodies } from "./wire.ts";
-import { makeTool } from "../support/tools.ts";
-import { answered } from "../support/runtime.ts";
+import { answered, makeTool } from "../support/index.ts";
 import { anthropicWire, chatWire, geminiWire, responsesWire } from "./wires.ts";
 
 const PROVIDERS = {

@@ -1,12 +1,10 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { runs } from "../support/all-tests.ts";
-import { makeTool } from "../support/tools.ts";
+import { makeTool, runs, runtimeWith } from "../support/index.ts";
 import { eventText } from "./loopback.ts";
 import { type Fields, MODES, modelOfBodies, sse, type Wire, type WireTurn, written } from "./wire.ts";
 import { EACH_WAY, WIRES, anthropicWire, chatWire, geminiWire, responsesWire } from "./wires.ts";
-import { runtimeWith } from "../support/runtime.ts";
 
 /*
  * What compatible servers and proxies send, and no vendor documents: each is read as it is meant, or told in the server's

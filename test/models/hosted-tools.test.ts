@@ -7,8 +7,7 @@ import { viewExecution } from "../../src/serve/views/view-execution.ts";
 import { ask, counted } from "./provider.suite.ts";
 import { leftAndAnswered } from "./restored.ts";
 import { type Fields, serve, type Served, type Wire, type WireStep } from "./wire.ts";
-import { failing } from "../support/failing.ts";
-import { runtimeWith } from "../support/runtime.ts";
+import { failing, runtimeWith } from "../support/index.ts";
 import { anthropicWire, chatWire, geminiWire, responsesWire } from "./wires.ts";
 
 const PAGE = { url: "https://docs.example.com/a", title: "A" };

@@ -6,8 +6,7 @@ import { scriptedModel } from "../../src/runtime/testing.ts";
 import { makeTool } from "../gate/open-session.ts";
 import type { ServerEvent } from "./loopback.ts";
 import { MODES, modelOfBodies, sse, type Wire, type WireTurn, written } from "./wire.ts";
-import { runs, someOf, testOfAll } from "../support/all-tests.ts";
-import { runtimeWith } from "../support/runtime.ts";
+import { runs, runtimeWith, someOf, testOfAll } from "../support/index.ts";
 
 /** Gives the model behind replies that are never looked at before they are sent a task. After them the model answers. */
 async function askHostile(

@@ -3,9 +3,8 @@ import { expect, test } from "vitest";
 import { z } from "zod";
 import { defineTextTool } from "../../src/index.ts";
 import { type Fields, modelOfBodies, type Wire } from "./wire.ts";
-import { makeTool } from "../support/tools.ts";
+import { answered, makeTool } from "../support/index.ts";
 import { WIRES, anthropicWire, chatWire, geminiWire, responsesWire } from "./wires.ts";
-import { answered } from "../support/runtime.ts";
 
 /*
  * A call that cannot be read is never made with less than the model wrote, and never left out: nothing of its reply runs, or the

@@ -7,10 +7,8 @@ import { makeTool } from "../gate/open-session.ts";
 import { survivesHostileReplies } from "./hostile-replies.ts";
 import { expectSameRequests } from "./restored.ts";
 import { MODES, type Served, serve, type Wire, type WireModelOptions, type WireStep, type WireTurn } from "./wire.ts";
-import { ALL_TESTS, runs, someOf, testOfAll } from "../support/all-tests.ts";
+import { ALL_TESTS, notedTool, runs, runtimeWith, someOf, testOfAll } from "../support/index.ts";
 import { collectGarbage } from "../support/collect-garbage.ts";
-import { runtimeWith } from "../support/runtime.ts";
-import { notedTool } from "../support/tools.ts";
 import { anthropicWire, geminiWire } from "./wires.ts";
 
 const { version } = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8")) as {

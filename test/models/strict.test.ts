@@ -6,10 +6,8 @@ import { scriptedModel } from "../../src/runtime/testing.ts";
 import { declared } from "./converse.ts";
 import { leftAndAnswered } from "./restored.ts";
 import { serve } from "./wire.ts";
-import { makeTool } from "../support/tools.ts";
+import { answered, failing, makeTool } from "../support/index.ts";
 import { WIRES, anthropicWire, geminiWire } from "./wires.ts";
-import { failing } from "../support/failing.ts";
-import { answered } from "../support/runtime.ts";
 
 const LOOSE = { ...declared("loose"), inputSchema: { type: "object", additionalProperties: { type: "string" } } };
 const LATER = { ...LOOSE, name: "later" };

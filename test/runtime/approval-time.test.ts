@@ -2,8 +2,7 @@ import { beforeEach, describe, expect, test } from "vitest";
 import { scriptedModel } from "../../src/runtime/testing.ts";
 import { makeTool } from "../gate/open-session.ts";
 import { type ManualClock, manualClock } from "../support/clock.ts";
-import { agentOf } from "../support/tools.ts";
-import { runtimeWith } from "../support/runtime.ts";
+import { agentOf, runtimeWith } from "../support/index.ts";
 
 const WALL_MS = 500;
 /** What approvers and a tool take, on a clock that they move. */

@@ -6,11 +6,7 @@ import { createMemoryJournal, type Journal } from "../../src/journal/index.ts";
 import type { ArtifactRecord, JournalRecord } from "../../src/journal/record.ts";
 import { createMemorySandbox, scriptedModel } from "../../src/runtime/testing.ts";
 import { createForkedPythonSandbox, PYTHON } from "../support/python-process-sandbox.ts";
-import { echo, makeTool } from "../support/tools.ts";
-import { journalWith } from "../support/journal-with.ts";
-import { newFolder } from "../support/new-folder.ts";
-import { runtimeWith } from "../support/runtime.ts";
-import { codeOf } from "../support/failing.ts";
+import { codeOf, echo, journalWith, makeTool, newFolder, runtimeWith } from "../support/index.ts";
 
 const folder = newFolder();
 let files = 0;

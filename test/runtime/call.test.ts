@@ -5,9 +5,7 @@ import { parseRecords } from "../../src/journal/reading/parse-records.ts";
 import { scriptedModel } from "../../src/runtime/testing.ts";
 import { makeTool } from "../gate/open-session.ts";
 import { listed } from "../journal/journal-suite.ts";
-import { agentOf, broken, endless, signal } from "../support/tools.ts";
-import { failing } from "../support/failing.ts";
-import { runtimeWith } from "../support/runtime.ts";
+import { agentOf, broken, endless, failing, runtimeWith, signal } from "../support/index.ts";
 
 const logger = { error: () => {} };
 const direct = { caller: "direct", input: {} } as const;

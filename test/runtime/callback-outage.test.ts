@@ -4,8 +4,7 @@ import { z } from "zod";
 import { createSqliteJournal, defineTool, type RuntimeOptions } from "../../src/index.ts";
 import { createMemoryJournal } from "../../src/journal/index.ts";
 import { scriptedModel } from "../../src/runtime/testing.ts";
-import { memoryFolder } from "../support/memory-folder.ts";
-import { runtimeWith } from "../support/runtime.ts";
+import { memoryFolder, runtimeWith } from "../support/index.ts";
 
 const FAILURES: readonly (readonly [string, () => never])[] = [
   ["throws", () => outage()],

@@ -3,8 +3,7 @@ import { z } from "zod";
 import { content, createSqliteJournal, type ExecutionEvent, jsonSchema, type Tool } from "../../src/index.ts";
 import { createMemoryJournal } from "../../src/journal/index.ts";
 import { scriptedModel } from "../../src/runtime/testing.ts";
-import { makeTool } from "../support/tools.ts";
-import { executed, runtimeWith } from "../support/runtime.ts";
+import { executed, makeTool, runtimeWith } from "../support/index.ts";
 
 const PIXEL = Buffer.from(
   "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==",

@@ -11,9 +11,7 @@ import {
 } from "../../src/index.ts";
 import { createMemorySandbox, scriptedModel } from "../../src/runtime/testing.ts";
 import { makeTool } from "../gate/open-session.ts";
-import { failing } from "../support/failing.ts";
-import { agentOf } from "../support/tools.ts";
-import { executed, runtimeWith } from "../support/runtime.ts";
+import { agentOf, executed, failing, runtimeWith } from "../support/index.ts";
 
 const sandbox = createMemorySandbox();
 

@@ -4,9 +4,7 @@ import { type RedactRequest, type Tool } from "../../src/index.ts";
 import { createMemoryJournal } from "../../src/journal/index.ts";
 import { scriptedModel } from "../../src/runtime/testing.ts";
 import { makeTool } from "../gate/open-session.ts";
-import { failing } from "../support/failing.ts";
-import { agentOf } from "../support/tools.ts";
-import { executed, runtimeWith } from "../support/runtime.ts";
+import { agentOf, executed, failing, runtimeWith } from "../support/index.ts";
 
 type Enabled = NonNullable<Tool["enabled"]>;
 

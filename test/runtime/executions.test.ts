@@ -3,9 +3,7 @@ import { createRuntime, type ExecutionEvent, type Runtime, type RuntimeOptions, 
 import { createMemoryJournal } from "../../src/journal/index.ts";
 import { createMemorySandbox, scriptedModel } from "../../src/runtime/testing.ts";
 import { holdCalls, idle, makeTool } from "../gate/open-session.ts";
-import { failing } from "../support/failing.ts";
-import { agentOf } from "../support/tools.ts";
-import { runtimeWith } from "../support/runtime.ts";
+import { agentOf, failing, runtimeWith } from "../support/index.ts";
 
 const sandbox = createMemorySandbox();
 const CALL = "return tools.held({});";

@@ -5,9 +5,7 @@ import { createRuntime, PortcullisError } from "../../src/index.ts";
 import type { FailureEntry } from "../../src/runtime/reports.ts";
 import { createMemorySandbox, scriptedModel } from "../../src/runtime/testing.ts";
 import { makeTool } from "../gate/open-session.ts";
-import { agentOf, broken, echo, tool } from "../support/tools.ts";
-import { throws } from "../support/failing.ts";
-import { executed, runtimeWith } from "../support/runtime.ts";
+import { agentOf, broken, echo, executed, runtimeWith, throws, tool } from "../support/index.ts";
 
 const sandbox = createMemorySandbox();
 const SECRET = "the password is hunter2, see /etc/shadow";

@@ -4,9 +4,7 @@ import type { Policy } from "../../src/gate/index.ts";
 import { createMemoryJournal } from "../../src/journal/index.ts";
 import { createMemorySandbox, scriptedModel } from "../../src/runtime/testing.ts";
 import { makeTool } from "../gate/open-session.ts";
-import { failing } from "../support/failing.ts";
-import { agentOf } from "../support/tools.ts";
-import { runtimeWith } from "../support/runtime.ts";
+import { agentOf, failing, runtimeWith } from "../support/index.ts";
 
 const BOTH = ["direct", "programmatic"] as const;
 const write = (name: string, handler: () => unknown = () => "done") =>

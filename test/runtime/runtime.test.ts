@@ -11,8 +11,7 @@ import { DEFAULT_LIMITS } from "../../src/executions/limits.ts";
 import { createMemorySandbox } from "../../src/runtime/testing.ts";
 import { makeTool } from "../gate/open-session.ts";
 import { listed } from "../journal/journal-suite.ts";
-import { broken, echo, signal, tool } from "../support/tools.ts";
-import { runtimeWith } from "../support/runtime.ts";
+import { broken, echo, runtimeWith, signal, tool } from "../support/index.ts";
 
 const sandbox = createMemorySandbox();
 

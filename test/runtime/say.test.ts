@@ -1,8 +1,6 @@
 import { scriptedModel } from "portcullis/testing";
 import { expect, test } from "vitest";
-import { runtimeWith } from "../support/runtime.ts";
-import { slowTurn } from "../support/slow-turn.ts";
-import { failing } from "../support/failing.ts";
+import { failing, runtimeWith, slowTurn } from "../support/index.ts";
 
 const model = scriptedModel([{ text: "so" }]);
 

@@ -8,13 +8,10 @@ import { scriptedModel } from "../../src/runtime/testing.ts";
 import { countTokens } from "../../src/tools/count-tokens.ts";
 import type { Tool } from "../../src/tools/tool.ts";
 import { PROGRAM_SCHEMA } from "../../src/models/turn/program-input.ts";
-import { someOf } from "../support/all-tests.ts";
+import { agentOf, makeTool, runtimeWith, someOf, throws, tool } from "../support/index.ts";
 import { manualClock } from "../support/clock.ts";
 import { createForkedPythonSandbox, PYTHON } from "../support/python-process-sandbox.ts";
-import { agentOf, makeTool, tool } from "../support/tools.ts";
 import { catalogueTools } from "../tools/search/catalogue-tools.ts";
-import { throws } from "../support/failing.ts";
-import { runtimeWith } from "../support/runtime.ts";
 
 const invoices = defineTool({
   name: "billing.listInvoices",

@@ -2,10 +2,8 @@ import { expect, test, vi } from "vitest";
 import { createRuntime } from "../../src/index.ts";
 import { createMemorySandbox } from "../../src/runtime/testing.ts";
 import { iterate, openGuest } from "../support/guests.ts";
-import { echo, tool } from "../support/tools.ts";
+import { echo, executed, throws, tool } from "../support/index.ts";
 import { sandboxContract } from "./contract.ts";
-import { throws } from "../support/failing.ts";
-import { executed } from "../support/runtime.ts";
 
 sandboxContract(createMemorySandbox, { ends: "what yields" });
 

@@ -8,8 +8,7 @@ import {
   type Runtime,
 } from "../../../src/index.ts";
 import { scriptedModel } from "../../../src/runtime/testing.ts";
-import { failing } from "../../support/failing.ts";
-import { runtimeWith } from "../../support/runtime.ts";
+import { failing, runtimeWith } from "../../support/index.ts";
 
 test("a journal that is the path of a file is told what to write", async () => {
   await expect(createRuntime({ tools: [], journal: "x.db" as never })).rejects.toMatchObject(

@@ -4,8 +4,7 @@ import { taskTool } from "../../../src/conversations/files/index.ts";
 import { withoutSideEffects } from "../../../src/comparison/task.ts";
 import { PortcullisError } from "../../../src/index.ts";
 import { scriptedModel } from "../../../src/runtime/testing.ts";
-import { agentOf, makeTool } from "../../support/tools.ts";
-import { executed, runtimeWith } from "../../support/runtime.ts";
+import { agentOf, executed, makeTool, runtimeWith } from "../../support/index.ts";
 
 const agent = (name: string, options: object = {}) =>
   agentOf(name, scriptedModel([({ said }) => ({ text: `${name}: ${said[0]}` })]), options);

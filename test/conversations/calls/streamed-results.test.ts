@@ -2,10 +2,8 @@ import { expect, test } from "vitest";
 import { z } from "zod";
 import { PortcullisError, type Tool } from "../../../src/index.ts";
 import { scriptedModel } from "../../../src/runtime/testing.ts";
-import { journalWith } from "../../support/journal-with.ts";
+import { agentOf, executed, journalWith, makeTool, runtimeWith } from "../../support/index.ts";
 import { resultsBefore, talk } from "../talk.ts";
-import { agentOf, makeTool } from "../../support/tools.ts";
-import { executed, runtimeWith } from "../../support/runtime.ts";
 
 const ROW = z.object({ id: z.number(), text: z.string() });
 

@@ -3,11 +3,8 @@ import { createMemoryJournal, type Journal } from "portcullis/journal";
 import { scriptedModel } from "portcullis/testing";
 import { expect, test } from "vitest";
 import { interruptedError } from "../../../src/conversations/drive/interruption.ts";
-import { endless, makeTool, payTool } from "../../support/tools.ts";
+import { codeOf, endless, makeTool, payTool, runtimeWith, slowTurn, throws } from "../../support/index.ts";
 import { changed } from "../talk.ts";
-import { codeOf, throws } from "../../support/failing.ts";
-import { runtimeWith } from "../../support/runtime.ts";
-import { slowTurn } from "../../support/slow-turn.ts";
 
 const echo = scriptedModel(
   Array.from({ length: 20 }, () => ({ said }) => ({ text: `heard ${said.at(-1)}` })),

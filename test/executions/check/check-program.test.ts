@@ -7,11 +7,10 @@ import * as z from "zod";
 import { defineTool, jsonSchema } from "../../../src/index.ts";
 import { realClock, replaceClock } from "../../../src/base/clock.ts";
 import { checkProgram } from "../../../src/executions/check/check-program.ts";
-import { someOf, testOfAll } from "../../support/all-tests.ts";
+import { newFolder, someOf, testOfAll } from "../../support/index.ts";
 import { checkProgramsOfFile } from "../../support/check-programs.ts";
 import { workingClock } from "../../support/clock.ts";
 import { childrenOf, foundIn, GIVEN, hostStartedWithFile } from "../../support/started-with.ts";
-import { newFolder } from "../../support/new-folder.ts";
 
 checkProgramsOfFile();
 

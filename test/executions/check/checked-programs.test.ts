@@ -3,8 +3,7 @@ import { z } from "zod";
 import { type ExecutionEvent, jsonSchema, type RuntimeOptions } from "../../../src/index.ts";
 import { scriptedModel } from "../../../src/runtime/testing.ts";
 import { checkProgramsOfFile } from "../../support/check-programs.ts";
-import { makeTool } from "../../support/tools.ts";
-import { answered, runtimeWith } from "../../support/runtime.ts";
+import { answered, makeTool, runtimeWith } from "../../support/index.ts";
 
 checkProgramsOfFile();
 

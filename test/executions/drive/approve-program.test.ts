@@ -3,10 +3,7 @@ import { z } from "zod";
 import { type Approve, type RuntimeOptions } from "../../../src/index.ts";
 import { createMemoryJournal, type Journal } from "../../../src/journal/index.ts";
 import { scriptedModel } from "../../../src/runtime/testing.ts";
-import { leftOf } from "../../support/journal-with.ts";
-import { makeTool } from "../../support/tools.ts";
-import { failing } from "../../support/failing.ts";
-import { runtimeWith } from "../../support/runtime.ts";
+import { failing, leftOf, makeTool, runtimeWith } from "../../support/index.ts";
 
 const done: number[] = [];
 const work = makeTool({

@@ -4,12 +4,9 @@ import { createIsolateSandbox } from "../../../src/sandboxes/index.ts";
 import { createMemorySandbox } from "../../../src/runtime/testing.ts";
 import { type Connection, type Exit, QueueFull, type Sandbox } from "../../../src/sandboxes/sandbox.ts";
 import { call, guestThatSays, READY, settled, type Turn, turnEnd } from "../../hostile-support/frames.ts";
-import { ALL_TESTS } from "../../support/all-tests.ts";
+import { ALL_TESTS, echo, runtimeWith, throws, tool } from "../../support/index.ts";
 import { manualClock } from "../../support/clock.ts";
 import { enginesOf } from "../../support/engines.ts";
-import { echo, tool } from "../../support/tools.ts";
-import { throws } from "../../support/failing.ts";
-import { runtimeWith } from "../../support/runtime.ts";
 
 const SETTLED = settled('"done"');
 const DEATH = throws("the machine took it");

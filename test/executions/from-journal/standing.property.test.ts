@@ -13,8 +13,7 @@ import { viewExecution } from "../../../src/serve/views/view-execution.ts";
 import { shownText } from "../../../src/cli/commands/journal/show.ts";
 import { isTakenUp } from "../../journal/is-taken-up.ts";
 import { header, RECORDS } from "../../journal/records.ts";
-import { runs } from "../../support/all-tests.ts";
-import { runtimeWith } from "../../support/runtime.ts";
+import { runs, runtimeWith } from "../../support/index.ts";
 
 const AT = 1_700_000_000_000;
 const CALLS = [1, 2, 3];

@@ -8,8 +8,7 @@ import { DEFAULT_LIMITS } from "../../../src/executions/limits.ts";
 import type { Ending } from "../../../src/executions/outcome.ts";
 import type { Effect } from "../../../src/tools/tool.ts";
 import { ToolSet } from "../../../src/tools/tool-set.ts";
-import { runs } from "../../support/all-tests.ts";
-import { makeTool } from "../../support/tools.ts";
+import { makeTool, runs } from "../../support/index.ts";
 
 const tool = (name: string, effect: Effect) => makeTool({ name, effect, execute: () => null });
 const tools = new ToolSet([tool("crm.find", "read"), tool("crm.put", "idempotent"), tool("bank.pay", "write")]);

@@ -7,9 +7,7 @@ import { readInput } from "../../../src/gate/admit/read-input.ts";
 import type { JsonSchema } from "../../../src/tools/json-schema/json-schema.ts";
 import { jsonSchema, type Schema, storedSchema } from "../../../src/tools/schema.ts";
 import { INTEGRATIONS } from "../../support/integrations.ts";
-import { testOfAll } from "../../support/all-tests.ts";
-import { makeTool } from "../../support/tools.ts";
-import { failing } from "../../support/failing.ts";
+import { failing, makeTool, testOfAll } from "../../support/index.ts";
 
 const Effect = INTEGRATIONS ? (await import("effect")).Schema : undefined;
 

@@ -1,8 +1,7 @@
 import { hash } from "node:crypto";
 import { expect, test, vi } from "vitest";
 import { type ApprovalRequest, type RuntimeOptions } from "../../../src/index.ts";
-import { makeTool } from "../../support/tools.ts";
-import { runtimeWith } from "../../support/runtime.ts";
+import { makeTool, runtimeWith } from "../../support/index.ts";
 
 const QUESTION = { sure: true };
 

@@ -6,8 +6,7 @@ import { scriptedModel } from "../../../src/runtime/testing.ts";
 import { manualClock } from "../../support/clock.ts";
 import { inATurn } from "../../support/in-a-turn.ts";
 import { idle, makeTool, openSession } from "../open-session.ts";
-import { codeOf, failing } from "../../support/failing.ts";
-import { runtimeWith } from "../../support/runtime.ts";
+import { codeOf, failing, runtimeWith } from "../../support/index.ts";
 
 const pay = (handler: (input: unknown) => unknown = () => "paid", approval: "always" | "never" = "always") =>
   makeTool({ name: "pay", effect: "write", approval, execute: handler });

@@ -10,9 +10,7 @@ import {
 import { createMemoryJournal } from "../../../src/journal/index.ts";
 import { listed } from "../../journal/journal-suite.ts";
 import { manualClock } from "../../support/clock.ts";
-import { signal, makeTool } from "../../support/tools.ts";
-import { failing } from "../../support/failing.ts";
-import { runtimeWith } from "../../support/runtime.ts";
+import { failing, makeTool, runtimeWith, signal } from "../../support/index.ts";
 
 const logger = { error: () => {} };
 

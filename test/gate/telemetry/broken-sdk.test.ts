@@ -2,10 +2,8 @@ import { context, metrics, trace } from "@opentelemetry/api";
 import { InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from "@opentelemetry/sdk-trace";
 import { afterEach, expect, test } from "vitest";
 import { scriptedModel } from "../../../src/runtime/testing.ts";
-import { echo } from "../../support/tools.ts";
+import { echo, executed, runtimeWith, throws } from "../../support/index.ts";
 import { unregister } from "./recording.ts";
-import { throws } from "../../support/failing.ts";
-import { executed, runtimeWith } from "../../support/runtime.ts";
 
 afterEach(unregister);
 

@@ -3,8 +3,7 @@ import { z } from "zod";
 import { redactSecrets } from "../../../src/index.ts";
 import { capturesOf, type TelemetryOptions } from "../../../src/gate/telemetry/options.ts";
 import { record, type Recording } from "./recording.ts";
-import { makeTool } from "../../support/tools.ts";
-import { executed, runtimeWith } from "../../support/runtime.ts";
+import { executed, makeTool, runtimeWith } from "../../support/index.ts";
 
 const VARIABLE = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT";
 let recording: Recording;

@@ -6,8 +6,7 @@ import { createRuntime } from "../../../src/index.ts";
 import { scriptedModel } from "../../../src/runtime/testing.ts";
 import { createIsolateSandbox } from "../../../src/sandboxes/index.ts";
 import { record, type Recording } from "./recording.ts";
-import { makeTool } from "../../support/tools.ts";
-import { runtimeWith } from "../../support/runtime.ts";
+import { makeTool, runtimeWith } from "../../support/index.ts";
 
 let recording: Recording;
 beforeEach(() => {

@@ -7,11 +7,9 @@ import { createMemoryJournal, type Header } from "../../../src/journal/index.ts"
 import { scriptedModel } from "../../../src/runtime/testing.ts";
 import { anthropicWire } from "../../models/anthropic/wire.ts";
 import { serve } from "../../models/wire.ts";
-import { journalWith } from "../../support/journal-with.ts";
+import { agentOf, answered, executed, journalWith, makeTool, runtimeWith } from "../../support/index.ts";
 import { pay } from "./fixtures/pay.ts";
 import { record, type Recording, tree } from "./recording.ts";
-import { agentOf, makeTool } from "../../support/tools.ts";
-import { answered, executed, runtimeWith } from "../../support/runtime.ts";
 
 const tracer = () => trace.getTracer("the application");
 let recording: Recording;

@@ -7,8 +7,7 @@ import { viewExecution } from "../../../src/serve/views/view-execution.ts";
 import { makeTool } from "../../gate/open-session.ts";
 import { header } from "../records.ts";
 import { finding } from "./redact.ts";
-import { failing, throws } from "../../support/failing.ts";
-import { runtimeWith } from "../../support/runtime.ts";
+import { failing, runtimeWith, throws } from "../../support/index.ts";
 
 const SECRET = "hunter2";
 const both = ["direct", "programmatic"] as const;

@@ -11,9 +11,7 @@ import { makeTool } from "../../gate/open-session.ts";
 import { serve } from "../../models/wire.ts";
 import { WIRES } from "../../models/wires.ts";
 import { finding, formsOf } from "./redact.ts";
-import { runs } from "../../support/all-tests.ts";
-import { memoryFolder } from "../../support/memory-folder.ts";
-import { runtimeWith } from "../../support/runtime.ts";
+import { memoryFolder, runs, runtimeWith } from "../../support/index.ts";
 
 const folder = memoryFolder("portcullis-redaction-");
 afterAll(() => rmSync(folder, { recursive: true }));

@@ -3,10 +3,8 @@ import { copyFileSync, readFileSync, renameSync, rmSync, writeFileSync } from "n
 import { join } from "node:path";
 import { createSqliteJournal } from "portcullis";
 import { expect, onTestFinished, test } from "vitest";
-import { testOfAll } from "../../support/all-tests.ts";
+import { failing, newFolder, testOfAll } from "../../support/index.ts";
 import { header } from "../records.ts";
-import { failing } from "../../support/failing.ts";
-import { newFolder } from "../../support/new-folder.ts";
 
 test("a journal whose file is moved away takes no records, until it is put back", async () => {
   const path = join(newFolder(onTestFinished), "journal.db");

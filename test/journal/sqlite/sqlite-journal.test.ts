@@ -21,11 +21,10 @@ import { zstdCompressSync } from "node:zlib";
 import { afterEach, describe, expect, test } from "vitest";
 import { createSqliteJournal, type SqliteJournal } from "../../../src/index.ts";
 import { listExecutions } from "../../../src/runtime/executions/list-executions.ts";
-import { ALL_TESTS, someOf, testOfAll } from "../../support/all-tests.ts";
+import { ALL_TESTS, failing, someOf, testOfAll } from "../../support/index.ts";
 import { durableJournalSuite } from "../durable-journal-suite.ts";
 import { journalSuite, listed } from "../journal-suite.ts";
 import { header, outcome, turn } from "../records.ts";
-import { failing } from "../../support/failing.ts";
 
 const folders: string[] = [];
 const open: Disposable[] = [];

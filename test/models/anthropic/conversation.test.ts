@@ -7,8 +7,7 @@ import { anthropicWire, unmarked } from "./wire.ts";
 import { UNSHOWN } from "../converse.ts";
 import { ask, type Asking, behavesAsModel, counted, askOn, depot, depots } from "../provider.suite.ts";
 import { MODES, serve, type Served, type WireStep } from "../wire.ts";
-import { throws } from "../../support/failing.ts";
-import { runtimeWith } from "../../support/runtime.ts";
+import { runtimeWith, throws } from "../../support/index.ts";
 
 behavesAsModel("Anthropic Messages", anthropicWire);
 

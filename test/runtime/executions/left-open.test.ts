@@ -7,10 +7,7 @@ import { localDriving } from "../../../src/serve/driving/local-driving.ts";
 import { ServerRuns } from "../../../src/serve/server-runs.ts";
 import { createMemorySandbox, scriptedModel, type ScriptedStep } from "../../../src/runtime/testing.ts";
 import { settableClock } from "../../support/clock.ts";
-import { endless, payTool } from "../../support/tools.ts";
-import { journalWith } from "../../support/journal-with.ts";
-import { notedReads } from "../../support/noted-reads.ts";
-import { runtimeWith } from "../../support/runtime.ts";
+import { endless, journalWith, notedReads, payTool, runtimeWith } from "../../support/index.ts";
 
 const { tool: pay } = payTool();
 

@@ -3,8 +3,7 @@ import { type Runtime } from "../../../src/index.ts";
 import { createMemoryJournal, type Journal } from "../../../src/journal/index.ts";
 import type { Model } from "../../../src/models/index.ts";
 import { scriptedModel } from "../../../src/runtime/testing.ts";
-import { makeTool } from "../../support/tools.ts";
-import { runtimeWith } from "../../support/runtime.ts";
+import { makeTool, runtimeWith } from "../../support/index.ts";
 
 interface Kind {
   readonly begin: (runtime: Runtime, model: Model) => Promise<unknown>;

@@ -1,7 +1,6 @@
 import { expect, test } from "vitest";
 import { scriptedModel } from "../../../src/runtime/testing.ts";
-import { makeTool } from "../../support/tools.ts";
-import { runtimeWith } from "../../support/runtime.ts";
+import { makeTool, runtimeWith } from "../../support/index.ts";
 
 test("who waits for a program or a conversation is told what its status tells, once that goes on no more", async () => {
   const held = Promise.withResolvers<void>();

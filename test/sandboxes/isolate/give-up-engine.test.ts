@@ -2,9 +2,8 @@ import { expect, test } from "vitest";
 import { createRuntime } from "../../../src/index.ts";
 import { createIsolateSandbox, type IsolateSandboxOptions } from "../../../src/sandboxes/index.ts";
 import type { Report } from "../../../src/executions/output/report.ts";
-import { testOfAll } from "../../support/all-tests.ts";
+import { signal, testOfAll, tool } from "../../support/index.ts";
 import { enginesOf } from "../../support/engines.ts";
-import { signal, tool } from "../../support/tools.ts";
 
 const PROGRAM = `let sum = 0;
 for (let n = 0; n < 5; n += 1) {

@@ -1,9 +1,8 @@
 import { afterAll, expect, test } from "vitest";
 import { createRuntime, type Limits } from "../../../src/index.ts";
 import { createIsolateSandbox } from "../../../src/sandboxes/index.ts";
-import { someOf } from "../../support/all-tests.ts";
+import { echo, someOf, tool } from "../../support/index.ts";
 import { enginesOf } from "../../support/engines.ts";
-import { echo, tool } from "../../support/tools.ts";
 import { NEVER_ENDS_THE_TURN, SETTLES_FIRST } from "./going-on-programs.ts";
 
 const sandbox = createIsolateSandbox({ engines: 1, warm: 1 });

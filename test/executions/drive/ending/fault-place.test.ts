@@ -2,11 +2,8 @@ import * as fc from "fast-check";
 import { expect, test, vi } from "vitest";
 import { z } from "zod";
 import { createRuntime } from "../../../../src/index.ts";
-import { runs } from "../../../support/all-tests.ts";
+import { executed, makeTool, runs, runtimeWith, throws } from "../../../support/index.ts";
 import { createPythonProcessSandbox, PYTHON } from "../../../support/python-process-sandbox.ts";
-import { makeTool } from "../../../support/tools.ts";
-import { throws } from "../../../support/failing.ts";
-import { executed, runtimeWith } from "../../../support/runtime.ts";
 
 const tool = (name: string, handler: () => unknown = () => ({ items: [1], a: { b: 1 } })) =>
   makeTool({

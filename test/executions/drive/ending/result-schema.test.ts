@@ -4,9 +4,7 @@ import { z } from "zod";
 import { createSqliteJournal, jsonSchema, type Report, type RuntimeOptions } from "../../../../src/index.ts";
 import { createMemoryJournal } from "../../../../src/journal/index.ts";
 import { recordedResult } from "../../../../src/executions/drive/ending/result-schema.ts";
-import { tool } from "../../../support/tools.ts";
-import { codeOf, failing, throws } from "../../../support/failing.ts";
-import { runtimeWith } from "../../../support/runtime.ts";
+import { codeOf, failing, runtimeWith, throws, tool } from "../../../support/index.ts";
 
 const start = (options: Partial<RuntimeOptions> = {}) => runtimeWith([], options);
 const rows = z.object({ rows: z.array(z.object({ price: z.number() })) });

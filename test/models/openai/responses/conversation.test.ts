@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import { describeOfAll } from "../../../support/all-tests.ts";
+import { describeOfAll, runtimeWith } from "../../../support/index.ts";
 import { openai } from "../../../../src/index.ts";
 import type { OpenAiOptions } from "../../../../src/models/index.ts";
 import { ResponsesStream } from "../../../../src/models/openai/responses/reply.ts";
@@ -8,7 +8,6 @@ import { responsesWire } from "./wire.ts";
 import { UNSHOWN } from "../../converse.ts";
 import { type Asking, behavesAsModel, counted, askOn, depot, depots } from "../../provider.suite.ts";
 import { MODES, type Served, type Wire, type WireStep } from "../../wire.ts";
-import { runtimeWith } from "../../../support/runtime.ts";
 
 behavesAsModel("OpenAI Responses", responsesWire);
 describeOfAll("stored by the provider", () =>

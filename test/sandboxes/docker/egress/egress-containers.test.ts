@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import type { ExecutionEvent } from "../../../../src/executions/event.ts";
-import { testOfAll } from "../../../support/all-tests.ts";
+import { pay, testOfAll } from "../../../support/index.ts";
 import { createRuntime } from "../../../../src/runtime/create-runtime.ts";
 import { Daemon } from "../../../../src/sandboxes/docker/daemon.ts";
 import { createDockerSandboxWith } from "../../../../src/sandboxes/docker/docker-sandbox.ts";
@@ -14,7 +14,6 @@ import { containersOf } from "../../../docker-support/containers.ts";
 import { needDockerEngine } from "../../../docker-support/docker-engine.ts";
 import { AUTHORITY, httpServer, tlsServer } from "../../../docker-support/egress-servers.ts";
 import { LIMITS, openGuest } from "../../../support/guests.ts";
-import { pay } from "../../../support/tools.ts";
 
 /** Names resolve to this machine's loopback, which alone may be reached; one resolves to somewhere else. */
 const WAY = {
