@@ -188,7 +188,7 @@ function schemaOf(database: DatabaseSync): string {
 }
 
 function prepareTables(database: DatabaseSync, file: string): void {
-  const found = versionAtOnce(database);
+  const found = versionOf(database);
   if (found.schema === TABLES_VERSION && found.application === APPLICATION_ID) return;
   if (found.tables > 0 && found.application !== APPLICATION_ID)
     throw new PortcullisError(
@@ -208,21 +208,11 @@ function prepareTables(database: DatabaseSync, file: string): void {
   }
 }
 
-/** Reads the version in one transaction: another process may create the tables meanwhile. */
-function versionAtOnce(database: DatabaseSync): ReturnType<typeof versionOf> {
-  database.exec("BEGIN");
-  try {
-    return versionOf(database);
-  } finally {
-    if (database.isTransaction) database.exec("COMMIT");
-  }
-}
-
-function versionOf(database: DatabaseSync): { schema: number; application: number; tables: number } {
-  const value = (sql: string): number => Number(Object.values(database.prepare(sql).get() ?? {})[0]);
-  return {
-    schema: value("PRAGMA user_version"),
-    application: value("PRAGMA application_id"),
-    tables: value("SELECT count(*) FROM sqlite_schema"),
-  };
+/** Read by one statement: another process may create the tables meanwhile. */
+function versionOf(database: DatabaseSync) {
+  const found = database.prepare(
+    `SELECT (SELECT user_version FROM pragma_user_version) AS schema, (SELECT count(*) FROM sqlite_schema) AS tables,
+       (SELECT application_id FROM pragma_application_id) AS application`,
+  );
+  return found.get() as { readonly schema: number; readonly application: number; readonly tables: number };
 }

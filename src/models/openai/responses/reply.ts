@@ -46,11 +46,8 @@ function usageOf(usage: unknown): ModelUsage {
   };
 }
 
-const LAST_EVENTS: ReadonlyMap<string, string> = new Map([
-  ["response.completed", "completed"],
-  ["response.incomplete", "incomplete"],
-  ["response.failed", "failed"],
-]);
+const LAST_EVENT = /^response\.(completed|incomplete|failed)$/;
+const INPUT_EVENT = /^response\.(?:function_call_arguments|custom_tool_call_input)\.(delta|done)$/;
 
 /** Puts a streamed response together from the items that are done: an item may have less when it is added. */
 export class ResponsesStream extends ReplyStream<ResponsesReply> {
@@ -66,15 +63,17 @@ export class ResponsesStream extends ReplyStream<ResponsesReply> {
     const type = textOf(event, "type") ?? "";
     this.#usage = highestUsage([this.#usage, usageOf(fieldOf(fieldOf(event, "response"), "usage"))]);
     const delta = textOf(event, "delta") ?? "";
+    const [, input] = INPUT_EVENT.exec(type) ?? [];
+    const [, status] = LAST_EVENT.exec(type) ?? [];
     if (type === "response.output_item.added") this.#add(placeIn(event, PLACE), fieldOf(event, "item"));
     else if (type === "response.output_item.done") this.#complete(placeIn(event, PLACE), fieldOf(event, "item"));
     else if (type === "response.output_text.delta") this.display.text(delta);
     else if (type === "response.reasoning_summary_text.delta") this.display.reasoning(delta);
     else if (type === "response.reasoning_summary_part.added")
       this.display.reasoning(countOf(event, "summary_index") === 0 ? "" : GAP);
-    else if (INPUT_DELTAS.has(type)) this.#extendInput(event, delta);
-    else if (INPUT_ENDS.has(type)) this.#takeInput(event, textOf(event, INPUT_ENDS.get(type) ?? "") ?? "");
-    else if (LAST_EVENTS.has(type)) this.#end(fieldOf(event, "response"), LAST_EVENTS.get(type));
+    else if (input === "delta") this.#extendInput(event, delta);
+    else if (input === "done") this.#takeInput(event, textOf(event, "arguments") ?? textOf(event, "input") ?? "");
+    else if (status !== undefined) this.#end(fieldOf(event, "response"), status);
   }
 
   #add(place: number, item: unknown): void {
@@ -105,7 +104,7 @@ export class ResponsesStream extends ReplyStream<ResponsesReply> {
   }
 
   /** A response that was not completed stays so, whatever later events say. */
-  #end(response: unknown, status: string | undefined): void {
+  #end(response: unknown, status: string): void {
     const said = textOf(response, "status");
     if (said === "completed" && said !== status)
       throw new SyntaxError("The reply says that it was completed, and that it was not.");
@@ -130,16 +129,6 @@ export class ResponsesStream extends ReplyStream<ResponsesReply> {
 }
 
 const PLACE = "output_index";
-
-const INPUT_DELTAS: ReadonlySet<string> = new Set([
-  "response.function_call_arguments.delta",
-  "response.custom_tool_call_input.delta",
-]);
-
-const INPUT_ENDS: ReadonlyMap<string, string> = new Map([
-  ["response.function_call_arguments.done", "arguments"],
-  ["response.custom_tool_call_input.done", "input"],
-]);
 
 /** An item that is done, with the input that came before it if its own says nothing: the call would be made without any. */
 function withInput(item: unknown, input = ""): unknown {
