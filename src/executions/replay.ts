@@ -2,7 +2,7 @@ import type { Language } from "../../bridge/frames.ts";
 import { Lane, PortcullisError } from "../base/index.ts";
 import type { JournalRecord, ProgramHeader } from "../journal/record.ts";
 import type { Sandbox } from "../sandboxes/sandbox.ts";
-import { clocksOf } from "./drive/limit-clocks.ts";
+import { Clocks } from "./drive/limit-clocks.ts";
 import { applySliced, ExecutionState } from "./from-journal/execution-state.ts";
 import { openLink } from "./guest/guest-link.ts";
 import { type Limits, limitsOf, narrowedLimits } from "./limits.ts";
@@ -36,7 +36,7 @@ export async function replay(
     signal,
   );
   const onAbort = () => link.guest.kill("the replay was cancelled");
-  const clocks = clocksOf(
+  const clocks = new Clocks(
     { cpuMs: limits.cpuMs, wallMs: Infinity },
     () => link.guest.kill("the replay took too long"),
     {

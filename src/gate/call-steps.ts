@@ -212,11 +212,11 @@ export class CallSteps {
     if (alike) return alike;
     const { identity, inputDigest } = call;
     const { policy } = call.decided;
-    const { left: grantsLeft, leftFor, takePlace } = remembered.grants;
-    const grants = leftFor(call.tool);
+    const grants = remembered.grants.leftFor(call.tool);
+    const grantsLeft = remembered.grants.left;
     const about = { policy, grants: grants.length > 0 ? grants : undefined, grantsLeft };
     const request = { ...approvalAbout(call, execution, scope), ...about, ...call.shownInput(), inputDigest };
-    const asked = inContext(() => askApproval(scope.approve, request, takePlace));
+    const asked = inContext(() => askApproval(scope.approve, request, (id) => remembered.grants.takePlace(id)));
     const decided = await Promise.race([asked, calls.waits.arrivalOf(identity.callId) ?? asked]);
     if (calls.isGone(call)) return undefined;
     // A decision from outside came first, or the time is over.

@@ -2,7 +2,7 @@ import { now } from "../../base/index.ts";
 import type { GateSession, SessionOptions } from "../../gate/session.ts";
 import type { ArtifactPlace } from "../../gate/artifacts/session-artifacts.ts";
 import type { EarlierCalls } from "../../gate/reuse/earlier-calls.ts";
-import { unreadAnswers } from "../../gate/run/unread-answers.ts";
+import { UnreadAnswers } from "../../gate/run/unread-answers.ts";
 import { ArtifactSpace } from "../../journal/artifact-space.ts";
 import { leavesOpen } from "../../journal/execution-log.ts";
 import type { OutcomeRecord } from "../../journal/record.ts";
@@ -66,7 +66,7 @@ function openSession(
     limits,
     above,
     canWait: above?.canWait ?? true,
-    unread: unreadAnswers(),
+    unread: new UnreadAnswers(),
     past,
     startedAt: log.state.header?.startedAt,
     earlier: earlier?.calls,

@@ -11,7 +11,7 @@ import type { CallSpans } from "../../gate/telemetry/telemetry.ts";
 import type { Tool } from "../../tools/tool.ts";
 import { isAnswered } from "../from-journal/call-history.ts";
 import type { ProgramCheck } from "../check/check-program.ts";
-import { type Clocks, clocksOf } from "./limit-clocks.ts";
+import { Clocks } from "./limit-clocks.ts";
 import {
   DIED_STOPPING,
   endingByOutput,
@@ -28,7 +28,7 @@ import type { DriveResult } from "../execution.ts";
 import { GuestSupervisor } from "../guest/guest-supervisor.ts";
 import { heldTurns, type HeldTurns } from "./held-turns.ts";
 import { logCollector, type LogCollector } from "./log-collector.ts";
-import { callsOf, type ProgramCalls } from "./program-calls.ts";
+import { approveProgram, callsOf, type ProgramCalls } from "./program-calls.ts";
 import type { Ending, Unreplayable, Waiting } from "../outcome.ts";
 import type { Earlier } from "../from-journal/earlier-execution.ts";
 import type { Past } from "../from-journal/past-execution.ts";
@@ -36,7 +36,7 @@ import type { Scope } from "../scope.ts";
 import type { ResultSchema } from "./ending/result-schema.ts";
 import { settle } from "./ending/settlement.ts";
 import type { SourceMap } from "../guest/source-map.ts";
-import { programTimers, type Timers } from "./program-timers.ts";
+import { Timers } from "./program-timers.ts";
 import { standingOf, waitingIn } from "../from-journal/standing.ts";
 import type { TrackedLog } from "../from-journal/tracked-log.ts";
 
@@ -107,7 +107,7 @@ export class Driver {
     this.#before = usageOf(log.state);
     this.#held = heldTurns(session.share, log.isDurable);
     this.#logs = work.past?.logs ?? logCollector(limits);
-    this.#clocks = clocksOf(
+    this.#clocks = new Clocks(
       limits,
       ({ limit, allowed, seen }) => {
         if (limit === "replays") this.#guests.endReplays();
@@ -137,7 +137,7 @@ export class Driver {
       this.#push(event);
     };
     const now = () => this.#now();
-    this.#timers = programTimers(this.#state.timers, (id) => push(fireEvent(now(), id)));
+    this.#timers = new Timers(this.#state.timers, (id) => push(fireEvent(now(), id)));
     this.#calls = callsOf({ scope, log, session, end: this.#end, push, now });
   }
 
@@ -185,7 +185,7 @@ export class Driver {
   async #driveGuests(): Promise<void> {
     const { end, turns, unreplayable } = this.#state;
     const { past, program, tools } = this.#work;
-    const unapproved = await this.#calls.approve();
+    const unapproved = await approveProgram(this.#state, this.#session, this.#scope.limits);
     // What a program that has not begun has used is the wait for its approval.
     if (turns === 0) Object.assign(this.#before, usageOf(this.#state));
     if (unapproved) return this.#endWith(unapproved);

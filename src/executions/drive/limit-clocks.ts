@@ -44,196 +44,203 @@ export interface ClockReadings {
  * for a journal that another process keeps locked. The program runs from the moment the host sends it an event until
  * the host receives the end of that turn. Waiting for tools, timers and approvals does not count. Waiting for a core, or
  * for the host to read what was sent, does not count either if the system reports the processor time of the guest.
- * `before`: the times of earlier drivers of the same execution, which count in the limits.
  */
-export function clocksOf(
-  limits: ClockLimits,
-  onAlarm: (alarm: ClockAlarm) => void,
-  readings: ClockReadings,
-  before: PastTimes = { cpuMs: 0, wallMs: 0, approvalMs: 0 },
-) {
-  const approvals = new WaitedTime();
-  const store = new WaitedTime();
-  const runningTime = turnTime();
-  const replayingTime = turnTime();
+export class Clocks {
+  readonly #before: PastTimes;
+  readonly #limits: ClockLimits;
+  readonly #onAlarm: (alarm: ClockAlarm) => void;
+  readonly #readings: ClockReadings;
+  readonly #approvals = new WaitedTime();
+  readonly #store = new WaitedTime();
+  readonly #running = new TurnTime();
+  readonly #replaying = new TurnTime();
   /** The last replay: how long it took, and the times at its end. */
-  let lastReplay = { ms: 0, cpuMs: 0, replayingMs: 0 };
-  const wall = stopwatch();
+  #lastReplay = { ms: 0, cpuMs: 0, replayingMs: 0 };
+  readonly #wall = new Stopwatch();
   /** Time in which the program had something to do, and no guest to do it. */
-  const away = stopwatch();
-  let ticker: Timer | undefined;
+  readonly #away = new Stopwatch();
+  #ticker: Timer | undefined;
 
-  function wait(): void {
-    runningTime.end();
-    replayingTime.end();
+  /** `before`: the times of earlier drivers of the same execution, which count in the limits. */
+  constructor(
+    limits: ClockLimits,
+    onAlarm: (alarm: ClockAlarm) => void,
+    readings: ClockReadings,
+    before: PastTimes = { cpuMs: 0, wallMs: 0, approvalMs: 0 },
+  ) {
+    this.#before = before;
+    this.#limits = limits;
+    this.#onAlarm = onAlarm;
+    this.#readings = readings;
   }
 
-  function tickEvery(ms: number): void {
-    cancel(ticker);
-    ticker = every(ms, tick);
+  get isRunning(): boolean {
+    return this.#running.isOn || this.#replaying.isOn;
   }
 
-  const wallMs = () => before.wallMs + wall.ms - away.ms - approvals.ms - store.ms;
-
-  function tick(): void {
-    const isHeld = !away.isOn && readings.waitsForApproval();
-    approvals.look(isHeld);
-    store.look(!away.isOn && !isHeld && readings.waitsForStore());
-    const spent = [
-      ["cpuMs", limits.cpuMs, before.cpuMs + runningTime.measure(readings)],
-      ["wallMs", limits.wallMs, wallMs()],
-      ["replays", limits.cpuMs, replayingTime.measure(readings)],
-    ] as const;
-    const over = spent.find(([, allowed, ms]) => ms > allowed);
-    if (over) onAlarm({ limit: over[0], allowed: over[1], seen: Math.round(over[2]) });
+  get cpuMs(): number {
+    return this.#before.cpuMs + this.#running.ms;
   }
 
-  return {
-    get isRunning(): boolean {
-      return runningTime.isOn || replayingTime.isOn;
-    },
+  get wallMs(): number {
+    return this.#before.wallMs + this.#wall.ms - this.#away.ms - this.#approvals.ms - this.#store.ms;
+  }
 
-    get cpuMs(): number {
-      return before.cpuMs + runningTime.ms;
-    },
+  get replayingMs(): number {
+    return this.#replaying.ms;
+  }
 
-    get wallMs(): number {
-      return wallMs();
-    },
+  /** At most the time of a replay of all turns: those never replayed count as long as they ran, which is longer. */
+  get replayMs(): number {
+    return this.#lastReplay.ms + this.#running.ms - this.#lastReplay.cpuMs;
+  }
 
-    get replayingMs(): number {
-      return replayingTime.ms;
-    },
+  get approvalMs(): number {
+    return this.#before.approvalMs + this.#approvals.ms;
+  }
 
-    /** At most the time of a replay of all turns: those never replayed count as long as they ran, which is longer. */
-    get replayMs(): number {
-      return lastReplay.ms + runningTime.ms - lastReplay.cpuMs;
-    },
+  /** The program has a new guest, which is not in the program's state yet unless it is the first. */
+  begin(): void {
+    this.#wall.start();
+    this.#tickEvery(TICK_MS);
+    this.#running.beginReadings();
+    this.#replaying.beginReadings();
+  }
 
-    get approvalMs(): number {
-      return before.approvalMs + approvals.ms;
-    },
+  run(): void {
+    this.#running.begin();
+  }
 
-    /** The program has a new guest, which is not in the program's state yet unless it is the first. */
-    begin(): void {
-      wall.start();
-      tickEvery(TICK_MS);
-      runningTime.beginReadings();
-      replayingTime.beginReadings();
-    },
+  /** The program has lost its guest, and needs another one. Does nothing before it has started. */
+  leave(): void {
+    if (this.#wall.isOn) this.#away.start();
+  }
 
-    run: runningTime.begin,
-    /** The program has lost its guest, and needs another one. Does nothing before it has started. */
-    leave(): void {
-      if (wall.isOn) away.start();
-    },
+  arrive(): void {
+    this.#away.stop();
+    const { ms: replayingMs } = this.#replaying;
+    if (replayingMs === this.#lastReplay.replayingMs) return;
+    this.#lastReplay = { ms: replayingMs - this.#lastReplay.replayingMs, cpuMs: this.#running.ms, replayingMs };
+  }
 
-    arrive(): void {
-      away.stop();
-      const replayingMs = replayingTime.ms;
-      if (replayingMs === lastReplay.replayingMs) return;
-      lastReplay = { ms: replayingMs - lastReplay.replayingMs, cpuMs: runningTime.ms, replayingMs };
-    },
+  /** The program has no guest, and needs none until it has something to do. */
+  rest(): void {
+    this.#tickEvery(REST_TICK_MS);
+  }
 
-    /** The program has no guest, and needs none until it has something to do. */
-    rest: () => tickEvery(REST_TICK_MS),
+  replay(): void {
+    this.#replaying.begin();
+  }
 
-    replay: replayingTime.begin,
-    wait,
-    stop(): void {
-      wait();
-      cancel(ticker);
-    },
-  };
+  wait(): void {
+    this.#running.end();
+    this.#replaying.end();
+  }
+
+  stop(): void {
+    this.wait();
+    cancel(this.#ticker);
+  }
+
+  #tickEvery(ms: number): void {
+    cancel(this.#ticker);
+    this.#ticker = every(ms, () => this.#tick());
+  }
+
+  #tick(): void {
+    const { cpuMs, wallMs } = this.#limits;
+    const { waitsForApproval, waitsForStore } = this.#readings;
+    const isAway = this.#away.isOn;
+    const isHeld = !isAway && waitsForApproval();
+    this.#approvals.look(isHeld);
+    this.#store.look(!isAway && !isHeld && waitsForStore());
+    const running = this.#before.cpuMs + this.#running.measure(this.#readings);
+    const replaying = this.#replaying.measure(this.#readings);
+    if (running > cpuMs) this.#onAlarm({ limit: "cpuMs", allowed: cpuMs, seen: Math.round(running) });
+    else if (this.wallMs > wallMs) this.#onAlarm({ limit: "wallMs", allowed: wallMs, seen: Math.round(this.wallMs) });
+    else if (replaying > cpuMs) this.#onAlarm({ limit: "replays", allowed: cpuMs, seen: Math.round(replaying) });
+  }
 }
 
-export type Clocks = ReturnType<typeof clocksOf>;
+export class Stopwatch {
+  #ms = 0;
+  #since: number | undefined;
 
-export function stopwatch() {
-  let before = 0;
-  let since: number | undefined;
-  const ms = () => before + (since === undefined ? 0 : monotonic() - since);
-  return {
-    get ms(): number {
-      return ms();
-    },
+  get ms(): number {
+    return this.#ms + (this.#since === undefined ? 0 : monotonic() - this.#since);
+  }
 
-    get isOn(): boolean {
-      return since !== undefined;
-    },
+  get isOn(): boolean {
+    return this.#since !== undefined;
+  }
 
-    start(): void {
-      since ??= monotonic();
-    },
+  start(): void {
+    this.#since ??= monotonic();
+  }
 
-    stop(): void {
-      before = ms();
-      since = undefined;
-    },
-  };
+  stop(): void {
+    this.#ms = this.ms;
+    this.#since = undefined;
+  }
 }
-
-export type Stopwatch = ReturnType<typeof stopwatch>;
 
 /** Time in turns, minus the time known to have been spent waiting for a core or for the host. */
-function turnTime() {
-  const turns = stopwatch();
-  let endedUnseen = false;
-  let waitedMs = 0;
+class TurnTime {
+  readonly #turns = new Stopwatch();
+  #endedUnseen = false;
+  #waitedMs = 0;
   /** Clock time at the last reading that was taken into account, and the processor time read then. */
-  let measuredMs = 0;
-  let readMs = 0;
-  let lastProcessorMs: number | undefined;
-  let isStalled = false;
+  #measuredMs = 0;
+  #readMs = 0;
+  #processorMs: number | undefined;
+  #isStalled = false;
 
-  function look(processorMs: number | undefined, isListening: boolean): void {
-    const clockMs = turns.ms;
-    const passedMs = clockMs - measuredMs;
-    const unreadMs = clockMs - readMs;
-    readMs = clockMs;
-    if (processorMs !== undefined && lastProcessorMs !== undefined) {
-      const usedMs = processorMs - lastProcessorMs;
-      if (usedMs > 0) waitedMs += Math.max(0, passedMs - usedMs);
-      else if (!isListening || unreadMs > LATE_MS) {
-        waitedMs += unreadMs;
-        measuredMs += unreadMs;
-        return;
-      } else if (!isStalled && passedMs <= STALLED_MS) return;
-      isStalled = usedMs <= 0;
-    }
-    measuredMs = clockMs;
-    lastProcessorMs = processorMs;
+  get ms(): number {
+    return this.#turns.ms - this.#waitedMs;
   }
 
-  return {
-    get ms(): number {
-      return turns.ms - waitedMs;
-    },
+  get isOn(): boolean {
+    return this.#turns.isOn;
+  }
 
-    get isOn(): boolean {
-      return turns.isOn;
-    },
+  begin(): void {
+    this.#turns.start();
+  }
 
-    begin(): void {
-      turns.start();
-    },
+  end(): void {
+    if (!this.isOn) return;
+    this.#turns.stop();
+    this.#endedUnseen = true;
+  }
 
-    end(): void {
-      if (!turns.isOn) return;
-      turns.stop();
-      endedUnseen = true;
-    },
+  /** Discards the last reading: it belongs to the previous guest. */
+  beginReadings(): void {
+    this.#processorMs = undefined;
+  }
 
-    /** Discards the last reading: it belongs to the previous guest. */
-    beginReadings(): void {
-      lastProcessorMs = undefined;
-    },
+  /** Reads the processor time and returns the time that counts, in milliseconds. Time without processor use counts only once the program is known to be stalled. */
+  measure({ processorMs, isListening }: Pick<ClockReadings, "processorMs" | "isListening">): number {
+    if (this.isOn || this.#endedUnseen) this.#look(processorMs(), isListening());
+    this.#endedUnseen = false;
+    return this.#measuredMs - this.#waitedMs;
+  }
 
-    /** Reads the processor time and returns the time that counts, in milliseconds. Time without processor use counts only once the program is known to be stalled. */
-    measure({ processorMs, isListening }: Pick<ClockReadings, "processorMs" | "isListening">): number {
-      if (turns.isOn || endedUnseen) look(processorMs(), isListening());
-      endedUnseen = false;
-      return measuredMs - waitedMs;
-    },
-  };
+  #look(processorMs: number | undefined, isListening: boolean): void {
+    const clockMs = this.#turns.ms;
+    const passedMs = clockMs - this.#measuredMs;
+    const unreadMs = clockMs - this.#readMs;
+    this.#readMs = clockMs;
+    if (processorMs !== undefined && this.#processorMs !== undefined) {
+      const usedMs = processorMs - this.#processorMs;
+      if (usedMs > 0) this.#waitedMs += Math.max(0, passedMs - usedMs);
+      else if (!isListening || unreadMs > LATE_MS) {
+        this.#waitedMs += unreadMs;
+        this.#measuredMs += unreadMs;
+        return;
+      } else if (!this.#isStalled && passedMs <= STALLED_MS) return;
+      this.#isStalled = usedMs <= 0;
+    }
+    this.#measuredMs = clockMs;
+    this.#processorMs = processorMs;
+  }
 }

@@ -9,10 +9,11 @@ import type { GateSession } from "../../gate/session.ts";
 import type { Batch, StreamReader } from "../../gate/streams/stream-reader.ts";
 import { memoryOf } from "../../base/index.ts";
 import { isAnswered } from "../from-journal/call-history.ts";
-import { NOTHING_STREAMED, type OpenCall, PROGRAM_CALL } from "../from-journal/execution-state.ts";
+import { type ExecutionState, NOTHING_STREAMED, type OpenCall, PROGRAM_CALL } from "../from-journal/execution-state.ts";
 import type { TrackedLog } from "../from-journal/tracked-log.ts";
 import { answerEvent, type GuestEvent, itemsEvent } from "../guest/guest-event.ts";
 import type { Ending } from "../outcome.ts";
+import type { Limits } from "../limits.ts";
 import type { Scope } from "../scope.ts";
 import { defineTool } from "../../tools/define-tool.ts";
 import { jsonSchema } from "../../tools/schema.ts";
@@ -40,23 +41,12 @@ export function callsOf({ scope, log, session, end, push, now }: CallsParts) {
     session.noteRead(String(id), batch.heldBytes);
     session.share.giveBack(batch.heldBytes);
   };
-  /** The program is handed a batch in the turn that the state counts it in. */
-  const readerOf = (id: number): StreamReader => {
-    // The state forgets a call once it has ended.
-    const call = open.get(id);
-    return {
-      take: (batch) => giveItems(id, batch),
-      get handed() {
-        return call?.streamed ?? NOTHING_STREAMED;
-      },
-    };
-  };
   /** `past` is what the journal says of a call that the last driver has left open. */
   const make = (
     { id, tool, inputText, artifact, inputBytes }: OpenCall & Pick<CallRequest, "inputBytes">,
     past?: OpenCall,
   ): void => {
-    const reader = isStream(tool) ? readerOf(id) : undefined;
+    const reader = isStream(tool) ? readerOf(open.get(id), (batch) => giveItems(id, batch)) : undefined;
     const request = { callId: String(id), tool, inputText, artifact, inputBytes, reader };
     session.call({ ...request, caller: "programmatic" }, past).then(
       (answer) => {
@@ -69,17 +59,6 @@ export function callsOf({ scope, log, session, end, push, now }: CallsParts) {
     );
   };
   return {
-    /** Holds a program that needs approval until it is decided about. Resolves with its ending if it may not start. */
-    approve: async (): Promise<Ending | undefined> => {
-      const { own: program, turns } = log.state;
-      if (!program || turns > 0) return undefined;
-      const { tool, inputText } = program;
-      const request = { callId: PROGRAM_CALL, tool, caller: "programmatic", inputText } as const;
-      const answer = await session.callOf(PROGRAM, request, program);
-      if (!answer || answer.ok) return undefined;
-      return notStarted(answer.code, answer.message, program.decision?.note, scope.limits.waitMs);
-    },
-
     /** `inputBytes` is what the body takes in UTF-8, if that is known. */
     begin: ({ id, tool, name: artifact, body }: GuestFrame & { readonly kind: "call" }, inputBytes?: number): void =>
       make({ id, tool, inputText: body, artifact, inputBytes }),
@@ -94,16 +73,36 @@ export function callsOf({ scope, log, session, end, push, now }: CallsParts) {
     },
 
     /** The calls without an answer. Of a stream the guest notes whether the program has read it. */
-    left: (): readonly LeftCall[] =>
-      open
-        .values()
-        .filter((call) => !isAnswered(call) && !isStream(call.tool))
-        .toArray(),
+    left: (): readonly LeftCall[] => [...open.values()].filter((call) => !isAnswered(call) && !isStream(call.tool)),
 
     stopReading: (id: number): void => {
       session.stopReading(String(id)).catch((error: unknown) => end.fail(error));
     },
   };
+}
+
+/** The program is handed a batch in the turn that the state counts it in. The state forgets a call once it has ended. */
+function readerOf(call: OpenCall | undefined, take: StreamReader["take"]): StreamReader {
+  return {
+    take,
+    get handed() {
+      return call?.streamed ?? NOTHING_STREAMED;
+    },
+  };
+}
+
+/** Holds a program that needs approval until it is decided about. Resolves with its ending if it may not start. */
+export async function approveProgram(
+  { own: program, turns }: ExecutionState,
+  session: GateSession,
+  { waitMs }: Limits,
+): Promise<Ending | undefined> {
+  if (!program || turns > 0) return undefined;
+  const { tool, inputText } = program;
+  const request = { callId: PROGRAM_CALL, tool, caller: "programmatic", inputText } as const;
+  const answer = await session.callOf(PROGRAM, request, program);
+  if (!answer || answer.ok) return undefined;
+  return notStarted(answer.code, answer.message, program.decision?.note, waitMs);
 }
 
 /** The program's approval goes through the gate as a call of this tool. The handler does nothing: the program starts after the call. */

@@ -13,95 +13,98 @@ interface Timer {
 
 /**
  * The timers of one program, on the host's clock. A single timer of node serves them all: a program that sets a hundred
- * thousand timers a second would otherwise keep the host busy creating and collecting node's timers. `open` has the ids of
- * the timers that were set, and have neither fired in the guest nor been cleared. `onDue` is called once for each timer
- * that is due and open.
+ * thousand timers a second would otherwise keep the host busy creating and collecting node's timers.
  */
-export function programTimers(open: ReadonlyMap<number, unknown>, onDue: (id: number) => void) {
-  let queue = newQueue([]);
-  let clock: Alarm | undefined;
-  let clockDueMs = Infinity;
+export class Timers {
+  readonly #open: ReadonlyMap<number, unknown>;
+  readonly #onDue: (id: number) => void;
+  #queue = newQueue([]);
+  #clock: Alarm | undefined;
+  #clockDueMs = Infinity;
   /** When the turn began whose timers are being set; undefined between turns. */
-  let turnMs: number | undefined;
+  #turnMs: number | undefined;
 
-  function set({ id, ms }: { readonly id: number; readonly ms: number }): void {
-    queue.push({ id, dueMs: (turnMs ?? monotonic()) + ms });
+  /**
+   * `open` has the ids of the timers that were set, and have neither fired in the guest nor been cleared. `onDue` is called
+   * once for each timer that is due and open.
+   */
+  constructor(open: ReadonlyMap<number, unknown>, onDue: (id: number) => void) {
+    this.#open = open;
+    this.#onDue = onDue;
   }
 
-  function fireUpTo(nowMs: number): void {
-    if (turnMs !== undefined) return;
-    for (let next = queue.peek(); next !== undefined && next.dueMs <= nowMs; next = queue.peek()) {
-      queue.pop();
-      if (open.has(next.id)) onDue(next.id);
+  /**
+   * Begins to set the timers of one turn. Setting them all may take longer than the shortest delay. So none fires before
+   * `endTurn`, and they fire in the order of their delays.
+   */
+  beginTurn(): void {
+    this.#turnMs = monotonic();
+  }
+
+  set({ id, ms }: { readonly id: number; readonly ms: number }): void {
+    this.#queue.push({ id, dueMs: (this.#turnMs ?? monotonic()) + ms });
+  }
+
+  /**
+   * Sets timers that an earlier driver has set at `setAt`, in milliseconds since 1970, with what is left of their time. By the
+   * clock of another machine that may be a moment to come: the whole time is left then.
+   */
+  continue(timers: Iterable<OpenTimer>): void {
+    for (const { id, ms, setAt } of timers) this.set({ id, ms: Math.min(ms, Math.max(0, setAt + ms - now())) });
+  }
+
+  /** Timers that have not fired, with cleared ones that still take room. */
+  get queued(): number {
+    return this.#queue.length;
+  }
+
+  noteCleared(): void {
+    if (this.#queue.length <= 2 * this.#open.size + CLEARED) return;
+    this.#queue = newQueue(this.#queue.data.filter(({ id }) => this.#open.has(id)));
+  }
+
+  clearAll(): void {
+    this.#queue = newQueue([]);
+    this.#stopClock();
+  }
+
+  endTurn(): void {
+    this.#turnMs = undefined;
+    this.#fireUpTo(monotonic());
+  }
+
+  #fireUpTo(nowMs: number): void {
+    if (this.#turnMs !== undefined) return;
+    for (let next = this.#queue.peek(); next !== undefined && next.dueMs <= nowMs; next = this.#queue.peek()) {
+      this.#queue.pop();
+      if (this.#open.has(next.id)) this.#onDue(next.id);
     }
-    setClock();
+    this.#setClock();
   }
 
-  function setClock(): void {
-    const next = queue.peek();
-    if (next?.dueMs === clockDueMs) return;
-    stopClock();
+  #setClock(): void {
+    const next = this.#queue.peek();
+    if (next?.dueMs === this.#clockDueMs) return;
+    this.#stopClock();
     if (next === undefined) return;
-    clockDueMs = next.dueMs;
-    clock = after(next.dueMs - monotonic(), onClock);
+    this.#clockDueMs = next.dueMs;
+    this.#clock = after(next.dueMs - monotonic(), () => this.#onClock());
   }
 
-  function onClock(): void {
+  #onClock(): void {
     // Node's clock may be early by a part of a millisecond.
     const nowMs = monotonic();
-    const dueMs = clockDueMs - nowMs < 1 ? Math.max(clockDueMs, nowMs) : nowMs;
-    stopClock();
-    fireUpTo(dueMs);
+    const dueMs = this.#clockDueMs - nowMs < 1 ? Math.max(this.#clockDueMs, nowMs) : nowMs;
+    this.#stopClock();
+    this.#fireUpTo(dueMs);
   }
 
-  function stopClock(): void {
-    cancel(clock);
-    clock = undefined;
-    clockDueMs = Infinity;
+  #stopClock(): void {
+    cancel(this.#clock);
+    this.#clock = undefined;
+    this.#clockDueMs = Infinity;
   }
-
-  return {
-    /**
-     * Begins to set the timers of one turn. Setting them all may take longer than the shortest delay. So none fires before
-     * `endTurn`, and they fire in the order of their delays.
-     */
-    beginTurn(): void {
-      turnMs = monotonic();
-    },
-
-    set,
-
-    /**
-     * Sets timers that an earlier driver has set at `setAt`, in milliseconds since 1970, with what is left of their time. By the
-     * clock of another machine that may be a moment to come: the whole time is left then.
-     */
-    continue(timers: Iterable<OpenTimer>): void {
-      for (const { id, ms, setAt } of timers) set({ id, ms: Math.min(ms, Math.max(0, setAt + ms - now())) });
-    },
-
-    /** Timers that have not fired, with cleared ones that still take room. */
-    get queued(): number {
-      return queue.length;
-    },
-
-    noteCleared(): void {
-      if (queue.length <= 2 * open.size + CLEARED) return;
-      queue = newQueue(queue.data.filter(({ id }) => open.has(id)));
-    },
-
-    clearAll(): void {
-      queue = newQueue([]);
-      stopClock();
-    },
-
-    endTurn(): void {
-      turnMs = undefined;
-      fireUpTo(monotonic());
-    },
-  };
 }
-
-export type Timers = ReturnType<typeof programTimers>;
 
 function newQueue(timers: Timer[]): TinyQueue<Timer> {
   return new TinyQueue(timers, (one, other) => one.dueMs - other.dueMs || one.id - other.id);

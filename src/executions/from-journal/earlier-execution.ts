@@ -31,18 +31,8 @@ const APPENDED_LENGTH = 1024 * 1024;
 /** All that a corrected program is given of the execution before it. It knows of no calls until that is read. */
 export function earlierExecution(scope: Corrected, corrects: Correction) {
   const calls = new EarlierCalls(readerOf(scope), corrects.maxAgeMs, scope.above);
-  let changes: readonly EarlierCall[] = [];
   const keptBySource = new Map<ExecutionId, ArtifactSpace>();
-
-  async function recordOf(earlier: EarlierCall): Promise<EarlierRecord> {
-    const { execution, call, tool, key, effect, at, answer, isHidden, approval } = earlier;
-    const { bytes = 0, shape = "", partsLeftOut = 0, named } = answer ?? {};
-    // The items of a stream may be more than a record holds. Whether it was done is then decided as for an unknown outcome.
-    const value = answer?.isStream === false ? await calls.reader.value(earlier) : undefined;
-    const about = { earlier: { execution, call }, tool, key, effect, bytes, shape, partsLeftOut, at };
-    return { type: "earlier", ...about, value, isHidden, approval, named: named && [...named] };
-  }
-
+  let changes: readonly EarlierCall[] = [];
   return {
     calls,
 
@@ -51,31 +41,8 @@ export function earlierExecution(scope: Corrected, corrects: Correction) {
      * no room for what is kept of their calls. Rejects as the journal does.
      */
     async read(share: Share): Promise<HeldOverdraft | undefined> {
-      const { journal, tenant } = scope;
-      const { execution, besides = [] } = corrects;
-      let known: readonly EarlierCall[] = [];
-      const found = new Map<string, EarlierCall>();
-      const sources = new Set([...besides, execution]);
-      // A set gives also what is added to it meanwhile.
-      for (const source of sources) {
-        const fold = new EarlierFold(source, share);
-        const records = readRecords(journal, source, { tenant, ...NO_ITEMS });
-        for await (const record of records) {
-          await records.lane.work(fold.take(record));
-          if (fold.overdraft) return fold.overdraft;
-        }
-        const { unbegun } = fold;
-        for (const one of unbegun ? [...(unbegun.besides ?? []), unbegun.execution] : []) sources.add(one);
-        keptBySource.set(source, new ArtifactSpace(journal, source, fold.artifacts));
-        known = await share.lane.work(fold.calls());
-        if (sources.size === 1) break;
-        // Of what one has read, it is not known whether another has changed it.
-        const unordered = source !== execution && { made: 0, ended: Infinity };
-        for (const call of known)
-          if (!unordered || call.effect !== "read")
-            found.set(refText(call), unordered ? { ...call, ...unordered } : call);
-      }
-      if (sources.size > 1) known = [...found.values()];
+      const known = await readCalls(scope, corrects, share, keptBySource);
+      if ("limit" in known) return known;
       await share.lane.work(calls.add(known));
       changes = known.filter(({ effect }) => effect !== "read");
       return undefined;
@@ -89,7 +56,7 @@ export function earlierExecution(scope: Corrected, corrects: Correction) {
       let length = 0;
       for (const call of changes) {
         if (log.state.takenOver.has(refText(call)) || !calls.isLeft(call)) continue;
-        const record = await recordOf(call);
+        const record = await recordOf(call, calls);
         log.defer(record);
         length += (record.value?.length ?? 0) + record.key.length;
         if (length < APPENDED_LENGTH) continue;
@@ -110,6 +77,45 @@ export function earlierExecution(scope: Corrected, corrects: Correction) {
 }
 
 export type Earlier = ReturnType<typeof earlierExecution>;
+
+/** The calls of what a program corrects. Notes the values that each execution has kept. */
+async function readCalls(
+  { journal, tenant }: Corrected,
+  { execution, besides = [] }: Correction,
+  share: Share,
+  keptBySource: Map<ExecutionId, ArtifactSpace>,
+): Promise<readonly EarlierCall[] | HeldOverdraft> {
+  const found = new Map<string, EarlierCall>();
+  const sources = new Set([...besides, execution]);
+  // A set gives also what is added to it meanwhile.
+  for (const source of sources) {
+    const fold = new EarlierFold(source, share);
+    const records = readRecords(journal, source, { tenant, ...NO_ITEMS });
+    for await (const record of records) {
+      await records.lane.work(fold.take(record));
+      if (fold.overdraft) return fold.overdraft;
+    }
+    const { unbegun } = fold;
+    for (const one of unbegun ? [...(unbegun.besides ?? []), unbegun.execution] : []) sources.add(one);
+    keptBySource.set(source, new ArtifactSpace(journal, source, fold.artifacts));
+    const calls = await share.lane.work(fold.calls());
+    if (sources.size === 1) return calls;
+    // Of what one has read, it is not known whether another has changed it.
+    const unordered = source !== execution && { made: 0, ended: Infinity };
+    for (const call of calls)
+      if (!unordered || call.effect !== "read") found.set(refText(call), unordered ? { ...call, ...unordered } : call);
+  }
+  return [...found.values()];
+}
+
+async function recordOf(earlier: EarlierCall, { reader }: EarlierCalls): Promise<EarlierRecord> {
+  const { execution, call, tool, key, effect, at, answer, isHidden, approval } = earlier;
+  const { bytes = 0, shape = "", partsLeftOut = 0, named } = answer ?? {};
+  // The items of a stream may be more than a record holds. Whether it was done is then decided as for an unknown outcome.
+  const value = answer?.isStream === false ? await reader.value(earlier) : undefined;
+  const about = { earlier: { execution, call }, tool, key, effect, bytes, shape, partsLeftOut, at };
+  return { type: "earlier", ...about, value, isHidden, approval, named: named && [...named] };
+}
 
 /**
  * Finds the execution that a program corrects. Rejects with `execution_unknown`, in the same words for another tenant's;

@@ -58,14 +58,65 @@ export async function readPast(
 
 /** Takes the records of an execution one after the other, and tells after any of them all that they tell. It keeps no turns: `told` is told of each. */
 export function pastFold(told?: TurnListener) {
+  const seen = { calls: new CallHistory(), streams: new PastStreams(), logs: logCollector(NO_LOGS) };
   const state = new ExecutionState();
-  const calls = new CallHistory();
-  const streams = new PastStreams();
   const remembered: RememberedDecision[] = [];
   const artifacts: PastArtifact[] = [];
-  let logs = logCollector({ logBytes: 0, printedBytes: 0 });
   let outcome: OutcomeRecord | undefined;
-  const listener: TurnListener = {
+  const listener = listenerOf(state, seen, told);
+
+  function* apply(record: JournalRecord): SlicedWork<void> {
+    if (record.type === "turn") return yield* applySliced(state, record, listener);
+    if (record.type === "artifact") artifacts.push(pastArtifact(record, state.records));
+    applyRecord(state, record);
+    seen.calls.note(record);
+    if (record.type === "header") seen.logs = logCollector({ ...NO_LOGS, ...record.limits });
+    else if (record.type === "decision")
+      remembered.push(...rememberedIn([record], (id) => callOfId(state, id), state.header?.tools ?? []));
+    else if (record.type === "outcome") outcome = record;
+  }
+
+  return {
+    state,
+    calls: seen.calls,
+
+    take: (record: JournalRecord) => readingSliced(state.header?.execution, state.records, apply(record)),
+
+    *past(): SlicedWork<Past> {
+      const { calls, logs, streams } = seen;
+      yield* readingSliced(state.header?.execution, state.records - 1, streams.complete(state.calls));
+      return {
+        state,
+        logs,
+        ...usedBy(calls),
+        openCalls: state.calls.size,
+        remembered,
+        outcome,
+        artifacts,
+      };
+    },
+  };
+}
+
+export type PastFold = ReturnType<typeof pastFold>;
+
+const NO_LOGS = { logBytes: 0, printedBytes: 0 };
+
+function usedBy({ made, inputBytes, resultBytes, streamedBytes, standIns, lines }: CallHistory) {
+  // The program's own approval is none of its calls.
+  const own = lines.filter(({ callId }) => callId !== PROGRAM_CALL);
+  return { calls: made, inputBytes, resultBytes, streamedBytes, standIns, lines: own };
+}
+
+interface SeenInTurns {
+  readonly calls: CallHistory;
+  readonly streams: PastStreams;
+  readonly logs: LogCollector;
+}
+
+function listenerOf(state: ExecutionState, seen: SeenInTurns, told: TurnListener | undefined): TurnListener {
+  const { calls, streams } = seen;
+  return {
     event(event) {
       if (event.kind === "answer") {
         calls.tell(String(event.id), answerOf(event));
@@ -81,7 +132,7 @@ export function pastFold(told?: TurnListener) {
     command(command) {
       told?.command(command);
       const { now } = state;
-      if (command.kind === "output") logs.take(command);
+      if (command.kind === "output") seen.logs.take(command);
       if (command.kind === "cancel") {
         calls.leave(String(command.id), now);
         streams.end(command.id);
@@ -91,54 +142,7 @@ export function pastFold(told?: TurnListener) {
       calls.make({ id: String(id), tool, caller: "programmatic", inputBytes: Buffer.byteLength(body), at: now });
     },
   };
-
-  function* apply(record: JournalRecord): SlicedWork<void> {
-    if (record.type === "turn") return yield* applySliced(state, record, listener);
-    if (record.type === "artifact") artifacts.push(pastArtifact(record, state.records));
-    applyRecord(state, record);
-    calls.note(record);
-    if (record.type === "header") {
-      const { logBytes = 0, printedBytes = 0 } = record.limits;
-      logs = logCollector({ logBytes, printedBytes });
-    } else if (record.type === "decision")
-      remembered.push(...rememberedIn([record], (id) => callOfId(state, id), state.header?.tools ?? []));
-    else if (record.type === "outcome") outcome = record;
-  }
-
-  function* complete(): SlicedWork<void> {
-    yield;
-    streams.complete(state.calls);
-  }
-
-  return {
-    state,
-    calls,
-
-    take: (record: JournalRecord) => readingSliced(state.header?.execution, state.records, apply(record)),
-
-    *past(): SlicedWork<Past> {
-      yield* readingSliced(state.header?.execution, state.records - 1, complete());
-      const { made, inputBytes, resultBytes, streamedBytes, standIns } = calls;
-      return {
-        state,
-        logs,
-        // The program's own approval is none of its calls.
-        lines: calls.lines.filter(({ callId }) => callId !== PROGRAM_CALL),
-        resultBytes,
-        streamedBytes,
-        inputBytes,
-        calls: made,
-        openCalls: state.calls.size,
-        remembered,
-        outcome,
-        artifacts,
-        standIns,
-      };
-    },
-  };
 }
-
-export type PastFold = ReturnType<typeof pastFold>;
 
 function answerOf({ ok, body, now }: HostFrame & { readonly kind: "answer" }) {
   return { ok, bytes: ok ? Buffer.byteLength(body) : 0, at: now, code: () => errorIn(body, "code") };
@@ -219,7 +223,8 @@ class PastStreams {
   }
 
   /** Completes what is known of the streams of these calls, which are open. */
-  complete(calls: ReadonlyMap<number, OpenCall>): void {
+  *complete(calls: ReadonlyMap<number, OpenCall>): SlicedWork<void> {
+    yield;
     for (const [id, call] of calls) {
       const stream = this.#streams.get(id);
       if (!stream || !call.streamed) continue;

@@ -36,31 +36,13 @@ export function guestLink(guest: Guest, options: LinkOptions) {
     return frames.next().then(({ done, value }) => {
       isListening = false;
       if (done) return guest.exit;
-      const turns = read(value);
+      const turns = readTurns(guest, lane, reader.turnsOf(value));
       return turns instanceof Promise ? turns.then(orNext) : orNext(turns);
     });
   }
 
   const orNext = (heard: Heard): Heard | Promise<Heard> =>
     areTurns(heard) && heard.length === 0 ? nextTurns() : heard;
-
-  /** Returns a promise only if it must wait, because it runs for every turn. */
-  function read(texts: readonly string[]): Heard | Promise<Heard> {
-    try {
-      const turns = lane.work(reader.turnsOf(texts));
-      return turns instanceof Promise ? turns.catch(refuse) : turns;
-    } catch (error) {
-      return refuse(error);
-    }
-  }
-
-  function refuse(error: unknown): LinkEnd {
-    if (!(error instanceof BridgeViolation || error instanceof TextTooLong)) throw error;
-    guest.kill(error.message);
-    return error instanceof TextTooLong
-      ? { type: "too_long", length: error.length }
-      : { type: "violation", detail: error.message };
-  }
 
   return {
     guest,
@@ -164,6 +146,23 @@ function heldTurns(guest: Guest, { language, limits, share }: LinkOptions) {
 }
 
 export type GuestLink = ReturnType<typeof guestLink>;
+
+/** Returns a promise only if it must wait, because it runs for every turn. */
+function readTurns(guest: Guest, lane: Lane, reading: SlicedWork<Heard>): Heard | Promise<Heard> {
+  const refuse = (error: unknown): LinkEnd => {
+    if (!(error instanceof BridgeViolation || error instanceof TextTooLong)) throw error;
+    guest.kill(error.message);
+    return error instanceof TextTooLong
+      ? { type: "too_long", length: error.length }
+      : { type: "violation", detail: error.message };
+  };
+  try {
+    const turns = lane.work(reading);
+    return turns instanceof Promise ? turns.catch(refuse) : turns;
+  } catch (error) {
+    return refuse(error);
+  }
+}
 
 export async function openLink(sandbox: Sandbox, options: LinkOptions, signal: AbortSignal): Promise<GuestLink> {
   return guestLink(await sandbox.open(options, signal), options);

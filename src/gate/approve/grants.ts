@@ -37,119 +37,116 @@ interface OpenGrant {
  * takes, so later drivers count on where earlier ones have ended. A call takes its part before its decision is written: of
  * calls at the same time, each finds what the others have left.
  */
-export function executionGrants() {
-  const open: OpenGrant[] = [];
+export class Grants {
+  readonly #grants: OpenGrant[] = [];
   /** Ids of the calls whose decisions have a grant, or are about to be written with one. */
-  const givers = new Set<string>();
-  const takenBy = new Map<string, Taken>();
-  const grantingBy = new Map<string, Promise<DecisionRecord>>();
-  const entries: RememberedDecision[] = [];
+  readonly #givers = new Set<string>();
+  readonly #taken = new Map<string, Taken>();
+  readonly #granting = new Map<string, Promise<DecisionRecord>>();
+  readonly #entries: RememberedDecision[] = [];
 
-  function takeFirst(tool: Tool, callId: string, inputText: string): Taken | undefined {
-    const found = fitting(grantsOf(tool), inputText);
+  get all(): readonly RememberedDecision[] {
+    return this.#entries;
+  }
+
+  get left(): number {
+    return MAX_GRANTS - this.#givers.size;
+  }
+
+  /** Takes the place of a grant that is given with the decision about a call. Throws `option_invalid` if there is none. */
+  takePlace(callId: string): void {
+    if (this.left === 0) throw tooManyGrants("grant");
+    this.#givers.add(callId);
+  }
+
+  /** Gives the place back: another decision about the call came first. */
+  givePlaceBack(callId: string): void {
+    this.#givers.delete(callId);
+  }
+
+  /** Takes in what the journal says: a decision with a grant, or one by a grant. A journal from elsewhere may have too many. */
+  note(one: RememberedDecision): void {
+    const { call, grant, granted } = one.decision;
+    if (grant && (this.left > 0 || this.#givers.has(call))) {
+      this.#givers.add(call);
+      const sums = new Map(Object.entries(grant.sums ?? {}).map(([pointer, sum]) => [pointer, exact(sum)]));
+      this.#grants.push({ origin: one, terms: grant, sums, calls: grant.calls ?? Infinity });
+      this.#entries.push(one);
+    }
+    if (granted && !this.#taken.has(call)) {
+      const of = this.#grants.find(({ origin }) => origin.decision.call === granted.call);
+      if (of) use(of, granted);
+      this.#taken.set(call, { granted, by: one.decision.by });
+      this.#entries.push(one);
+    }
+  }
+
+  fits(tool: Tool, callId: string, inputText: string): boolean {
+    return this.#taken.has(callId) || this.#find(tool, inputText) !== undefined;
+  }
+
+  /**
+   * Takes a call's part of a grant, and writes that to the journal; undefined if the call fits none. The same call takes and
+   * writes once. Resolves with the decision once the journal holds it, and rejects if the journal does.
+   */
+  take({ identity, tool, shownText }: OpenCall, ledger: CallLedger): Promise<DecisionRecord> | undefined {
+    const { callId } = identity;
+    const before = this.#granting.get(callId);
+    if (before) return before;
+    const taken = this.#taken.get(callId) ?? this.#takeFirst(tool, callId, shownText);
+    if (!taken) return undefined;
+    const { by, granted } = taken;
+    const { record, done } = ledger.approved(identity, { type: "approved", by }, { granted });
+    const { name, execute: handler } = tool;
+    this.#entries.push({ tool: name, definition: toolDigest(tool), handler, inputDigest: "", decision: record });
+    const granting = done.then(() => record);
+    this.#granting.set(callId, granting);
+    void granting.catch(() => {}).then(() => this.#granting.delete(callId));
+    return granting;
+  }
+
+  #takeFirst(tool: Tool, callId: string, inputText: string): Taken | undefined {
+    const found = this.#find(tool, inputText);
     if (!found) return undefined;
     const { call, by } = found.grant.origin.decision;
     const sums = found.amounts.size > 0 ? { sums: Object.fromEntries(found.amounts) } : {};
     use(found.grant, sums);
     const taken: Taken = { granted: { call, ...sums, left: leftOf(found.grant) }, by };
-    takenBy.set(callId, taken);
+    this.#taken.set(callId, taken);
     return taken;
   }
 
+  leftFor(tool: Tool): readonly GrantLeft[] {
+    return this.#of(tool).map((grant): GrantLeft => {
+      const { origin, terms } = grant;
+      const isOver = terms.untilMs !== undefined && terms.untilMs <= now();
+      const { call, by } = origin.decision;
+      return { call, by, ...leftOf(grant), ...(isOver && { calls: 0 }) };
+    });
+  }
+
   /** The tool has to be the tool that was decided about. */
-  function grantsOf(tool: Tool): readonly OpenGrant[] {
-    if (open.length === 0) return [];
+  #of(tool: Tool): readonly OpenGrant[] {
+    if (this.#grants.length === 0) return [];
     const digest = toolDigest(tool);
-    return open.filter(
+    return this.#grants.filter(
       ({ origin: { tool: name, definition, handler = tool.execute } }) =>
         name === tool.name && definition === digest && handler === tool.execute,
     );
   }
 
-  const left = () => MAX_GRANTS - givers.size;
-
-  return {
-    get all(): readonly RememberedDecision[] {
-      return entries;
-    },
-
-    get left(): number {
-      return left();
-    },
-
-    /** Takes the place of a grant that is given with the decision about a call. Throws `option_invalid` if there is none. */
-    takePlace(callId: string): void {
-      if (left() === 0) throw tooManyGrants("grant");
-      givers.add(callId);
-    },
-
-    /** Gives the place back: another decision about the call came first. */
-    givePlaceBack: (callId: string) => void givers.delete(callId),
-
-    /** Takes in what the journal says: a decision with a grant, or one by a grant. A journal from elsewhere may have too many. */
-    note(one: RememberedDecision): void {
-      const { call, grant, granted } = one.decision;
-      if (grant && (left() > 0 || givers.has(call))) {
-        givers.add(call);
-        const sums = new Map(Object.entries(grant.sums ?? {}).map(([pointer, sum]) => [pointer, exact(sum)]));
-        open.push({ origin: one, terms: grant, sums, calls: grant.calls ?? Infinity });
-        entries.push(one);
-      }
-      if (granted && !takenBy.has(call)) {
-        const of = open.find(({ origin }) => origin.decision.call === granted.call);
-        if (of) use(of, granted);
-        takenBy.set(call, { granted, by: one.decision.by });
-        entries.push(one);
-      }
-    },
-
-    fits(tool: Tool, callId: string, inputText: string): boolean {
-      return takenBy.has(callId) || fitting(grantsOf(tool), inputText) !== undefined;
-    },
-
-    /**
-     * Takes a call's part of a grant, and writes that to the journal; undefined if the call fits none. The same call takes and
-     * writes once. Resolves with the decision once the journal holds it, and rejects if the journal does.
-     */
-    take({ identity, tool, shownText }: OpenCall, ledger: CallLedger): Promise<DecisionRecord> | undefined {
-      const { callId } = identity;
-      const before = grantingBy.get(callId);
-      if (before) return before;
-      const taken = takenBy.get(callId) ?? takeFirst(tool, callId, shownText);
-      if (!taken) return undefined;
-      const { by, granted } = taken;
-      const { record, done } = ledger.approved(identity, { type: "approved", by }, { granted });
-      const { name, execute: handler } = tool;
-      entries.push({ tool: name, definition: toolDigest(tool), handler, inputDigest: "", decision: record });
-      const granting = done.then(() => record);
-      grantingBy.set(callId, granting);
-      void granting.catch(() => {}).then(() => grantingBy.delete(callId));
-      return granting;
-    },
-
-    leftFor(tool: Tool): readonly GrantLeft[] {
-      return grantsOf(tool).map((grant): GrantLeft => {
-        const { origin, terms } = grant;
-        const isOver = terms.untilMs !== undefined && terms.untilMs <= now();
-        const { call, by } = origin.decision;
-        return { call, by, ...leftOf(grant), ...(isOver && { calls: 0 }) };
-      });
-    },
-  };
-}
-
-export type Grants = ReturnType<typeof executionGrants>;
-
-/** The first grant that a call with this input fits, and what it takes of that. The input is read only for a sum. */
-function fitting(grants: readonly OpenGrant[], inputText: string) {
-  const at = now();
-  let read: { readonly input: unknown } | undefined;
-  const input = () => (read ??= { input: JSON.parse(inputText) as unknown }).input;
-  for (const grant of grants) {
-    const amounts = amountsOf(grant, input, at);
-    if (amounts) return { grant, amounts };
+  #find(tool: Tool, inputText: string) {
+    const grants = this.#of(tool);
+    if (grants.length === 0) return undefined;
+    const at = now();
+    let read: { readonly input: unknown } | undefined;
+    const input = () => (read ??= { input: JSON.parse(inputText) as unknown }).input;
+    for (const grant of grants) {
+      const amounts = amountsOf(grant, input, at);
+      if (amounts) return { grant, amounts };
+    }
+    return undefined;
   }
-  return undefined;
 }
 
 /** What a call with this input takes of each sum; undefined if it does not fit. The input is read only for a sum. */

@@ -1,7 +1,7 @@
 import type { DecisionRecord, Header, JournalRecord } from "../../journal/record.ts";
 import type { Tool } from "../../tools/tool.ts";
 import { toolDigest } from "../../tools/tool-digest.ts";
-import { executionGrants, type RememberedDecision } from "./grants.ts";
+import { Grants, type RememberedDecision } from "./grants.ts";
 import { digestOfShown } from "../admit/read-input.ts";
 import type { CallRequest, PastCall } from "../open-call.ts";
 
@@ -43,7 +43,7 @@ export function rememberedDecisions(past: readonly RememberedDecision[] = []) {
     if (one.decision.remember === "execution") decisions.set(keyOf(one.tool, one.inputDigest), one);
   }
   const self = {
-    grants: executionGrants(),
+    grants: new Grants(),
 
     /** Keeps a decision about a call of this tool; nothing if it is about that call alone. */
     decide(tool: Tool, inputDigest: string, decision: DecisionRecord): void {

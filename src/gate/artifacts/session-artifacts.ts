@@ -48,39 +48,10 @@ interface SaveInput extends ValueDescription {
  * `allowed` is the number of names that there may be.
  */
 export function sessionArtifacts(place: ArtifactPlace, allowed = Infinity, share: Share, redactor?: Redactor) {
-  /** Models, clients and people find a value by its name: a name that redaction would change is refused. */
-  async function redactedFault(name: string): Promise<string | undefined> {
-    for (const to of TARGETS) {
-      const { taken = 0 } = (await redactor?.text(name, { to })) ?? {};
-      if (taken > 0) return NAME_REDACTED;
-    }
-    return undefined;
-  }
-
-  async function save({ name, text, bytes, shape, first }: SaveInput, callId: string) {
-    const { space, prefix } = place;
-    const call = prefix + callId;
-    // A save whose answer was lost with its host is not repeated: it could undo a later save.
-    const saved = space.savedBy(call) ?? { name, call, bytes, shape, first };
-    if (!space.savedBy(call)) await space.save(saved, { value: text });
-    return { artifact: saved.name, bytes: saved.bytes, shape: saved.shape };
-  }
-
-  function load(name: string): StoredText {
-    const { space } = place;
-    const found = space.find(name);
-    // The artifact was there when the call was checked, and nothing deletes artifacts.
-    if (!found) throw new Error(`The artifact ${JSON.stringify(name)} is gone.`);
-    return new StoredText(found, async () => {
-      const { value, redacted } = await space.read(found);
-      if (redacted === undefined) return value;
-      throw new PortcullisError("tool_failed", `${JSON.stringify(name)} is not what was kept: ${REDACTED}`);
-    });
-  }
   return {
     tools: [
-      keepingTool(SAVE_ARTIFACT, SAVE_INPUT, (input, { callId }) => save(input as SaveInput, callId)),
-      keepingTool(LOAD_ARTIFACT, LOAD_INPUT, (input) => load((input as { readonly name: string }).name)),
+      keepingTool(SAVE_ARTIFACT, SAVE_INPUT, (input, { callId }) => save(place, input as SaveInput, callId)),
+      keepingTool(LOAD_ARTIFACT, LOAD_INPUT, (input) => load(place, (input as { readonly name: string }).name)),
     ],
 
     /** Reads the input of a save without parsing the value. Undefined if the call ends first. */
@@ -88,7 +59,7 @@ export function sessionArtifacts(place: ArtifactPlace, allowed = Infinity, share
       const { artifact: name = "", inputText: text } = call;
       const { lane } = share;
       const reader = readerOf(share, call.signal);
-      const faultOfName = artifactNameFault(name) ?? (await redactedFault(name));
+      const faultOfName = artifactNameFault(name) ?? (await redactedFault(name, redactor));
       const faultOfValue = faultOfName ?? (await plainFault(asUntrusted(text), reader));
       const fault = faultOfValue ?? ((await redactor?.changes(text)) ? VALUE_REDACTED : undefined);
       if (call.isOver) return undefined;
@@ -112,6 +83,34 @@ export function sessionArtifacts(place: ArtifactPlace, allowed = Infinity, share
 }
 
 export type SessionArtifacts = ReturnType<typeof sessionArtifacts>;
+
+/** Models, clients and people find a value by its name: a name that redaction would change is refused. */
+async function redactedFault(name: string, redactor: Redactor | undefined): Promise<string | undefined> {
+  for (const to of TARGETS) {
+    const { taken = 0 } = (await redactor?.text(name, { to })) ?? {};
+    if (taken > 0) return NAME_REDACTED;
+  }
+  return undefined;
+}
+
+async function save({ space, prefix }: ArtifactPlace, { name, text, ...described }: SaveInput, callId: string) {
+  const call = prefix + callId;
+  // A save whose answer was lost with its host is not repeated: it could undo a later save.
+  const saved = space.savedBy(call) ?? { name, call, ...described };
+  if (!space.savedBy(call)) await space.save(saved, { value: text });
+  return { artifact: saved.name, bytes: saved.bytes, shape: saved.shape };
+}
+
+function load({ space }: ArtifactPlace, name: string): StoredText {
+  const found = space.find(name);
+  // The artifact was there when the call was checked, and nothing deletes artifacts.
+  if (!found) throw new Error(`The artifact ${JSON.stringify(name)} is gone.`);
+  return new StoredText(found, async () => {
+    const { value, redacted } = await space.read(found);
+    if (redacted === undefined) return value;
+    throw new PortcullisError("tool_failed", `${JSON.stringify(name)} is not what was kept: ${REDACTED}`);
+  });
+}
 
 const TARGETS: readonly RedactTarget[] = ["model", "journal", "log"];
 const REDACTED =

@@ -27,27 +27,18 @@ export interface ItemText {
  */
 export function nextBatch(resultBytes: number, isFirst: boolean, onLate: () => void) {
   const maxBytes = Math.min(BATCH_BYTES, resultBytes);
+  const patience = patienceFor(onLate);
   let items: ItemText[] = [];
   let bytes = 0;
-  let timer: Timer | NodeJS.Immediate | undefined;
-  let isLate = false;
 
   function add(item: ItemText): void {
     bytes += item.bytes + 1;
-    if (items.push(item) > 1) return;
-    const late = () => {
-      timer = undefined;
-      isLate = true;
-      onLate();
-    };
-    timer = isFirst ? setImmediate(late) : after(BATCH_MS, late);
+    if (items.push(item) === 1) patience.begin(isFirst);
   }
 
   /** Drops what has not left. Returns the memory that is held for it. */
   function drop(): number {
-    cancel(timer as Timer);
-    clearImmediate(timer as NodeJS.Immediate);
-    timer = undefined;
+    patience.end();
     const held = sumOf(items, ({ heldBytes }) => heldBytes);
     items = [];
     bytes = 0;
@@ -66,7 +57,7 @@ export function nextBatch(resultBytes: number, isFirst: boolean, onLate: () => v
 
     /** Whether it has waited long enough for more items, or has no room for one. */
     get isFull(): boolean {
-      return isLate || items.length >= (isFirst ? FIRST_ITEMS : BATCH_ITEMS) || bytes >= maxBytes;
+      return patience.isOver || items.length >= (isFirst ? FIRST_ITEMS : BATCH_ITEMS) || bytes >= maxBytes;
     },
 
     add,
@@ -76,19 +67,49 @@ export function nextBatch(resultBytes: number, isFirst: boolean, onLate: () => v
       const spare = items.length > 1 && bytes > maxBytes ? items.pop() : undefined;
       const taken = items;
       isFirst = false;
-      isLate = false;
-      const heldBytes = drop();
+      drop();
       if (spare) add(spare);
-      return {
-        body: `[${taken.map(({ text }) => text).join(",")}]`,
-        count: taken.length,
-        bytes: sumOf(taken, (item) => item.bytes + 1),
-        values: sumOf(taken, ({ values }) => values),
-        heldBytes,
-      };
+      return batchOf(taken);
     },
 
     drop,
+  };
+}
+
+/** Whether a batch has waited long enough since it was begun: the first one for what is there at once. */
+function patienceFor(onLate: () => void) {
+  let timer: Timer | NodeJS.Immediate | undefined;
+  let isOver = false;
+  const late = () => {
+    timer = undefined;
+    isOver = true;
+    onLate();
+  };
+  return {
+    get isOver(): boolean {
+      return isOver;
+    },
+
+    begin(isFirst: boolean): void {
+      timer = isFirst ? setImmediate(late) : after(BATCH_MS, late);
+    },
+
+    end(): void {
+      cancel(timer as Timer);
+      clearImmediate(timer as NodeJS.Immediate);
+      timer = undefined;
+      isOver = false;
+    },
+  };
+}
+
+function batchOf(items: readonly ItemText[]): Batch {
+  return {
+    body: `[${items.map(({ text }) => text).join(",")}]`,
+    count: items.length,
+    bytes: sumOf(items, ({ bytes }) => bytes + 1),
+    values: sumOf(items, ({ values }) => values),
+    heldBytes: sumOf(items, ({ heldBytes }) => heldBytes),
   };
 }
 

@@ -1,5 +1,5 @@
 import { beforeEach, expect, test } from "vitest";
-import { type ClockAlarm, type ClockLimits, clocksOf } from "../../../src/executions/drive/limit-clocks.ts";
+import { type ClockAlarm, type ClockLimits, Clocks } from "../../../src/executions/drive/limit-clocks.ts";
 import { type ManualClock, manualClock } from "../../support/clock.ts";
 
 let clock: ManualClock;
@@ -17,7 +17,7 @@ function start(
 ) {
   const alarms: ClockAlarm[] = [];
   const readings = { processorMs, waitsForApproval, waitsForStore, isListening };
-  const clocks = clocksOf(limits, (alarm) => alarms.push(alarm), readings);
+  const clocks = new Clocks(limits, (alarm) => alarms.push(alarm), readings);
   clocks.begin();
   return { clocks, alarms };
 }

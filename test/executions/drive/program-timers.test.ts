@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { programTimers } from "../../../src/executions/drive/program-timers.ts";
+import { Timers } from "../../../src/executions/drive/program-timers.ts";
 import { manualClock } from "../../support/clock.ts";
 
 /** Timers of a program of which the driver knows which are open. */
@@ -7,7 +7,7 @@ class Driven {
   readonly clock = manualClock();
   readonly fired: number[] = [];
   readonly #open = new Map<number, unknown>();
-  readonly timers = programTimers(this.#open, (id) => {
+  readonly timers = new Timers(this.#open, (id) => {
     this.fired.push(id);
     this.#open.delete(id);
     this.onFire(id);

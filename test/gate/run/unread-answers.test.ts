@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { Gate } from "../../../src/gate/gate.ts";
-import { unreadAnswers } from "../../../src/gate/run/unread-answers.ts";
+import { UnreadAnswers } from "../../../src/gate/run/unread-answers.ts";
 import { ToolSet } from "../../../src/tools/tool-set.ts";
 import { holdCalls, idle, makeTool, openSession, type SessionParts } from "../open-session.ts";
 import { runtimeWith } from "../../support/runtime.ts";
@@ -20,7 +20,7 @@ function callAll(length: number, parts: SessionParts = {}) {
       return "x".repeat(length);
     },
   });
-  const unread = unreadAnswers();
+  const unread = new UnreadAnswers();
   const opened = openSession({ tools: [tool], limits, unread, ...parts });
   const answered: string[] = [];
   const calls = Array.from({ length: ANSWERS }, async (_, index) => {
@@ -76,7 +76,7 @@ test("handlers that run were given 16 MiB and one more input, and the next start
   const { session, call } = openSession({
     tools: [tool],
     limits: { ...limits, inputBytes: 2 * MIB, concurrentCalls: 64 },
-    unread: unreadAnswers(),
+    unread: new UnreadAnswers(),
   });
   const calls = Array.from({ length: 20 }, () => call({ text: "x".repeat(MIB) }));
   await held.untilStarted(16);

@@ -1,7 +1,7 @@
 /* oxlint-disable unicorn/no-thenable -- what handlers give is hostile here */
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { unreadAnswers } from "../../../src/gate/run/unread-answers.ts";
+import { UnreadAnswers } from "../../../src/gate/run/unread-answers.ts";
 import type { Schema } from "../../../src/tools/schema.ts";
 import type { CallContext, Tool } from "../../../src/tools/tool.ts";
 import { HeldBytes } from "../../../src/base/index.ts";
@@ -14,7 +14,7 @@ const SECRET = "a secret of the host";
 
 /** Reads a stream, and expects that nothing of it is held afterwards. */
 async function readOf(handler: (input: unknown, context: CallContext) => unknown, changes: Partial<Tool> = {}) {
-  const unread = unreadAnswers();
+  const unread = new UnreadAnswers();
   const share = new HeldBytes().share("acme", 64 * MIB);
   const limits = { resultBytes: MIB, totalBytes: 64 * MIB };
   const tool = streamTool(handler as () => Items, changes);
@@ -175,7 +175,7 @@ test.each([...Object.entries(BAD_ENDS), ["has no return", undefined] as const])(
       await idle();
       return { done: false, value: "x".repeat(300_000) };
     };
-    const unread = unreadAnswers();
+    const unread = new UnreadAnswers();
     const share = new HeldBytes().share("acme", 64 * MIB);
     const items = { [Symbol.asyncIterator]: () => ({ next, ...(end && { return: end }) }) };
     const { session, untilBatch, records, batches } = read(
@@ -222,7 +222,7 @@ test.each(
     (["close", "suspend", "stopReading"] as const).map((how) => [where, how, items] as const),
   ),
 )("a handler that ends its own call where %s, by %s, gives nothing more", async (_, how, items) => {
-  const unread = unreadAnswers();
+  const unread = new UnreadAnswers();
   const share = new HeldBytes().share("acme", 64 * MIB);
   let asked = 0;
   const end = () => {

@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { z } from "zod";
 import type { Batch } from "../../../src/gate/streams/stream-reader.ts";
-import { unreadAnswers } from "../../../src/gate/run/unread-answers.ts";
+import { UnreadAnswers } from "../../../src/gate/run/unread-answers.ts";
 import type { Schema } from "../../../src/tools/schema.ts";
 import type { CallContext } from "../../../src/tools/tool.ts";
 import { HeldBytes } from "../../../src/base/index.ts";
@@ -78,7 +78,7 @@ async function play(clock: ManualClock, steps: readonly Step[], played: readonly
   const unreadBatches: Batch[] = [];
   const taken: Batch[] = [];
   const told = { begun: 0, ended: 0, aborted: 0, endedByItself: 0, mores: 0, answers: 0, isOver: false };
-  const unread = unreadAnswers(ROOM_BYTES);
+  const unread = new UnreadAnswers(ROOM_BYTES);
   const share = new HeldBytes().share("acme", 64 * 1024 * 1024);
 
   const output: Schema = {

@@ -4,7 +4,7 @@ import { z } from "zod";
 import type { CallEvent, EventFields } from "../../../src/gate/call-event.ts";
 import { ItemsDigest } from "../../../src/gate/streams/past-items.ts";
 import type { Batch } from "../../../src/gate/streams/stream-reader.ts";
-import { unreadAnswers } from "../../../src/gate/run/unread-answers.ts";
+import { UnreadAnswers } from "../../../src/gate/run/unread-answers.ts";
 import { content } from "../../../src/tools/content.ts";
 import type { Schema } from "../../../src/tools/schema.ts";
 import type { CallContext, Tool } from "../../../src/tools/tool.ts";
@@ -62,7 +62,7 @@ test("the handler is asked for a few items until the reader begins, and then for
 });
 
 test("batches that are sent while the program reads others count until each is read", async () => {
-  const unread = unreadAnswers();
+  const unread = new UnreadAnswers();
   const { session, call } = openSession({ tools: [streamTool(() => numbers(2000))], unread });
   const batches: Batch[] = [];
   const answered = call(
