@@ -82,8 +82,9 @@ export function compiledForm(schema: Schema): CompiledSchema | undefined {
   return ownSchemas.get(schema)?.compiled();
 }
 
-export function keepCompiledForm(schema: Schema, compiled: () => CompiledSchema): void {
-  ownSchemas.set(schema, { compiled });
+/** A schema of this package has the compiled form of another one. */
+export function keepCompiledForm(schema: Schema, of: Schema): void {
+  ownSchemas.set(schema, { compiled: () => compiledForm(of)! });
 }
 
 /** A schema by its JSON Schema and its compiled form. */

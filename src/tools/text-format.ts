@@ -1,10 +1,7 @@
 import { isFields, option, type OptionPlace, PortcullisError, withDefault } from "../base/index.ts";
-import { compileSchema } from "./json-schema/compile-schema.ts";
-import { compiledBy } from "./json-schema/compiled-schemas.ts";
-import { evaluate } from "./json-schema/evaluate.ts";
 import type { JsonSchema } from "./json-schema/json-schema.ts";
 import { readPattern } from "./json-schema/patterns/linear-pattern.ts";
-import { keepCompiledForm, type Schema } from "./schema.ts";
+import { keepCompiledForm, lazySchema, type Schema } from "./schema.ts";
 
 /** What a text tool takes: any text, or a text that a regular expression matches as a whole. */
 export type TextFormat = "text" | { readonly regex: string };
@@ -25,23 +22,19 @@ function isFormat(value: unknown): boolean {
 /** The schema of a text tool's input. Throws `option_invalid` for a regular expression that cannot be checked in linear time. */
 export function textSchema(place: OptionPlace, format: TextFormat, maxSteps: number): Schema<string, string> {
   if (format !== "text") refuseUnmatched(place, format.regex);
-  const json = () => textJson(format);
-  const text = JSON.stringify(json());
-  const compiled = () => compiledBy(text, () => compileSchema(json()));
-  const schema: Schema<string, string> = {
+  const text = lazySchema(() => textJson(format), { maxSteps });
+  const { validate: check, ...own } = text["~standard"];
+  const schema = {
     "~standard": {
-      version: 1,
+      ...own,
       vendor: "portcullis-text",
-      validate(value) {
-        const text = textIn(value);
-        if (text === undefined) return { issues: [{ message: "expected one text" }] };
-        const failure = evaluate(compiled(), text, maxSteps);
-        return failure ? { issues: [{ message: failure.last.message() }] } : { value: text };
+      validate(value: unknown) {
+        const given = textIn(value);
+        return given === undefined ? { issues: [{ message: "expected one text" }] } : check(given);
       },
-      jsonSchema: { input: json, output: json },
     },
-  };
-  keepCompiledForm(schema, compiled);
+  } as Schema<string, string>;
+  keepCompiledForm(schema, text);
   return schema;
 }
 

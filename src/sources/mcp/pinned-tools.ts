@@ -51,10 +51,7 @@ export function sourceTools(
       pinned ??= digests;
     },
 
-    /** The list could not be read again. */
-    fail(why: string): void {
-      problem = why;
-    },
+    fail: (why: string) => void (problem = why),
 
     /** Refuses a call of a tool whose definition differs from the first list. */
     refuseChanged(original: string, name: string, digest: string): void {

@@ -105,14 +105,12 @@ function withoutAny(pattern: string): string {
 }
 
 /** What zod calls formats, where the pattern says what is meant. */
-const NAMES_OF_PATTERNS: ReadonlySet<unknown> = new Set(
-  "starts_with ends_with includes lowercase uppercase".split(" "),
-);
+const NAMES_OF_PATTERNS = /^(?:starts_with|ends_with|includes|lowercase|uppercase)$/;
 
 function stringWords({ pattern, minLength, maxLength, ...others }: JsonSchema): readonly string[] {
   const format = others.format ?? others.contentEncoding;
   const form =
-    typeof format === "string" && !(typeof pattern === "string" && NAMES_OF_PATTERNS.has(format))
+    typeof format === "string" && !NAMES_OF_PATTERNS.test(format)
       ? [oneLine(format, PATTERN_LENGTH)]
       : typeof pattern === "string"
         ? [`/${oneLine(withoutAny(pattern), PATTERN_LENGTH)}/`]

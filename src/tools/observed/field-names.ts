@@ -46,11 +46,6 @@ function looksLikeField(name: string): boolean {
   return wordsOf(bare).length <= WORDS && parts.every(isPart) && parts.filter(hasDigit).length <= 1;
 }
 
-/** `user1` and `user_2` are the same name with another number. */
-export function withoutNumber(name: string): string {
-  return name.replaceAll(/[0-9]+/g, "#");
-}
-
 function wordsOf(name: string): readonly string[] {
   return name.match(CAMEL) ?? [];
 }
