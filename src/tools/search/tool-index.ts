@@ -254,7 +254,7 @@ function readGroups(): Thesaurus {
 const NONE: ReadonlyMap<string, number> = new Map();
 
 /** The synonyms of a word, or of two words with a space between, each with its weight. All are stemmed. */
-export function synonymsOf(expression: string): ReadonlyMap<string, number> {
+function synonymsOf(expression: string): ReadonlyMap<string, number> {
   thesaurus ??= readGroups();
   return thesaurus.get(expression) ?? NONE;
 }
