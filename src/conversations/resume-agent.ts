@@ -106,14 +106,7 @@ export async function takeUp(
   const { allowChangedTools, asks, subject = "resume" } = work;
   const { header } = past;
   const { execution } = header;
-  if (past.isRedacted)
-    throw new PortcullisError(
-      "journal_redacted",
-      `The journal of conversation ${JSON.stringify(execution)} was redacted and does not hold what happened, so the conversation cannot be resumed. Begin a new one.`,
-    );
-  const model = [work.model, ...(work.fallbacks ?? [])].find(({ name }) => name === past.answering.model);
-  if (!model)
-    throw optionError(`${subject}({ model })`, `${past.answering.model}, which the conversation has`, work.model.name);
+  const model = modelFor(past, work, subject);
   if (!allowChangedTools) refuseChangedTools(changedTools(scope.hostTools ?? scope.gate.tools, past));
   if (!scope.above) await refuseDriven(scope.journal, execution);
 
@@ -150,6 +143,22 @@ export async function takeUp(
   );
   live.tellTools();
   return live;
+}
+
+/** The model that answers in a conversation, of those that are given. Throws `option_invalid`, and `journal_redacted`. */
+function modelFor(
+  { header: { execution }, answering, isRedacted }: PastConversation,
+  { model: given, fallbacks = [] }: ResumeAgentWork,
+  subject: string,
+): Model {
+  if (isRedacted)
+    throw new PortcullisError(
+      "journal_redacted",
+      `The journal of conversation ${JSON.stringify(execution)} was redacted and does not hold what happened, so the conversation cannot be resumed. Begin a new one.`,
+    );
+  const model = [given, ...fallbacks].find(({ name }) => name === answering.model);
+  if (model) return model;
+  throw optionError(`${subject}({ model })`, `${answering.model}, which the conversation has`, given.name);
 }
 
 /** Ends the conversation of an agent whose caller has ended without it, as cancelled, and its programs with it. Nothing of it runs. */

@@ -68,18 +68,8 @@ export type HostObservers = ReturnType<typeof hostObservers>;
 /** What a runtime tells of all that it runs: events to its listeners, failures to the operator's log, spans to OpenTelemetry. */
 export function hostObservers({ onEvent, logger: given = CONSOLE_LOGGER, redact, captures }: ObserverParts) {
   const logger = cleanLogger(given);
-  const log = (entry: { readonly code: string; readonly tool?: string; readonly err?: unknown }, message: string) =>
-    logger.error({ tool: "", execution: "", callId: "", ...entry }, message);
-  let failedRedactions = 0;
-  // The operator is told if the function fails, and where: its error's own message may quote the text.
-  const onRedactFailed = (error: unknown) => {
-    failedRedactions += 1;
-    if (failedRedactions > MAX_TOLD) return;
-    const why = PortcullisError.is(error) ? error.message : "The `redact` function failed.";
-    const cause = PortcullisError.is(error) ? (error.cause ?? error) : error;
-    log({ code: "redact_failed", err: placesOf(cause, why) }, why);
-  };
-  const redactor = redact && new Redactor(redact, onRedactFailed);
+  const log: Log = (entry, message) => logger.error({ tool: "", execution: "", callId: "", ...entry }, message);
+  const redactor = redact && redactorFor(redact, log);
   const onMissing = (err: unknown) => log({ code: "telemetry_missing", err }, TELEMETRY_MISSING);
   const telemetry = telemetrySwitch({ captures, redactor, onMissing });
   const failedSwitches = new Set<string>();
@@ -96,39 +86,8 @@ export function hostObservers({ onEvent, logger: given = CONSOLE_LOGGER, redact,
     get telemetry(): Promise<Telemetry | undefined> | undefined {
       return telemetry.now;
     },
-    /**
-     * Gives a scope whose events are told, until `end`: to the listener of one method, to the runtime's and to the
-     * operator's log.
-     */
-    observe(scope: AgentScope, listener: Listener | undefined) {
-      const failures = failureLog(logger);
-      const unread = new Set<string>();
-      const tell = (event: AgentEvent) => {
-        listener?.(event);
-        if (event.type === "parts_unread") tellUnread(logger, event, unread);
-        if (event.type === "inputs_changed") tellChanged(logger, event);
-        if (!isExecutionEvent(event)) return;
-        onEvent?.(event);
-        if (event.type === "call_ended" || event.type === "call_undecided") failures.take(event);
-      };
-      const events = redactor && redactedEvents(redactor, tell);
-      const flush = async () => events?.flush();
-      return {
-        scope: {
-          ...scope,
-          onEvent: (untimed: EventFields<AgentEvent>) => {
-            const event: AgentEvent = { ...untimed, at: now() };
-            if (events) events.take(event);
-            else tell(event);
-          },
-        },
-        flush,
-        end: async () => {
-          await flush();
-          failures.end();
-        },
-      };
-    },
+    observe: (scope: AgentScope, listener: Listener | undefined) =>
+      observe({ logger, redactor, onEvent }, scope, listener),
     /** Tells the operator once of each tool whose `enabled` fails: it is asked for every execution. */
     switchFailed({ tool, error }: ToolFailure): void {
       if (failedSwitches.has(tool)) return;
@@ -141,6 +100,66 @@ export function hostObservers({ onEvent, logger: given = CONSOLE_LOGGER, redact,
       const more = others.length === 0 ? "" : ` So are ${others.length} more.`;
       const message = `The tool ${first.tool} is left out: ${first.error.message} The policy of a source can give its tools other names.${more}`;
       tellOfTool(first.tool, "tools_conflict", new PortcullisError("tools_conflict", message));
+    },
+  };
+}
+
+/** Writes an entry that is about no call. */
+type Log = (entry: { readonly code: string; readonly tool?: string; readonly err?: unknown }, message: string) => void;
+
+/** Tells the operator if the function fails, and where: its error's own message may quote the text. */
+function redactorFor(redact: Redact, log: Log): Redactor {
+  let told = 0;
+  return new Redactor(redact, (error) => {
+    told += 1;
+    if (told > MAX_TOLD) return;
+    const why = PortcullisError.is(error) ? error.message : "The `redact` function failed.";
+    const cause = PortcullisError.is(error) ? (error.cause ?? error) : error;
+    log({ code: "redact_failed", err: placesOf(cause, why) }, why);
+  });
+}
+
+/**
+ * Gives a scope whose events are told, until `end`: to the listener of one method, to the runtime's and to the
+ * operator's log.
+ */
+function observe(
+  {
+    logger,
+    redactor,
+    onEvent,
+  }: Pick<ObserverParts, "onEvent"> & {
+    readonly logger: Required<Logger>;
+    readonly redactor: Redactor | undefined;
+  },
+  scope: AgentScope,
+  listener: Listener | undefined,
+) {
+  const failures = failureLog(logger);
+  const unread = new Set<string>();
+  const tell = (event: AgentEvent) => {
+    listener?.(event);
+    if (event.type === "parts_unread") tellUnread(logger, event, unread);
+    if (event.type === "inputs_changed") tellChanged(logger, event);
+    if (!isExecutionEvent(event)) return;
+    onEvent?.(event);
+    if (event.type === "call_ended" || event.type === "call_undecided") failures.take(event);
+  };
+  const events = redactor && redactedEvents(redactor, tell);
+  const flush = async () => events?.flush();
+  return {
+    scope: {
+      ...scope,
+      onEvent: (untimed: EventFields<AgentEvent>) => {
+        const event: AgentEvent = { ...untimed, at: now() };
+        if (events) events.take(event);
+        else tell(event);
+      },
+    },
+    flush,
+    end: async () => {
+      await flush();
+      failures.end();
     },
   };
 }

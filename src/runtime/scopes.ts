@@ -66,7 +66,45 @@ export function runtimeScopes(
   closing: AbortSignal,
 ) {
   const onLeftOut = (left: readonly ToolFailure[]) => observers.toolsLeftOut(left);
-  const base: AgentScope = {
+  const base = baseScope(parts, journal, observers, closing);
+  const gateNow = (): Gate => base.gate.of(parts.tools.renew(onLeftOut));
+  const gateFor = (
+    { tenant = base.tenant, context, model }: Pick<ScopeOptions, "tenant" | "context" | "model">,
+    gate = gateNow(),
+  ): Gate => gate.for({ tenant, context, model: model?.name }, base.onSwitchFailed);
+  return {
+    /** The scope of a method without options, with the gate for the tools at first. */
+    base,
+    gateFor,
+    get gate() {
+      return gateNow();
+    },
+    findTools: (query: string, limit: number | undefined, options: CheckedOptions<typeof SEARCH_TOOLS_RULES>) => {
+      const { tenant = base.tenant } = options;
+      const gate = gateFor({ tenant });
+      return findTools(gate, { query, limit, ...options, tenant, shown: observed?.of(tenant).shown });
+    },
+    shown: (tool: Tool): Tool => observed?.of(base.tenant).shown(tool) ?? tool,
+    /** The scope for the options of a method. `subject` is the method, for errors. */
+    of(subject: string, options: ScopeOptions): AgentScope {
+      const gate = gateNow();
+      const changed = changedScope(base, subject, options);
+      const selected = options.tools && gate.tools.select(options.tools, `${subject}({ tools })`);
+      if (closing.aborted)
+        throw new PortcullisError("runtime_closed", "The runtime is closed and takes no further programs.");
+      const others = [options.signal, parts.ownerSignal].filter((one) => one !== undefined);
+      return {
+        ...changed,
+        gate: gateFor(options, selected ? gate.beside(selected) : gate),
+        observed: observed?.of(changed.tenant),
+        signal: others.length === 0 ? closing : AbortSignal.any([...others, closing]),
+      };
+    },
+  };
+}
+
+function baseScope(parts: ScopeParts, journal: Journal, observers: HostObservers, closing: AbortSignal): AgentScope {
+  return {
     ...pick(parts, "sandbox", "gate", "leaseMs", "limits", "tenant", "owner", "owners"),
     ...pick(parts, "approve", "policies", "approvePrograms", "checkPrograms"),
     journal,
@@ -81,70 +119,43 @@ export function runtimeScopes(
     artifacts: undefined,
     above: undefined,
   };
-  const gateNow = (): Gate => base.gate.of(parts.tools.renew(onLeftOut));
-  const gateFor = (
-    { tenant = base.tenant, context, model }: Pick<ScopeOptions, "tenant" | "context" | "model">,
-    gate = gateNow(),
-  ): Gate => gate.for({ tenant, context, model: model?.name }, base.onSwitchFailed);
+}
+
+/** The base scope with what the options of a method change of it. */
+function changedScope(base: AgentScope, subject: string, options: ScopeOptions): AgentScope {
+  const { sandbox } = base;
+  const { language = base.language, tenant = base.tenant, limits, context, policy } = options;
+  if (options.language !== undefined && !sandbox.languages.includes(language))
+    throw optionError(
+      `${subject}({ language })`,
+      `one that the ${sandbox.name} sandbox runs (${sandbox.languages.join(", ")})${LANGUAGE_HINTS.get(language) ?? ""}`,
+      language,
+    );
   return {
-    /** The scope of a method without options, with the gate for the tools at first. */
-    base,
-    gateFor,
-    get gate() {
-      return gateNow();
-    },
-    async findTools(
-      query: string,
-      limit: number | undefined,
-      { caller, language, tenant = base.tenant }: CheckedOptions<typeof SEARCH_TOOLS_RULES>,
-    ): Promise<readonly FoundTool[]> {
-      const gate = gateNow();
-      const share = gate.held.share(tenant, 0);
-      try {
-        const work = <Value>(slices: SlicedWork<Value>) => share.lane.work(slices);
-        const onError = (error: unknown) => {
-          throw error;
-        };
-        const { search } = gateFor({ tenant }, gate);
-        const shown = observed?.of(tenant).shown;
-        return await search.find({ query, limit, caller, tenant, language, shown, work, onError });
-      } finally {
-        share.end();
-      }
-    },
-    shown(tool: Tool): Tool {
-      return observed?.of(base.tenant).shown(tool) ?? tool;
-    },
-    /** The scope for the options of a method. `subject` is the method, for errors. */
-    of(subject: string, options: ScopeOptions): AgentScope {
-      const gate = gateNow();
-      const { sandbox } = base;
-      const { language = base.language, tenant = base.tenant, limits, tools, context, policy } = options;
-      if (!sandbox.languages.includes(language) && options.language !== undefined)
-        throw optionError(
-          `${subject}({ language })`,
-          `one that the ${sandbox.name} sandbox runs (${sandbox.languages.join(", ")})${LANGUAGE_HINTS.get(language) ?? ""}`,
-          language,
-        );
-      const changed = resolveLimits(base.limits, limits, optionsIn(subject, "limits"));
-      const selected = tools && gate.tools.select(tools, `${subject}({ tools })`);
-      if (closing.aborted)
-        throw new PortcullisError("runtime_closed", "The runtime is closed and takes no further programs.");
-      const others = [options.signal, parts.ownerSignal].filter((one) => one !== undefined);
-      return {
-        ...base,
-        gate: gateFor(options, selected ? gate.beside(selected) : gate),
-        language,
-        limits: changed,
-        tenant,
-        observed: observed?.of(tenant),
-        context,
-        approve: options.approve ?? base.approve,
-        policies: policy === undefined ? base.policies : [...(base.policies ?? []), policy],
-        approvePrograms: options.approvePrograms ?? base.approvePrograms,
-        checkPrograms: options.checkPrograms ?? base.checkPrograms,
-        signal: others.length === 0 ? closing : AbortSignal.any([...others, closing]),
-      };
-    },
+    ...base,
+    language,
+    tenant,
+    context,
+    limits: resolveLimits(base.limits, limits, optionsIn(subject, "limits")),
+    approve: options.approve ?? base.approve,
+    policies: policy === undefined ? base.policies : [...(base.policies ?? []), policy],
+    approvePrograms: options.approvePrograms ?? base.approvePrograms,
+    checkPrograms: options.checkPrograms ?? base.checkPrograms,
   };
+}
+
+async function findTools(
+  { held, search }: Gate,
+  asked: Omit<Parameters<Gate["search"]["find"]>[0], "work" | "onError">,
+): Promise<readonly FoundTool[]> {
+  const share = held.share(asked.tenant, 0);
+  try {
+    const work = <Value>(slices: SlicedWork<Value>) => share.lane.work(slices);
+    const onError = (error: unknown) => {
+      throw error;
+    };
+    return await search.find({ ...asked, work, onError });
+  } finally {
+    share.end();
+  }
 }

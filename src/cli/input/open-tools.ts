@@ -79,19 +79,6 @@ export async function openAnyTools({ tools: module, mcp, openapi, allow }: Tools
   // What a server's package prints is not the command's result.
   keepStdout();
   const configs: Opened[] = [];
-  const sources: OpenSource[] = module === undefined ? [] : [{ name: module, tools: own }];
-  const names = new Set<string>();
-  const take = (option: string, file: string, config: Opened) => {
-    configs.push(config);
-    for (const source of config.sources) {
-      const { name } = source;
-      // Tools of two sources with one name would have the same names.
-      if (names.has(name))
-        throw new UsageFailure(`${option}: ${file} has a source ${name}, and so has a file before it: rename one.`);
-      names.add(name);
-      sources.push(source);
-    }
-  };
   const close = async () => {
     await Promise.all(configs.map((config) => config[Symbol.asyncDispose]()));
   };
@@ -99,19 +86,23 @@ export async function openAnyTools({ tools: module, mcp, openapi, allow }: Tools
   try {
     for (const file of mcp) {
       tellWork(`Connecting to the servers of ${file}`);
-      take("--mcp", file, await fromMcpConfig(file, policyOf));
+      configs.push(await fromMcpConfig(file, policyOf));
     }
     for (const file of openapi) {
       const source = await readOpenApiFile(file, policyOf);
       const document = { operations: source.names.length, leftOut: source.leftOut };
-      take("--openapi", file, { ...source, sources: [{ ...source, document }], unassigned: unassignedOf(source) });
+      configs.push({ ...source, sources: [{ ...source, document }], unassigned: unassignedOf(source) });
     }
-    allowed.refuseUnused(configs.flatMap((config) => config.sources.flatMap((source) => source.names)));
+    const opened = configs.flatMap(({ sources }) => sources);
+    // Tools of two sources with one name would have the same names.
+    const twice = opened.find(({ name }, at) => opened.findIndex((one) => one.name === name) < at);
+    if (twice) throw new UsageFailure(`Two sources are named ${twice.name}: rename one.`);
+    allowed.refuseUnused(opened.flatMap(({ names }) => names));
     return {
       get tools() {
         return [...own, ...configs.flatMap(({ tools }) => tools)];
       },
-      sources,
+      sources: module === undefined ? opened : [{ name: module, tools: own }, ...opened],
       unassigned: configs.flatMap(({ unassigned }) => unassigned),
       problems: configs.flatMap(({ problems }) => problems),
       [Symbol.asyncDispose]: close,

@@ -1,3 +1,4 @@
+import { addAbortListener } from "node:events";
 import { createInterface, type Interface, type Key } from "node:readline";
 import { nextTurn } from "../../base/index.ts";
 
@@ -22,6 +23,76 @@ export interface AnswerLines {
   ask(question: string, signal: AbortSignal): Promise<Answer>;
 }
 
+interface Typed {
+  readonly lines: string[];
+  /** The lines of a paste that have ended: a paste is part of one line. */
+  pasted: string;
+  isPasting: boolean;
+  isAsking: boolean;
+  isClosed: boolean;
+  wake: () => void;
+}
+
+/** Returns whether a line was begun. */
+function discardBegun(typed: Typed, reader: Interface): boolean {
+  const hasBegun = reader.line !== "" || typed.pasted !== "";
+  typed.pasted = "";
+  if (reader.line !== "") for (const name of ["e", "u"]) reader.write(null, { ctrl: true, name });
+  return hasBegun;
+}
+
+function openEditor(
+  typed: Typed,
+  input: NodeJS.ReadStream,
+  output: NodeJS.WriteStream,
+  onInterrupt: () => boolean,
+): Interface {
+  const reader = createInterface({ input, output, terminal: true });
+  reader.on("SIGINT", () => {
+    typed.lines.length = 0;
+    if (discardBegun(typed, reader) && typed.isAsking) return;
+    if (onInterrupt() && typed.isAsking) reader.prompt();
+  });
+  input.on("keypress", (_: unknown, { name }: Key) => {
+    if (name === "paste-start" || name === "paste-end") typed.isPasting = name === "paste-start";
+  });
+  const end = () => {
+    process.off("exit", end);
+    output.write(PASTES_OFF);
+  };
+  output.write(PASTES_ON);
+  reader.once("close", end);
+  // A command that fails ends its process without disposing of what it holds.
+  process.once("exit", end);
+  return reader;
+}
+
+function takeLines(typed: Typed, reader: Interface): Interface {
+  reader.on("line", (line) => {
+    typed.pasted += line;
+    if (typed.isPasting) return void (typed.pasted += "\n");
+    typed.lines.push(typed.pasted);
+    typed.pasted = "";
+    typed.wake();
+  });
+  reader.on("close", () => {
+    typed.isClosed = true;
+    typed.wake();
+  });
+  return reader;
+}
+
+/** The next line, once it is typed. */
+async function nextLine(typed: Typed, signal: AbortSignal): Promise<Answer> {
+  for (;;) {
+    if (signal.aborted) return { type: "withdrawn" };
+    const text = typed.lines.shift();
+    if (text !== undefined) return { type: "line", text };
+    if (typed.isClosed) return { type: "ended" };
+    await new Promise<void>((resolve) => (typed.wake = resolve));
+  }
+}
+
 /**
  * Lines that the person types. The terminal is not read before the first question, so that a command in the background is
  * not stopped. The system's terminal driver edits the lines and turns Ctrl-C into SIGINT. With `interrupt`, node's
@@ -34,92 +105,44 @@ export function terminalLines(
   interrupt?: () => boolean,
 ): AnswerLines & Disposable {
   const onInterrupt = output.isTTY && process.env["TERM"] !== "dumb" ? interrupt : undefined;
-  const lines: string[] = [];
+  const typed: Typed = {
+    lines: [],
+    pasted: "",
+    isPasting: false,
+    isAsking: false,
+    isClosed: false,
+    wake: () => {},
+  };
+  const open = () =>
+    onInterrupt ? openEditor(typed, input, output, onInterrupt) : createInterface({ input, terminal: false });
   let opened: Interface | undefined;
-  let isAsking = false;
-  let isPasting = false;
-  /** The lines of a paste that have ended: a paste is part of one line. */
-  let pasted = "";
-  let isClosed = false;
-  let wake = () => {};
-
-  /** Returns whether a line was begun. */
-  const discardBegun = (reader: Interface): boolean => {
-    const hasBegun = reader.line !== "" || pasted !== "";
-    pasted = "";
-    if (reader.line !== "") for (const name of ["e", "u"]) reader.write(null, { ctrl: true, name });
-    return hasBegun;
-  };
-  const edit = (interrupted: () => boolean): Interface => {
-    const reader = createInterface({ input, output, terminal: true });
-    reader.on("SIGINT", () => {
-      lines.length = 0;
-      if (discardBegun(reader) && isAsking) return;
-      if (interrupted() && isAsking) reader.prompt();
-    });
-    input.on("keypress", (_: unknown, { name }: Key) => {
-      if (name === "paste-start" || name === "paste-end") isPasting = name === "paste-start";
-    });
-    const end = () => {
-      process.off("exit", end);
-      output.write(PASTES_OFF);
-    };
-    output.write(PASTES_ON);
-    reader.once("close", end);
-    // A command that fails ends its process without disposing of what it holds.
-    process.once("exit", end);
-    return reader;
-  };
-  const read = (): Interface => {
-    const reader = onInterrupt ? edit(onInterrupt) : createInterface({ input, terminal: false });
-    reader.on("line", (line) => {
-      pasted += line;
-      if (isPasting) return void (pasted += "\n");
-      lines.push(pasted);
-      pasted = "";
-      wake();
-    });
-    reader.on("close", () => {
-      isClosed = true;
-      wake();
-    });
-    return reader;
-  };
   return {
     get hasEnded() {
-      return input.readableEnded || (isClosed && lines.length === 0);
+      return input.readableEnded || (typed.isClosed && typed.lines.length === 0);
     },
     async discardTyped() {
       const isFirst = opened === undefined;
-      const reader = (opened ??= read());
+      const reader = (opened ??= takeLines(typed, open()));
       // What the terminal holds arrives in the turns after the first reading.
       for (let turns = isFirst ? 2 : 0; turns > 0; turns -= 1) await nextTurn();
-      discardBegun(reader);
-      lines.length = 0;
+      discardBegun(typed, reader);
+      typed.lines.length = 0;
     },
     async ask(question, signal) {
-      const reader = (opened ??= read());
-      const onAbort = () => wake();
-      signal.addEventListener("abort", onAbort);
+      const reader = (opened ??= takeLines(typed, open()));
+      using _ = addAbortListener(signal, () => typed.wake());
       // A question that is open keeps the process alive; the terminal alone does not.
       input.ref();
-      isAsking = true;
+      typed.isAsking = true;
       if (!onInterrupt) output.write(question);
       reader.setPrompt(question);
       // What was typed early was shown when it was typed.
-      if (onInterrupt && lines.length === 0) reader.prompt(true);
+      if (onInterrupt && typed.lines.length === 0) reader.prompt(true);
       try {
-        for (;;) {
-          if (signal.aborted) return { type: "withdrawn" };
-          const text = lines.shift();
-          if (text !== undefined) return { type: "line", text };
-          if (isClosed) return { type: "ended" };
-          await new Promise<void>((resolve) => (wake = resolve));
-        }
+        return await nextLine(typed, signal);
       } finally {
-        isAsking = false;
+        typed.isAsking = false;
         input.unref();
-        signal.removeEventListener("abort", onAbort);
       }
     },
     [Symbol.dispose]: () => opened?.close(),

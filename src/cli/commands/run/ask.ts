@@ -6,7 +6,7 @@ import { showConversation } from "../../terminal/executions/print-report.ts";
 import { INHERIT } from "../../../conversations/as-tools/agent-as-tool.ts";
 import { type AgentFile, readAgentFile } from "../../../conversations/files/agent-file.ts";
 import { UsageFailure } from "../../failure.ts";
-import { openRuntime } from "./open-runtime.ts";
+import { openRuntime, printConversation } from "./open-runtime.ts";
 
 /**
  * `portcullis ask`: gives a model a task. The model's text is streamed to standard output, calls and programs to standard
@@ -38,7 +38,7 @@ export async function ask(task: string, options: CommandOptions<typeof ASK>): Pr
     tools: file?.narrow(open.tools),
     onEvent: options.json ? undefined : showConversation(screen),
   });
-  return await open.end(open.printAgent(report), report.artifacts);
+  return await open.end(printConversation(open, report), report.artifacts);
 }
 
 /** The file of `--agent`. A text for the model has one source. */

@@ -9,10 +9,10 @@ import type { AgentReport } from "../../../conversations/agent-report.ts";
 import type { Journal } from "../../../journal/journal.ts";
 import type { Header } from "../../../journal/record.ts";
 import type { Logger } from "../../../gate/run/failure-log.ts";
-import { createRuntime } from "../../../runtime/create-runtime.ts";
+import { createRuntime, type RuntimeOptions } from "../../../runtime/create-runtime.ts";
 import type { RunningOptions } from "../../command-options.ts";
 import { openAnyTools, tellUnassigned } from "../../input/open-tools.ts";
-import { refuseLater } from "../../input/option-values.ts";
+import { type ApproveMode, refuseLater } from "../../input/option-values.ts";
 import { createApprover, Screen } from "../../terminal/executions/ask-approvals.ts";
 import {
   type OperatorEntry,
@@ -88,24 +88,20 @@ async function isWritten(file: string, content: string): Promise<boolean> {
 /** What the commands that run something work with. */
 export type OpenRuntime = Awaited<ReturnType<typeof openRuntime>>;
 
-/**
- * Opens tools and a runtime. Without a journal, decisions have to come at once. `tellsCalls`: the command itself tells of
- * calls, and of those that wait. `lines` are those of a command that reads other lines of the terminal too.
- * `interrupt` is asked at each SIGINT, as `cancelOnSignal` says.
- */
+interface MoreOptions extends Partial<RuntimeOptions> {
+  /** The command itself tells of calls, and of those that wait. */
+  readonly tellsCalls?: boolean;
+  /** Those of a command that reads other lines of the terminal too. */
+  readonly lines?: AnswerLines | undefined;
+  /** Asked at each SIGINT, as `cancelOnSignal` says. */
+  readonly interrupt?: () => boolean;
+}
+
+/** Opens tools and a runtime. Without a journal, decisions have to come at once. */
 export async function openRuntime(
   options: RunningOptions,
   journal: Journal | undefined,
-  {
-    tellsCalls = false,
-    lines,
-    interrupt,
-    ...more
-  }: Partial<Parameters<typeof createRuntime>[0]> & {
-    readonly tellsCalls?: boolean;
-    readonly lines?: AnswerLines | undefined;
-    readonly interrupt?: () => boolean;
-  } = {},
+  { tellsCalls = false, lines, interrupt, ...more }: MoreOptions = {},
 ) {
   const { json, sandbox, approve: mode, policy, artifacts: folder } = options;
   const canWait = journal !== undefined;
@@ -117,19 +113,12 @@ export async function openRuntime(
   const cancelling = opening.use(cancelOnSignal(interrupt));
   const screen = new Screen();
   const operator: OperatorEntry[] = [];
-  const logger: Logger = {
-    error(entry, message) {
-      if (json) operator.push(operatorEntry(entry, message));
-      else screen.show(() => printFailures.error(entry, message));
-    },
-  };
-  const { stdin, stderr } = standardStreams();
   const { approve } = opening.use(createApprover({ mode, screen, canWait, lines }));
   const runtime = opening.use(
     await createRuntime({
       tools: open.tools,
       sandbox,
-      logger,
+      logger: loggerFor(json ? operator : undefined, screen),
       approve,
       journal,
       policy,
@@ -146,29 +135,10 @@ export async function openRuntime(
     /** Aborted when the process is asked to end. */
     signal: cancelling.signal,
     /** Decides calls; undefined if no decision can be made now: without a terminal, questions are answered `later`. */
-    approve: mode === "later" || (mode === "ask" && !(stdin.isTTY && stderr.isTTY)) ? undefined : approve,
-    /** Prints the report of a program. `header` is of an execution that was taken up. Returns its exit code. */
-    print(report: Report, header?: Header): number {
-      if (json) printJson({ ...report, operator });
-      else {
-        const same = { ...sameOr(options, header), model: undefined };
-        const hints = [...waitingHints(report.execution, report.outcome, same), ...correctedHints(report, same)];
-        printReport(report, hints);
-      }
-      return exitCodeOf(report);
-    },
-    /** Like `print`. `rests`: only the user, or the host in the user's place, brings the conversation further. */
-    printAgent(report: AgentReport<unknown>, header?: Header, rests = false): number {
-      const { execution, ending, answer, transcript, calls, usage, artifacts } = report;
-      if (json) {
-        const { turns } = transcript;
-        printJson({ execution, ending, answer: answer ?? null, turns, calls, usage, artifacts, operator });
-      } else {
-        const hints = waitingHints(execution, ending, sameOr(options, header));
-        printAgentReport(report, rests ? [`portcullis: ${restsText(execution, sameOr(options, header))}`] : hints);
-      }
-      return agentExitCodeOf(ending);
-    },
+    approve: decidesNow(mode) ? approve : undefined,
+    options,
+    /** What has failed at handlers, for `--json`. */
+    operator,
     /** Writes artifacts. Resolves with the exit code of the command. */
     async end(code: number, artifacts: Report["artifacts"] = []): Promise<number> {
       const written = await writeArtifacts(folder, artifacts);
@@ -176,4 +146,51 @@ export async function openRuntime(
     },
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   };
+}
+
+function decidesNow(mode: ApproveMode): boolean {
+  const { stdin, stderr } = standardStreams();
+  return mode === "ask" ? stdin.isTTY && stderr.isTTY : mode !== "later";
+}
+
+/** Keeps what fails at handlers, or prints it when it happens. */
+function loggerFor(kept: OperatorEntry[] | undefined, screen: Screen): Logger {
+  return {
+    error(entry, message) {
+      if (kept) kept.push(operatorEntry(entry, message));
+      else screen.show(() => printFailures.error(entry, message));
+    },
+  };
+}
+
+type Printing = Pick<OpenRuntime, "options" | "operator">;
+
+/** Prints the report of a program. `header` is of an execution that was taken up. Returns its exit code. */
+export function printProgram({ options, operator }: Printing, report: Report, header?: Header): number {
+  if (options.json) printJson({ ...report, operator });
+  else {
+    const same = { ...sameOr(options, header), model: undefined };
+    const hints = [...waitingHints(report.execution, report.outcome, same), ...correctedHints(report, same)];
+    printReport(report, hints);
+  }
+  return exitCodeOf(report);
+}
+
+/** Like `printProgram`. `rests`: only the user, or the host in the user's place, brings the conversation further. */
+export function printConversation(
+  { options, operator }: Printing,
+  report: AgentReport<unknown>,
+  header?: Header,
+  rests = false,
+): number {
+  const { execution, ending, answer, transcript, calls, usage, artifacts } = report;
+  if (options.json) {
+    const { turns } = transcript;
+    printJson({ execution, ending, answer: answer ?? null, turns, calls, usage, artifacts, operator });
+  } else {
+    const same = sameOr(options, header);
+    const hints = rests ? [`portcullis: ${restsText(execution, same)}`] : waitingHints(execution, ending, same);
+    printAgentReport(report, hints);
+  }
+  return agentExitCodeOf(ending);
 }

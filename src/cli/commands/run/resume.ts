@@ -11,7 +11,7 @@ import { loadFallbacks, loadModel, recordedModel } from "../../input/load-module
 import { reasonOf, UsageFailure, EXIT } from "../../failure.ts";
 import { oneLine, printJson, writeStderr, writeStdout } from "../../terminal/standard-streams.ts";
 import type { CommandOptions, RESUME, RunningOptions } from "../../command-options.ts";
-import { openRuntime, type OpenRuntime } from "./open-runtime.ts";
+import { openRuntime, type OpenRuntime, printConversation, printProgram } from "./open-runtime.ts";
 
 /**
  * `portcullis resume`: takes an execution up, and prints its report. Resolves with its exit code, which is 6 if it waits.
@@ -30,7 +30,7 @@ export async function resume(named: string | undefined, options: CommandOptions<
   const header = await readHeader(journal, execution, HOST);
   if (header?.kind !== "conversation") {
     const report = await handle.resume({ ...about, result: options.resultSchema });
-    return await open.end(open.print(report, header), report.artifacts);
+    return await open.end(printProgram(open, report, header), report.artifacts);
   }
   const models = { stream, baseUrl };
   const fallbacks = await loadFallbacks(fallback, models);
@@ -54,7 +54,7 @@ function printWhole(
   { header, rests }: { readonly header: Header | undefined; readonly rests?: boolean },
 ): number {
   if (!json && report.answer !== undefined) writeStdout(`${report.answer}\n`);
-  return open.printAgent(report, header, rests);
+  return printConversation(open, report, header, rests);
 }
 
 /** Resolves with 0 once each execution has ended or waits, and with 1 if some could not be taken up. */
@@ -85,7 +85,7 @@ async function recover(options: CommandOptions<typeof RESUME>): Promise<number> 
     }
     const header = await readHeader(journal, recovered.execution, HOST);
     if ("transcript" in recovered) printWhole(open, recovered, options, { header });
-    else open.print(recovered, header);
+    else printProgram(open, recovered, header);
   }
   await tellDriven(journal, only);
   return await open.end(code);

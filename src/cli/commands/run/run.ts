@@ -1,7 +1,7 @@
 import type { CommandOptions, RUN } from "../../command-options.ts";
 import { EXIT, Failure, UsageFailure } from "../../failure.ts";
 import { needsJournal, optionalJournal, findExecution } from "../../input/open-journal.ts";
-import { openRuntime } from "./open-runtime.ts";
+import { openRuntime, printProgram } from "./open-runtime.ts";
 import { isUtf8 } from "node:buffer";
 import { createReadStream, fstatSync, type Stats, statSync } from "node:fs";
 import { PROGRAM_BYTES } from "../../../executions/prepare/refuse-text.ts";
@@ -30,7 +30,7 @@ export async function run(file: string, options: CommandOptions<typeof RUN>): Pr
       : await findExecution(journal, options.corrects, tenant ?? "default");
   const corrected = { corrects, maxAgeMs };
   const report = await runtime.execute(program, { language, signal, result, id, ...corrected });
-  return await open.end(open.print(report), report.artifacts);
+  return await open.end(printProgram(open, report), report.artifacts);
 }
 
 /** The source in a file, or on standard input for `-`. Reading stops once the source exceeds the largest program. */

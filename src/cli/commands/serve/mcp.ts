@@ -69,15 +69,8 @@ export async function mcp(options: CommandOptions<typeof MCP>): Promise<number> 
           return;
         }
         const decideCommand = decideCommandOf(journalPath);
-        const door = await openMcpDoor({ runtime, version, ...more, decideCommand, onError: tellError });
-        if (transport) {
-          const principal = { id: STDIO_ID, tenant: runtime.tenant };
-          const onerror = (error: Error) => door.onError(error);
-          const open = () => door.serverFor(principal, transport.answerTurn);
-          const handle = door.mcp.serveStdio(open, { transport, onerror });
-          stack.defer(() => handle.close());
-        }
-        stack.use(outlastErrors(tellStray));
+        if (transport)
+          await serveStreams(stack, transport, { runtime, version, ...more, decideCommand, onError: tellError });
       };
       await Promise.race([serve(), ended.then(() => pause(FAIL_MS))]);
       await ended;
@@ -86,6 +79,20 @@ export async function mcp(options: CommandOptions<typeof MCP>): Promise<number> 
     },
     CLOSE_MS + (settings ? drain : 0),
   );
+}
+
+async function serveStreams(
+  stack: AsyncDisposableStack,
+  transport: ReturnType<typeof stdioTransport>,
+  options: Parameters<typeof openMcpDoor>[0],
+): Promise<void> {
+  const door = await openMcpDoor(options);
+  const principal = { id: STDIO_ID, tenant: options.runtime.tenant };
+  const onerror = (error: Error) => door.onError(error);
+  const open = () => door.serverFor(principal, transport.answerTurn);
+  const handle = door.mcp.serveStdio(open, { transport, onerror });
+  stack.defer(() => handle.close());
+  stack.use(outlastErrors(tellStray));
 }
 
 /** Refuses a door that starts itself, by an entry that is not seen to be the door's own. */
