@@ -91,8 +91,8 @@ export function agentReport<Answer = string>(
       ...usage,
       turns: own.length,
       calls: lines.length,
-      ...(hosted.length === 0 ? {} : { hostedCalls: hosted.length }),
-      ...(reused === 0 ? {} : { reused }),
+      hostedCalls: hosted.length || undefined,
+      reused: reused || undefined,
     },
     artifacts: reportArtifacts(artifacts),
     transcript: {
@@ -102,7 +102,7 @@ export function agentReport<Answer = string>(
       programs: programsOf(header.programs),
       tools: state.tools.map(({ name }) => name),
       turns: transcriptTurns(turns),
-      ...(said.length > 0 ? { said: [...said] } : {}),
+      said: said.length > 0 ? [...said] : undefined,
       ending,
     },
   };

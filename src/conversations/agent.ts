@@ -39,9 +39,9 @@ export async function beginConversation(
     ...headerBase(execution, scope, gate.tools.all, {}, span ? span.traceparent : scope.telemetry?.here),
     ...about,
     shown: shownTo(opening),
-    ...(scope.approvePrograms ? ({ approvePrograms: true } as const) : {}),
+    approvePrograms: scope.approvePrograms || undefined,
     instructions,
-    ...headerSettings(request),
+    settings: headerSettings(request),
     continues,
   };
   const log = await begunIn(span, () =>

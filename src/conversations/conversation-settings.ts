@@ -130,9 +130,9 @@ export function chosenSettings(
   return Object.keys(settings).length === 0 ? undefined : settings;
 }
 
-export function headerSettings({ settings, ...rules }: KeptSettings): { readonly settings?: string } {
+export function headerSettings({ settings, ...rules }: KeptSettings): string | undefined {
   const text = JSON.stringify({ ...settings, ...keptRules(rules) });
-  return text === "{}" ? {} : { settings: text };
+  return text === "{}" ? undefined : text;
 }
 
 export function keptRules(rules: KeptRules): KeptRules {

@@ -38,12 +38,11 @@ export async function resultOfAnswer(call: ToolCall, answer: Answer, ways: Resul
   const { redactor } = ways;
   if (!redactor) return wholeResult(call, answer, ways);
   const { redacted, taken } = await redactAnswer(answer, redactor, { to: "model", tool: call.tool, callId: call.id });
+  if (taken === 0) return wholeResult(call, redacted, ways);
   const keep: ResultWays["keep"] = (callId, text) => ways.keep(callId, text, taken);
-  const result = await wholeResult(call, redacted, taken === 0 ? ways : { ...ways, keep, loads: false });
+  const result = await wholeResult(call, redacted, { ...ways, keep, loads: false });
   const bytes = answer.ok ? answer.bytes : result.provenance.bytes;
-  return taken === 0
-    ? result
-    : { ...result, provenance: { ...result.provenance, bytes, filtered: filteredText(taken) } };
+  return { ...result, provenance: { ...result.provenance, bytes, filtered: filteredText(taken) } };
 }
 
 function filteredText(taken: number): string {
@@ -108,8 +107,7 @@ async function failureWithValue(
   const bytes = Buffer.byteLength(value);
   if (value.startsWith('"')) {
     const { text, isCut } = cutCleaned(JSON.parse(value) as string, insetText, ways.outputBytes, INSET);
-    const { provenance, ...failed } = refusal(call, text);
-    return { ...failed, provenance: { ...provenance, bytes, ...(isCut && { cut: OF_MESSAGE }) } };
+    return refusal(call, text, { bytes, cut: isCut ? OF_MESSAGE : undefined });
   }
   const shown = await resultOfValue(call, { text: value, bytes }, ways);
   if (!saysMore({ message }, value)) return { ...shown, isError: true };
@@ -128,10 +126,8 @@ async function failureResult(
   if (value !== undefined) return failureWithValue(call, { message: answer.message, value }, ways);
   const message = answer.code === "handler_failed" ? insetText(answer.message) : insetLines(answer.message);
   const text = cutMiddle(message, outputBytes, INSET);
-  const whole = refusal(call, text);
-  if (text === message && answer.wholeBytes === undefined) return whole;
-  const bytes = answer.wholeBytes ?? Buffer.byteLength(message);
-  return { ...whole, provenance: { ...whole.provenance, bytes, cut: OF_MESSAGE } };
+  if (text === message && answer.wholeBytes === undefined) return refusal(call, text);
+  return refusal(call, text, { bytes: answer.wholeBytes ?? Buffer.byteLength(message), cut: OF_MESSAGE });
 }
 
 export function resultOfReport(
@@ -162,8 +158,8 @@ function summaryOf({ outcome, usage }: Report): string {
 }
 
 /** A result that says in a sentence why a call has no value. */
-export function refusal(call: ModelCall, text: string): CallResult {
-  const provenance = { tool: cleanText(toolOf(call)), bytes: Buffer.byteLength(text) };
+export function refusal(call: ModelCall, text: string, about?: Pick<Provenance, "bytes" | "cut">): CallResult {
+  const provenance = { tool: cleanText(toolOf(call)), bytes: Buffer.byteLength(text), ...about };
   return { callId: call.id, text, isJson: false, isError: true, provenance };
 }
 

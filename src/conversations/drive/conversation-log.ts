@@ -99,6 +99,5 @@ export function recordOf(content: Content, opaque?: string, at = now()): [Messag
       : "results" in content
         ? (["host", content.results] as const)
         : (["user", content.said] as const);
-  const sealed = opaque === undefined ? {} : { opaque };
-  return [{ type: "message", from, message: JSON.stringify(value), ...sealed, at }, content];
+  return [{ type: "message", from, message: JSON.stringify(value), opaque, at }, content];
 }

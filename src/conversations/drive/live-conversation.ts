@@ -180,8 +180,7 @@ export class LiveConversation {
     const instructions = given ?? request.instructionsFor?.(model.name) ?? state.answering.instructions;
     const opening = openingFor(model, scope, { ...request, instructions });
     const conversation = await this.openedWith(opening, model);
-    const told = instructions === undefined ? {} : { instructions };
-    await this.log.append({ type: "model", model: model.name, ...told, at: now() });
+    await this.log.append({ type: "model", model: model.name, instructions, at: now() });
     this.model = model;
     this.takeOpened(opening, conversation);
   }

@@ -338,7 +338,7 @@ export function transcriptTurns(turns: readonly KeptTurn[]): readonly Transcript
     // What a model has told of its reasoning is for those who watched it: a transcript goes to others.
     const { reasoning, ...turn } = one.turn;
     return {
-      ...(one.said.length > 0 ? { said: one.said } : {}),
+      said: one.said.length > 0 ? one.said : undefined,
       turn: reasoning === undefined ? one.turn : turn,
       model: one.model,
       results: resultsInOrder(one),
