@@ -6,7 +6,6 @@ import {
   Places,
   PortcullisError,
   readOptions,
-  type CheckedOptions,
   wholeNumber,
   after,
 } from "../base/index.ts";
@@ -26,13 +25,6 @@ export type PlacesOptions = OptionsOf<typeof PLACES_RULES>;
 /** The option `executions`, which `placesOf` checks. */
 export const PLACES_OPTION = object<PlacesOptions>();
 
-/** Throws `option_invalid`. Undefined if nothing is bounded. */
-export function placesOf(given: PlacesOptions | undefined): ExecutionPlaces | undefined {
-  if (!given) return undefined;
-  const read = readOptions(optionsIn("createRuntime", "executions"), given, PLACES_RULES);
-  return read.concurrency === undefined && read.perTenant === undefined ? undefined : new ExecutionPlaces(read);
-}
-
 /** How many executions, conversations and calls of a runtime run, and how many wait for a place. */
 export interface QueueState {
   readonly running: number;
@@ -46,7 +38,7 @@ interface PlaceRequest {
 }
 
 interface Place {
-  readonly places: ExecutionPlaces;
+  readonly places: Places;
   /** The place within which it was taken: a place of another runtime, or of an execution that has ended. */
   readonly outer: Place | undefined;
   isHeld: boolean;
@@ -55,48 +47,45 @@ interface Place {
 /** The place of the execution to which the work under way belongs. What an execution has begun may outlive it. */
 const within = new AsyncLocalStorage<Place>();
 
+export type ExecutionPlaces = NonNullable<ReturnType<typeof placesOf>>;
+
 /**
  * The places of a runtime for executions, conversations and calls that run at once. Waiting tenants are served in turn.
  * What an execution starts itself, programs of a conversation and whatever a handler runs, shares its place: otherwise
- * it would wait for a place that its caller holds.
+ * it would wait for a place that its caller holds. Undefined if nothing is bounded. Throws `option_invalid`.
  */
-export class ExecutionPlaces {
-  readonly #places: Places;
+export function placesOf(given: PlacesOptions | undefined) {
+  const read = readOptions(optionsIn("createRuntime", "executions"), given ?? {}, PLACES_RULES);
+  const { concurrency: atOnce = Number.POSITIVE_INFINITY, perTenant, queued } = read;
+  if (read.concurrency === undefined && perTenant === undefined) return undefined;
+  const places = new Places({ atOnce, first: atOnce, perTenant, queued, full: () => busy(queued) });
+  return {
+    get state(): QueueState {
+      return { running: places.taken, waiting: places.waiting };
+    },
+    /**
+     * Runs work when there is a place for it. Once the signal is aborted it runs at once, because it ends at once. Calls
+     * `onWaiting` if it must wait. Rejects with `busy` if as many wait as may.
+     */
+    async run<Value>({ tenant, signal, onWaiting }: PlaceRequest, work: () => Promise<Value>): Promise<Value> {
+      if (isWithin(places) || signal.aborted) return work();
+      const release = await places.take(tenant, signal, onWaiting);
+      if (!release) return work();
+      const place: Place = { places, outer: heldOf(within.getStore()), isHeld: true };
+      try {
+        return await within.run(place, work);
+      } finally {
+        place.isHeld = false;
+        release();
+      }
+    },
+  };
+}
 
-  constructor({
-    concurrency: atOnce = Number.POSITIVE_INFINITY,
-    perTenant,
-    queued,
-  }: CheckedOptions<typeof PLACES_RULES>) {
-    this.#places = new Places({ atOnce, first: atOnce, perTenant, queued, full: () => busy(queued) });
-  }
-
-  get state(): QueueState {
-    return { running: this.#places.taken, waiting: this.#places.waiting };
-  }
-
-  /**
-   * Runs work when there is a place for it. Once the signal is aborted it runs at once, because it ends at once. Calls
-   * `onWaiting` if it must wait. Rejects with `busy` if as many wait as may.
-   */
-  async run<Value>({ tenant, signal, onWaiting }: PlaceRequest, work: () => Promise<Value>): Promise<Value> {
-    if (this.#isWithin() || signal.aborted) return work();
-    const release = await this.#places.take(tenant, signal, onWaiting);
-    if (!release) return work();
-    const place: Place = { places: this, outer: heldOf(within.getStore()), isHeld: true };
-    try {
-      return await within.run(place, work);
-    } finally {
-      place.isHeld = false;
-      release();
-    }
-  }
-
-  #isWithin(): boolean {
-    for (let place = within.getStore(); place; place = place.outer)
-      if (place.places === this && place.isHeld) return true;
-    return false;
-  }
+function isWithin(places: Places): boolean {
+  for (let place = within.getStore(); place; place = place.outer)
+    if (place.places === places && place.isHeld) return true;
+  return false;
 }
 
 function busy(queued: number): PortcullisError {

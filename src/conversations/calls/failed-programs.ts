@@ -17,47 +17,46 @@ export interface FailedProgram {
   readonly until: number;
 }
 
+export type FailedPrograms = ReturnType<typeof failedPrograms>;
+
 /** The programs of a conversation that did not complete. Others correct them until each of their changes stands for a call. */
-export class FailedPrograms {
-  /** Earlier calls that stand for calls of programs that did not fail, by the calls of these programs. */
-  readonly used = new Map<string, string>();
-  /** What the programs correct that were begun, by their calls. Such a program goes on with it. */
-  readonly corrected = new Map<string, Correction | undefined>();
-  #failed: readonly FailedProgram[] = [];
-
-  /** Those that a program of this turn corrects: the model has read of those of earlier turns alone. */
-  before(turn: number): readonly FailedProgram[] {
-    return this.#failed.filter((one) => one.turn < turn && turn <= one.until);
-  }
-
-  begin(callId: string, corrects: Correction | undefined): void {
-    this.corrected.set(callId, corrects);
-    this.#failed = this.#failed.map((one) => ({ ...one, isOld: true }));
-  }
-
-  /** The program of a call goes on, or has completed, as its journal tells. */
-  note(callId: string, { state, outcome, standIns }: Past): void {
-    for (const { earlier } of standIns) this.used.set(refText(earlier), callId);
-    if (outcome && state.takenOver.values().every((ref) => this.used.has(ref)))
-      this.#failed = this.#failed.filter((one) => !this.#corrects(callId, one));
-  }
-
-  /** The program of a call has ended without completing: what stood for its calls is to be given again, by its journal if that has it. */
-  fail(callId: string, program: Omit<FailedProgram, "isOld" | "until"> | undefined): void {
-    for (const [ref, by] of this.used) if (by === callId) this.used.delete(ref);
-    if (!program) return;
-    this.forget(program.execution);
-    const others = this.#failed.map((one) => (this.#corrects(callId, one) ? { ...one, until: program.turn } : one));
-    this.#failed = [...others, { ...program, isOld: false, until: Number.POSITIVE_INFINITY }];
-  }
-
-  #corrects(callId: string, { execution }: FailedProgram): boolean {
-    const corrects = this.corrected.get(callId);
+export function failedPrograms() {
+  const used = new Map<string, string>();
+  const corrected = new Map<string, Correction | undefined>();
+  let failed: readonly FailedProgram[] = [];
+  const isCorrected = (callId: string, { execution }: FailedProgram) => {
+    const corrects = corrected.get(callId);
     return corrects?.execution === execution || corrects?.besides?.includes(execution) === true;
-  }
-
-  /** A program that is not in the journal any more cannot be gone on from. */
-  forget(execution: ExecutionId): void {
-    this.#failed = this.#failed.filter((one) => one.execution !== execution);
-  }
+  };
+  const forget = (execution: ExecutionId) => {
+    failed = failed.filter((one) => one.execution !== execution);
+  };
+  return {
+    /** Earlier calls that stand for calls of programs that did not fail, by the calls of these programs. */
+    used,
+    /** What the programs correct that were begun, by their calls. Such a program goes on with it. */
+    corrected,
+    /** Those that a program of this turn corrects: the model has read of those of earlier turns alone. */
+    before: (turn: number) => failed.filter((one) => one.turn < turn && turn <= one.until),
+    begin(callId: string, corrects: Correction | undefined): void {
+      corrected.set(callId, corrects);
+      failed = failed.map((one) => ({ ...one, isOld: true }));
+    },
+    /** The program of a call goes on, or has completed, as its journal tells. */
+    note(callId: string, { state, outcome, standIns }: Past): void {
+      for (const { earlier } of standIns) used.set(refText(earlier), callId);
+      if (outcome && state.takenOver.values().every((ref) => used.has(ref)))
+        failed = failed.filter((one) => !isCorrected(callId, one));
+    },
+    /** The program of a call has ended without completing: what stood for its calls is to be given again, by its journal if that has it. */
+    fail(callId: string, program: Omit<FailedProgram, "isOld" | "until"> | undefined): void {
+      for (const [ref, by] of used) if (by === callId) used.delete(ref);
+      if (!program) return;
+      forget(program.execution);
+      const others = failed.map((one) => (isCorrected(callId, one) ? { ...one, until: program.turn } : one));
+      failed = [...others, { ...program, isOld: false, until: Number.POSITIVE_INFINITY }];
+    },
+    /** A program that is not in the journal any more cannot be gone on from. */
+    forget,
+  };
 }

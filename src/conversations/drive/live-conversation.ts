@@ -21,7 +21,7 @@ import type { ConversationSpan } from "../../gate/telemetry/telemetry.ts";
 import type { AgentScope } from "../agent-scope.ts";
 import { type ConversationLog, recordOf } from "./conversation-log.ts";
 import type { AgentEnding } from "../event.ts";
-import { FailedPrograms } from "../calls/failed-programs.ts";
+import { failedPrograms } from "../calls/failed-programs.ts";
 import type { ResultWays } from "../calls/call-result.ts";
 import {
   callsWithoutResult,
@@ -69,7 +69,7 @@ export class LiveConversation {
   hasBegun = false;
   use: PastUse | undefined;
   usage: ModelUsage = NO_USAGE;
-  failed = new FailedPrograms();
+  failed = failedPrograms();
   /** The spans that the next driving's span refers to: the first driver's and the last driver's. */
   #before: readonly (string | undefined)[] = [];
   #span: ConversationSpan | undefined;

@@ -17,7 +17,7 @@ import type { ConversationHeader, Header, JournalRecord, ToolDigest } from "../.
 import { endAsCancelled } from "../../executions/drive/ending/end-without-running.ts";
 import { isDriven } from "../../executions/driven.ts";
 import { findOwn, type Past, readPast, withoutOpenCalls } from "../../executions/from-journal/past-execution.ts";
-import { FailedPrograms } from "../calls/failed-programs.ts";
+import { type FailedPrograms, failedPrograms } from "../calls/failed-programs.ts";
 import { startedBy } from "../calls/child-execution.ts";
 import { readingSliced } from "../../executions/from-journal/read-turns.ts";
 import { holdHistory } from "../drive/conversation-log.ts";
@@ -157,7 +157,7 @@ export async function readBelow(
   const own = state.turns.slice(copiedTurns(state));
   const usages = own.map(({ turn }) => turn.usage);
   const below: Below[] = [];
-  const failed = new FailedPrograms();
+  const failed = failedPrograms();
   const begun = new Map<string, Pick<OpenModelCall, "program" | "driven">>();
   const take = (call: string, { use, usage, hasEnded }: PastAgent, isOpen: boolean) => {
     below.push({ call, calls: use.calls, lines: use.lines });
