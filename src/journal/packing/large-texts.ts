@@ -29,10 +29,7 @@ interface TextRef {
 }
 
 /** Stands in a list of a stored record for some of its texts. The stored text is a JSON list of them. */
-interface PartRef {
-  readonly part: true;
-  readonly sha256: string;
-}
+type PartRef = { readonly part: true; readonly sha256: string };
 
 export interface StoredText {
   readonly sha256: Buffer;
@@ -53,20 +50,15 @@ export async function packRecords(records: readonly JournalRecord[]): Promise<Pa
   for (const record of records) {
     // A record that is not an object would be stored as text that no reader accepts.
     if (typeof record !== "object" || record === null) throw new TypeError("A record of a journal is an object.");
-    const one = packRecord(record);
-    packed.push(one instanceof Promise ? await one : one);
+    packed.push(await packRecord(record));
   }
   return packed;
 }
 
-/** Returns a promise only for a record with long texts or lists. The texts are compressed off the host's thread. */
-export function packRecord(record: object): PackedRecord | Promise<PackedRecord> {
-  return holdsLongText(record) || Object.values(record).some(isLongList)
-    ? packLarge(record)
-    : { text: JSON.stringify(record), longTexts: [] };
-}
-
-async function packLarge(record: object): Promise<PackedRecord> {
+/** The texts of a record are compressed off the host's thread. */
+export async function packRecord(record: object): Promise<PackedRecord> {
+  if (!holdsLongText(record) && !Object.values(record).some(isLongList))
+    return { text: JSON.stringify(record), longTexts: [] };
   const bodies = new Map<string, Buffer>();
   const keep = (text: string): string => {
     const body = Buffer.from(text);
@@ -181,15 +173,15 @@ const NO_ITEMS = "[]";
 export async function unpackRecord(text: string, store: TextStore): Promise<unknown> {
   const record = await inSteps(parseInSteps(text), () => store.hold(0));
   if (!text.includes('"sha256":')) return record;
-  const sizes = await store.sizesOf(refsIn(record).map(({ sha256 }) => sha256));
+  const sizes = await store.sizesOf(placesIn(record).map(({ ref }) => ref.sha256));
   leaveItemsOut(record, sizes, store);
-  const places = placesIn(record, 0);
+  const places = placesIn(record);
   let bytes = 0;
-  for (const ref of refsIn(record)) {
+  for (const { ref } of places) {
     const size = sizes.get(ref.sha256);
     if (size === undefined) throw journalDamaged(`the text ${ref.sha256} is missing`);
     // A text takes less than a thousandth of its size in the file, and a record can name it any number of times.
-    if (!(size >= 0 && bytes + size <= MAX_TEXT_BYTES && (isTextRef(ref) || size <= MAX_PART_BYTES)))
+    if (!(size >= 0 && bytes + size <= MAX_TEXT_BYTES && ("head" in ref || size <= MAX_PART_BYTES)))
       throw journalDamaged("a record is larger than one of a journal can be");
     bytes += size;
   }
@@ -199,7 +191,7 @@ export async function unpackRecord(text: string, store: TextStore): Promise<unkn
     if (!stored) throw journalDamaged(`the text ${sha256} is missing`);
     return readText(sha256, stored, () => store.hold(bytes));
   };
-  for (const { ref, put } of places) put(ref.head + (await read(ref.sha256)));
+  for (const { ref, put } of places) if ("head" in ref) put(ref.head + (await read(ref.sha256)));
   await joinParts(record, async ({ sha256 }) => {
     const part = await inSteps(parseInSteps(await read(sha256)), () => store.hold(bytes));
     if (!isTexts(part)) throw journalDamaged(`the text ${sha256} is no list of texts`);
@@ -212,38 +204,23 @@ export async function unpackRecord(text: string, store: TextStore): Promise<unkn
 function leaveItemsOut(record: unknown, sizes: Sizes, { wantsItems }: TextStore): void {
   if (typeof record !== "object" || record === null || !wantsItems) return;
   const { type, event } = record as { readonly type?: unknown; readonly event?: unknown };
-  if (type !== "turn" || !isTextRef(event) || !event.head.startsWith(ITEMS)) return;
+  if (type !== "turn" || !isRef(event) || !("head" in event) || !event.head.startsWith(ITEMS)) return;
   if (wantsItems(sizes.get(event.sha256) ?? 0)) return;
   Object.assign(record, { event: event.head + NO_ITEMS });
 }
 
-function refsIn(record: unknown): readonly (TextRef | PartRef)[] {
-  return [...placesIn(record, 0).map(({ ref }) => ref), ...partsIn(record)];
-}
-
-function partsIn(record: unknown): readonly PartRef[] {
-  if (typeof record !== "object" || record === null) return [];
-  return Object.values(record).flatMap((list: unknown) => (Array.isArray(list) ? list.filter(isPartRef) : []));
-}
-
-function isPartRef(value: unknown): value is PartRef {
-  if (typeof value !== "object" || value === null) return false;
-  const { part, sha256 } = value as Partial<PartRef>;
-  return part === true && typeof sha256 === "string" && Object.keys(value).length === 2;
-}
-
 /** A reference in a record, with the function that puts its text there. */
 interface Place {
-  readonly ref: TextRef;
+  readonly ref: TextRef | PartRef;
   readonly put: (text: string) => void;
 }
 
 async function joinParts(record: unknown, readPart: (ref: PartRef) => Promise<readonly string[]>): Promise<void> {
   if (typeof record !== "object" || record === null) return;
   for (const [name, list] of Object.entries(record) as [string, unknown][]) {
-    if (!Array.isArray(list) || !list.some(isPartRef)) continue;
+    if (!Array.isArray(list) || !list.some(isPart)) continue;
     const joined: unknown[] = [];
-    for (const item of list as unknown[]) addTo(joined, isPartRef(item) ? await readPart(item) : [item]);
+    for (const item of list as unknown[]) addTo(joined, isPart(item) ? await readPart(item) : [item]);
     Object.defineProperty(record, name, { value: joined, writable: true, enumerable: true, configurable: true });
   }
 }
@@ -251,10 +228,10 @@ async function joinParts(record: unknown, readPart: (ref: PartRef) => Promise<re
 /** The deepest texts of a record are in an object of a list. */
 const TEXT_DEPTH = 3;
 
-function placesIn(value: unknown, depth: number): Place[] {
+function placesIn(value: unknown, depth = 0): Place[] {
   if (typeof value !== "object" || value === null || depth > TEXT_DEPTH) return [];
   return Object.entries(value).flatMap(([name, one]: [string, unknown]) => {
-    if (!isTextRef(one)) return placesIn(one, depth + 1);
+    if (!isRef(one)) return placesIn(one, depth + 1);
     const put = (text: string) => {
       Object.defineProperty(value, name, { value: text, writable: true, enumerable: true, configurable: true });
     };
@@ -285,8 +262,12 @@ async function decompressed({ data, bytes }: StoredText, sha256: string): Promis
 }
 
 /** Records hold no other object with exactly these fields. */
-function isTextRef(value: unknown): value is TextRef {
+function isRef(value: unknown): value is TextRef | PartRef {
   if (typeof value !== "object" || value === null || Array.isArray(value)) return false;
-  const { head, sha256 } = value as Partial<TextRef>;
-  return typeof head === "string" && typeof sha256 === "string" && Object.keys(value).length === 2;
+  const { head, part, sha256 } = value as Partial<TextRef & PartRef>;
+  return (typeof head === "string" || part === true) && typeof sha256 === "string" && Object.keys(value).length === 2;
+}
+
+function isPart(value: unknown): value is PartRef {
+  return isRef(value) && "part" in value;
 }
