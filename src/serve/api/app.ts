@@ -227,17 +227,17 @@ async function serve(
   const about = (execution: string) => void (asked.execution = execution);
   const uses: Promise<unknown>[] = [];
   const holdBody = (until: Promise<unknown>) => void uses.push(until);
-  const given = { key, id, call, name, headers, signal, query, about, holdBody };
-  if (line.body === undefined) return line.handle(parts, { ...given, body: undefined as never });
+  const given = { ...parts, key, id, call, name, headers, signal, query, about, holdBody };
+  if (line.body === undefined) return line.handle({ ...given, body: undefined as never });
   const hold = (bytes: number) => parts.open.hold(key, bytes, "wait for their answers");
   const reader = { tenant: key.tenant, signal, hold };
   const { value, bytes } = await readJson(request, { most: parts.maxBodyBytes, reader });
   // Reading a body may take time, and keys change meanwhile.
-  refuseRevoked(parts, key);
+  refuseRevoked(given);
   const over = hold(bytes);
   try {
     const body = check(line.body, "body", value) as never;
-    return await line.handle(parts, { ...given, body });
+    return await line.handle({ ...given, body });
   } finally {
     if (uses.length === 0) over();
     else void Promise.allSettled(uses).then(over);

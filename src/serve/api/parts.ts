@@ -31,8 +31,8 @@ export interface ApiParts extends Omit<DrivingParts, "expiry"> {
   readonly closing: AbortSignal;
 }
 
-/** A request that was let in, with what it says. */
-export interface ApiRequest<Body, Query> {
+/** A request that was let in, with what it says and what answers it. */
+export interface ApiRequest<Body = unknown, Query = unknown> extends ApiParts {
   readonly key: Key;
   /** The id in the path, as the client wrote it. */
   readonly id: string;
@@ -56,9 +56,7 @@ export interface ApiRequest<Body, Query> {
  * `execution_unknown`.
  */
 export async function ownUnless(
-  { ids, runtime: { journal } }: ApiParts,
-  { tenant }: Key,
-  id: string,
+  { ids, runtime: { journal }, key: { tenant }, id }: ApiRequest,
   refuse: (header: Header) => unknown,
 ): Promise<ExecutionId> {
   const stored = await ids.stored(tenant, id);
@@ -69,36 +67,34 @@ export async function ownUnless(
 }
 
 /** The same, of an execution that the key may read: its own, or another's whose tools it has. */
-export function ownReadable(parts: ApiParts, key: Key, id: string): Promise<ExecutionId> {
-  return ownUnless(parts, key, id, (header) => refuseOfAnother(parts, key, header));
+export function ownReadable(request: ApiRequest): Promise<ExecutionId> {
+  return ownUnless(request, (header) => refuseOfAnother(request, header));
 }
 
 /** The same, of a conversation. */
 export function ownConversation(
-  parts: ApiParts,
-  key: Key,
-  id: string,
-  refuse: (header: Header) => unknown = (header) => refuseOfAnother(parts, key, header),
+  request: ApiRequest,
+  refuse: (header: Header) => unknown = (header) => refuseOfAnother(request, header),
 ): Promise<ExecutionId> {
-  return ownUnless(parts, key, id, (header) => {
+  return ownUnless(request, (header) => {
     if (header.kind !== "conversation")
       throw new RequestProblem(
         "execution_unknown",
-        `This is no conversation, but a ${header.kind}: GET /v1/executions/${encodeURIComponent(id)}`,
+        `This is no conversation, but a ${header.kind}: GET /v1/executions/${encodeURIComponent(request.id)}`,
       );
     return refuse(header);
   });
 }
 
 /** Takes a place of the key for an execution, until the function that it returns is called. */
-export function takePlace({ atOnce }: ApiParts, key: Key): () => void {
+export function takePlace({ atOnce, key }: Pick<ApiRequest, "atOnce" | "key">): () => void {
   const release = atOnce.take(key.id, 1, key.concurrency);
   if (release) return release;
   throw new RequestProblem("too_many_at_once", `This key runs ${key.concurrency} executions already, its maximum.`);
 }
 
 /** A request may take its time before anything is begun, and keys change. */
-export function refuseRevoked({ keys }: ApiParts, key: Key): void {
+export function refuseRevoked({ keys, key }: Pick<ApiRequest, "keys" | "key">): void {
   keys.signalOf(key).throwIfAborted();
 }
 
@@ -139,8 +135,7 @@ export function faultOfAnother(key: Key, header: Header): string | undefined {
  * are looked for from a record on: resolves with the record that is next.
  */
 export async function refuseOfAnother(
-  { runtime: { journal } }: Pick<ApiParts, "runtime">,
-  key: Key,
+  { runtime: { journal }, key }: Pick<ApiRequest, "runtime" | "key">,
   header: Header,
   from = 0,
 ): Promise<number> {
@@ -159,18 +154,18 @@ export async function refuseOfAnother(
 }
 
 /** Refuses an execution of this id that exists, if the gateway's client or another key goes on with it. */
-export async function refuseIfElsewhere(parts: ApiParts, key: Key, id: ExecutionId): Promise<void> {
-  const { journal } = parts.runtime;
-  const { tenant } = key;
+export async function refuseIfElsewhere(request: ApiRequest, id: ExecutionId): Promise<void> {
+  const { journal } = request.runtime;
+  const { tenant } = request.key;
   const found = await findIfKnown(journal, id);
   const header = found?.tenant === tenant ? await readHeader(journal, id, { tenant }) : undefined;
-  if (header) await refuseElsewhere(parts, key, header);
+  if (header) await refuseElsewhere(request, header);
 }
 
 /** Refuses to go on here with what the gateway's client or another key goes on with. */
-export async function refuseElsewhere(parts: ApiParts, key: Key, header: Header): Promise<void> {
+export async function refuseElsewhere(request: ApiRequest, header: Header): Promise<void> {
   refuseOfGateway(header);
-  await refuseOfAnother(parts, key, header);
+  await refuseOfAnother(request, header);
 }
 
 interface Begun<Value> {
@@ -181,23 +176,23 @@ interface Begun<Value> {
 
 /** What a request has begun goes on, whatever becomes of the request. Resolves with its end, or without `wait` once it is stored. */
 export async function untilBegun<Value>(
-  parts: ApiParts,
-  { key, body, holdBody }: Pick<ApiRequest<{ readonly wait: boolean }, unknown>, "key" | "body" | "holdBody">,
+  request: ApiRequest<{ readonly wait: boolean }>,
   id: ExecutionId,
   { running, stored }: Begun<Value>,
 ): Promise<Value | void> {
+  const { body, holdBody, onError } = request;
   holdBody(running);
   if (!body.wait)
     running.catch((error: unknown) => {
-      if (isOperators(problemOf(error))) parts.onError(error);
+      if (isOperators(problemOf(error))) onError(error);
     });
   const ended = await (body.wait ? running : Promise.race([stored, running]));
   // Another key may have begun it at the same time.
-  await refuseIfElsewhere(parts, key, id);
+  await refuseIfElsewhere(request, id);
   return ended;
 }
 
 /** The answer to a request that does not wait. */
-export function acceptedResponse({ ids }: ApiParts, { tenant }: Key, id: ExecutionId, status = 202): Response {
-  return Response.json({ execution: ids.shown(tenant, id), state: "running" }, { status });
+export function acceptedResponse({ ids, key }: ApiRequest, id: ExecutionId, status = 202): Response {
+  return Response.json({ execution: ids.shown(key.tenant, id), state: "running" }, { status });
 }

@@ -33,7 +33,7 @@ import { begin, continueIt, models } from "./handlers/converse.ts";
 import { events, viewEvents } from "./handlers/events.ts";
 import { execute } from "./handlers/execute.ts";
 import { answer, decide } from "./handlers/decide-and-answer.ts";
-import { type ApiParts, type ApiRequest, refuseRevoked } from "./parts.ts";
+import { type ApiRequest, refuseRevoked } from "./parts.ts";
 import { artifact, call, list, view } from "./handlers/reads.ts";
 import { show } from "./handlers/show.ts";
 import { searchTools, tools } from "./handlers/tools.ts";
@@ -60,14 +60,14 @@ export interface Route {
 
 /** For a route that reads a journal, or all tools. Keys may change while it waits for its turn. */
 function reading<Body, Query>(handle: Handle<Body, Query>): Handle<Body, Query> {
-  return (parts, request) =>
-    parts.readings.run(request.key.id, request.signal, () => {
-      refuseRevoked(parts, request.key);
-      return handle(parts, request);
+  return (request) =>
+    request.readings.run(request.key.id, request.signal, () => {
+      refuseRevoked(request);
+      return handle(request);
     });
 }
 
-type Handle<Body, Query> = (parts: ApiParts, request: ApiRequest<Body, Query>) => Response | Promise<Response>;
+type Handle<Body, Query> = (request: ApiRequest<Body, Query>) => Response | Promise<Response>;
 
 function get<Query extends z.ZodType>(
   path: string,

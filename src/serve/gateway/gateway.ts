@@ -119,10 +119,10 @@ async function readBody(parts: GatewayParts, request: Request, key: Key) {
   const { maxBodyBytes, open, isReady } = parts;
   if (!isReady()) throw new RequestProblem("server_closing", "The server is closing. Try again later.");
   const { value, bytes } = await readJson(request, { most: maxBodyBytes, reader: readerOf(parts, request, key) });
-  refuseRevoked(parts, key);
+  refuseRevoked({ ...parts, key });
   using held = new DisposableStack();
   held.defer(open.hold(key, bytes, WHAT));
-  held.defer(takePlace(parts, key));
+  held.defer(takePlace({ ...parts, key }));
   return { value, held: held.move() };
 }
 

@@ -3,10 +3,9 @@ import type { ExecutionId } from "../../../base/index.ts";
 import { isHeadMoved } from "../../../journal/reading/index.ts";
 import { drivenHere } from "../../../executions/driven.ts";
 import type { Runtime } from "../../../runtime/create-runtime.ts";
-import type { Key } from "../../http/keys.ts";
 import { RequestProblem } from "../../http/problems.ts";
 import { jsonAnswer } from "../json-answer.ts";
-import { type ApiParts, type ApiRequest, ownConversation, ownReadable } from "../parts.ts";
+import { type ApiRequest, ownConversation, ownReadable, refuseRevoked } from "../parts.ts";
 import { statusAnswer } from "./show.ts";
 
 type ExecutionStatus = Awaited<ReturnType<ReturnType<Runtime["execution"]>["status"]>>;
@@ -18,8 +17,8 @@ type Request = keyof typeof REASONS & ("cancel" | "interrupt");
 
 const ending =
   (own: typeof ownReadable, request: Request) =>
-  async (parts: ApiParts, { key, id }: ApiRequest<unknown, unknown>): Promise<Response> =>
-    end(parts, key, await own(parts, key, id), request);
+  async (asked: ApiRequest): Promise<Response> =>
+    end(asked, await own(asked), request);
 
 /** `POST /v1/executions/:id/cancel`: ends an execution, and answers what it has come to. An execution that has ended stays as it is. */
 export const cancel = ending(ownReadable, "cancel");
@@ -34,22 +33,22 @@ export const interrupt = ending(ownConversation, "interrupt");
  * Ends an execution, or what is under way in it, for as long as the key holds. It is looked at again until there is nothing more to do,
  * as others may append to the same execution.
  */
-async function end(parts: ApiParts, key: Key, own: ExecutionId, request: Request): Promise<Response> {
-  const { runtime, runs, keys } = parts;
+async function end(asked: ApiRequest, own: ExecutionId, request: Request): Promise<Response> {
+  const { runtime, runs, key } = asked;
   for (let tries = 1; tries <= TRIES; tries += 1)
     try {
       const status = await runtime.execution(own, { tenant: key.tenant }).status();
-      keys.signalOf(key).throwIfAborted();
+      refuseRevoked(asked);
       const { state } = status.listed;
       if (request === "cancel" ? state === "ended" : state !== "running" && !runs.has(own)) break;
       if (runs.has(own)) await runs.end(own, REASONS[request]());
-      else if (rests(status)) await endResting(parts, key, own, status.conversation);
-      else await endRunning(parts, key, own, status, request);
+      else if (rests(status)) await endResting(asked, own, status.conversation);
+      else await endRunning(asked, own, status, request);
     } catch (error) {
       // Another client has said something about it, or has cancelled it too.
       if (tries === TRIES || !isHeadMoved(error)) throw error;
     }
-  return jsonAnswer(key, await statusAnswer(parts, key, own));
+  return jsonAnswer(key, await statusAnswer(asked, own));
 }
 
 type RestingStatus = ExecutionStatus & Required<Pick<ExecutionStatus, "conversation">>;
@@ -65,8 +64,7 @@ function rests(status: ExecutionStatus): status is RestingStatus {
  * taken up only to be ended, or interrupted.
  */
 async function endRunning(
-  { runtime, runs, served, driving, onEvent }: ApiParts,
-  { tenant }: Key,
+  { runtime, runs, served, driving, onEvent, key: { tenant } }: ApiRequest,
   id: ExecutionId,
   { listed, conversation }: ExecutionStatus,
   request: Request,
@@ -88,8 +86,7 @@ async function endRunning(
 
 /** Ends a conversation with the ending with which it rests. */
 async function endResting(
-  { runtime, runs, served, onEvent }: ApiParts,
-  { tenant }: Key,
+  { runtime, runs, served, onEvent, key: { tenant } }: ApiRequest,
   id: ExecutionId,
   conversation: RestingStatus["conversation"],
 ): Promise<void> {

@@ -8,7 +8,6 @@ import type { BEGIN_BODY, MODELS_QUERY, SAY_BODY } from "../bodies.ts";
 import { jsonAnswer } from "../json-answer.ts";
 import {
   acceptedResponse,
-  type ApiParts,
   type ApiRequest,
   ownConversation,
   refuseElsewhere,
@@ -19,54 +18,53 @@ import { limitAbove } from "../../runtime-for.ts";
 import { beginning } from "./execute.ts";
 import { statusAnswer } from "./show.ts";
 
-type BeginRequest = ApiRequest<z.output<typeof BEGIN_BODY>, unknown>;
-type SayRequest = ApiRequest<z.output<typeof SAY_BODY>, unknown>;
+type BeginRequest = ApiRequest<z.output<typeof BEGIN_BODY>>;
+type SayRequest = ApiRequest<z.output<typeof SAY_BODY>>;
 
 /** `GET /v1/models`: what conversations may be begun with. */
-export function models({ served }: ApiParts, { query }: ApiRequest<unknown, z.output<typeof MODELS_QUERY>>): Response {
+export function models({ served, query }: ApiRequest<unknown, z.output<typeof MODELS_QUERY>>): Response {
   return Response.json(served.page(query));
 }
 
 /** `POST /v1/conversations`: begins a conversation. What has begun goes on, whatever becomes of the request. */
-export async function begin(parts: ApiParts, request: BeginRequest): Promise<Response> {
-  const { body } = request;
+export async function begin(request: BeginRequest): Promise<Response> {
+  const { body, served } = request;
   const { message, id: _id, model: name, answer: schema, wait: _wait, ...chosen } = body;
-  const { served } = parts;
   const model = served.choose(name);
   served.refuseAbove(body);
   const asked = { ...chosen, schema, name };
-  const { runtime, id, schema: answer } = await beginning(parts, request, asked, ["answer", schema]);
+  const { runtime, id, schema: answer } = await beginning(request, asked, ["answer", schema]);
   const { maxTurns, maxTokens } = served.offer;
   const { maxTurns: turns = maxTurns, maxTokens: tokens = maxTokens, maxOutputTokens, reasoning, ...others } = chosen;
   const loop = { maxTurns: turns, maxTokens: tokens };
   const options = { ...others, answer, settings: { maxOutputTokens, reasoning }, loop, expect: 0, model };
-  return say(parts, request, { runtime, id, message, options });
+  return say(request, { runtime, id, message, options });
 }
 
 /** `POST /v1/conversations/:id`: says more in a conversation, or goes on with it. */
-export async function continueIt(parts: ApiParts, request: SayRequest): Promise<Response> {
-  const { key, body, signal } = request;
+export async function continueIt(request: SayRequest): Promise<Response> {
+  const { key, body, signal, served } = request;
   const { message, expect } = body;
   const { tenant } = key;
-  const { id, model } = await parts.readings.run(key.id, signal, async () => {
-    const own = await ownConversation(parts, key, request.id, (header) => {
+  const { id, model } = await request.readings.run(key.id, signal, async () => {
+    const own = await ownConversation(request, (header) => {
       const above = limitAbove(limitsOf(header), key.limits);
       if (above)
         throw new RequestProblem(
           "request_invalid",
           `The conversation was begun with ${above.name} ${above.given}, above this key's ${above.most}: this key cannot continue it.`,
         );
-      return refuseElsewhere(parts, key, header);
+      return refuseElsewhere(request, header);
     });
-    const { conversation } = await parts.runtime.execution(own, { tenant }).status();
+    const { conversation } = await request.runtime.execution(own, { tenant }).status();
     if (!conversation) throw new Error("A conversation has the status of one.");
-    return { id: own, model: parts.served.continuing({ execution: own, tenant, ...conversation }) };
+    return { id: own, model: served.continuing({ execution: own, tenant, ...conversation }) };
   });
   // Only `expect` tells whether it is the same message again.
-  if (expect === undefined && parts.runs.has(id))
+  if (expect === undefined && request.runs.has(id))
     throw new PortcullisError("conversation_busy", "The conversation is at work.");
-  const runtime = parts.keys.runtimeOf(key);
-  return say(parts, request, { runtime, id, message, options: { expect, model } });
+  const runtime = request.keys.runtimeOf(key);
+  return say(request, { runtime, id, message, options: { expect, model } });
 }
 
 interface Saying {
@@ -76,15 +74,10 @@ interface Saying {
   readonly options: SendOptions<unknown, unknown>;
 }
 
-async function say(
-  parts: ApiParts,
-  request: BeginRequest | SayRequest,
-  { runtime, id, message, options }: Saying,
-): Promise<Response> {
-  const { key, signal: left } = request;
-  const release = takePlace(parts, key);
+async function say(request: BeginRequest | SayRequest, { runtime, id, message, options }: Saying): Promise<Response> {
+  const { key, signal: left, onEvent } = request;
+  const release = takePlace(request);
   const said = Promise.withResolvers<void>();
-  const { onEvent } = parts;
   const saying = (signal: AbortSignal, next: () => void) => {
     const onSaid = () => {
       said.resolve();
@@ -92,8 +85,8 @@ async function say(
     };
     return runtime.execution(id).send<unknown>(message, { ...options, signal, onEvent, onSaid });
   };
-  const running = parts.runs.say(id, saying).finally(release);
-  await untilBegun(parts, request, id, { running, stored: said.promise });
-  if (!request.body.wait) return acceptedResponse(parts, key, id);
-  return parts.readings.run(key.id, left, async () => jsonAnswer(key, await statusAnswer(parts, key, id)));
+  const running = request.runs.say(id, saying).finally(release);
+  await untilBegun(request, id, { running, stored: said.promise });
+  if (!request.body.wait) return acceptedResponse(request, id);
+  return request.readings.run(key.id, left, async () => jsonAnswer(key, await statusAnswer(request, id)));
 }

@@ -6,35 +6,21 @@ import type { Decision } from "../../../executions/decide.ts";
 import type { Key } from "../../http/keys.ts";
 import { RequestProblem } from "../../http/problems.ts";
 import type { DECISIONS_BODY, RESULTS_BODY } from "../bodies.ts";
-import {
-  acceptedResponse,
-  type ApiParts,
-  type ApiRequest,
-  ownReadable,
-  ownUnless,
-  refuseOfGateway,
-  takePlace,
-} from "../parts.ts";
+import { acceptedResponse, type ApiRequest, ownReadable, ownUnless, refuseOfGateway, takePlace } from "../parts.ts";
 
 /** `POST /v1/executions/:id/decisions`: notes the decisions, and drives on. */
-export function decide(
-  parts: ApiParts,
-  request: ApiRequest<z.output<typeof DECISIONS_BODY>, unknown>,
-): Promise<Response> {
+export function decide(request: ApiRequest<z.output<typeof DECISIONS_BODY>>): Promise<Response> {
   const decisions = Object.entries(request.body.decisions).map(([call, decision]) => [
     call,
     signed(decision as Decision, request.key),
   ]);
   const said = Object.fromEntries(decisions) as Record<string, Decision>;
-  return drivenOn(parts, request, (own, options) => own.decide(said, options));
+  return drivenOn(request, (own, options) => own.decide(said, options));
 }
 
 /** `POST /v1/executions/:id/results`: notes the results, and drives on. */
-export function answer(
-  parts: ApiParts,
-  request: ApiRequest<z.output<typeof RESULTS_BODY>, unknown>,
-): Promise<Response> {
-  return drivenOn(parts, request, (own, options) => own.answer(request.body.results, options));
+export function answer(request: ApiRequest<z.output<typeof RESULTS_BODY>>): Promise<Response> {
+  return drivenOn(request, (own, options) => own.answer(request.body.results, options));
 }
 
 /**
@@ -43,34 +29,34 @@ export function answer(
  * waiting executions could run more at once than it may.
  */
 async function drivenOn(
-  parts: ApiParts,
-  { key, id }: ApiRequest<unknown, unknown>,
+  request: ApiRequest,
   note: (own: ReturnType<Runtime["execution"]>, options: { readonly signal: AbortSignal }) => Promise<void>,
 ): Promise<Response> {
-  if (await parts.ids.meansTwo(key.tenant, id))
+  const { key, keys, runs, runtime } = request;
+  if (await request.ids.meansTwo(key.tenant, request.id))
     throw new RequestProblem(
       "execution_exists",
       "Two executions have this id: one was begun under it, and a call has started the other. Decide and answer at the execution that made that call, with both ids, like call_2/1.",
     );
-  const own = await ownUnless(parts, key, id, (header) => {
+  const own = await ownUnless(request, (header) => {
     refuseOfGateway(header);
-    parts.keys.now(header.owner, key.tenant);
+    keys.now(header.owner, key.tenant);
   });
-  const signal = parts.keys.signalOf(key);
+  const signal = keys.signalOf(key);
   // An execution that runs here has its place already.
-  const release = parts.runs.has(own) ? () => {} : takePlace(parts, key);
+  const release = runs.has(own) ? () => {} : takePlace(request);
   try {
-    await note(parts.runtime.execution(own, { tenant: key.tenant }), { signal });
+    await note(runtime.execution(own, { tenant: key.tenant }), { signal });
   } catch (error) {
     release();
-    const mayRead = await ownReadable(parts, key, id).catch(() => false);
+    const mayRead = await ownReadable(request).catch(() => false);
     if (!PortcullisError.is(error) || mayRead) throw error;
     // The reason may name tools, what they give, and who decided.
     const says = "Nothing was noted. A key that may read this execution gets the reason.";
     throw new PortcullisError(error.code, says, { cause: error });
   }
-  parts.driving.driveOn(own, key.tenant, release);
-  return acceptedResponse(parts, key, own, 200);
+  request.driving.driveOn(own, key.tenant, release);
+  return acceptedResponse(request, own, 200);
 }
 
 /** Who decided is the key, and beside it the name that its client gives. */

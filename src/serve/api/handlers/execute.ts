@@ -12,7 +12,6 @@ import { type EXECUTE_BODY, FAULT_BYTES, SCHEMA_LENGTH } from "../bodies.ts";
 import { jsonAnswer } from "../json-answer.ts";
 import {
   acceptedResponse,
-  type ApiParts,
   type ApiRequest,
   ownUnless,
   refuseElsewhere,
@@ -22,30 +21,30 @@ import {
 } from "../parts.ts";
 import { reportAnswer } from "./show.ts";
 
-type ExecuteRequest = ApiRequest<z.output<typeof EXECUTE_BODY>, unknown>;
+type ExecuteRequest = ApiRequest<z.output<typeof EXECUTE_BODY>>;
 
 /** `POST /v1/executions`: runs a program. What has begun goes on, whatever becomes of the request. */
-export async function execute(parts: ApiParts, request: ExecuteRequest): Promise<Response> {
+export async function execute(request: ExecuteRequest): Promise<Response> {
   const { key, body } = request;
   const { id: _id, program, wait: _wait, ...chosen } = body;
   if (body.maxAgeMs !== undefined && body.corrects === undefined)
     throw new RequestProblem("request_invalid", "body.maxAgeMs: it goes with `corrects`, and there is none.");
   const asked = { language: "javascript", ...chosen };
-  const { runtime, settings, id, schema: result } = await beginning(parts, request, asked, ["result", body.result]);
-  const corrects = body.corrects === undefined ? undefined : await earlierOf(parts, key, body.corrects, id);
-  const release = takePlace(parts, key);
+  const { runtime, settings, id, schema: result } = await beginning(request, asked, ["result", body.result]);
+  const corrects = body.corrects === undefined ? undefined : await earlierOf(request, body.corrects, id);
+  const release = takePlace(request);
   const begun = Promise.withResolvers<void>();
   const { language, limits, maxAgeMs } = chosen;
   const options = { language, limits, result, corrects, maxAgeMs };
-  const drive = () => parts.driving.run({ runtime, program, execution: id, settings: options }, begun.resolve);
-  const isKnown = await isTheSame(parts, request, id, settings).catch((error: unknown) => {
+  const drive = () => request.driving.run({ runtime, program, execution: id, settings: options }, begun.resolve);
+  const isKnown = await isTheSame(request, id, settings).catch((error: unknown) => {
     release();
     throw error;
   });
-  const running = (isKnown ? again(parts, request, id, drive) : drive()).finally(release);
+  const running = (isKnown ? again(request, id, drive) : drive()).finally(release);
   if (isKnown) begun.resolve();
-  const report = await untilBegun(parts, request, id, { running, stored: begun.promise });
-  return report ? jsonAnswer(key, await reportAnswer(parts, key, report)) : acceptedResponse(parts, key, id);
+  const report = await untilBegun(request, id, { running, stored: begun.promise });
+  return report ? jsonAnswer(key, await reportAnswer(request, report)) : acceptedResponse(request, id);
 }
 
 /**
@@ -53,11 +52,11 @@ export async function execute(parts: ApiParts, request: ExecuteRequest): Promise
  * a place, another key could begin that one, and nobody would check whether this key may have what it holds. An
  * execution that was begun before is only told, also if the one that it corrects is gone.
  */
-async function earlierOf(parts: ApiParts, key: Key, corrects: string, id: ExecutionId): Promise<ExecutionId> {
-  if (!(await findIfKnown(parts.runtime.journal, id)))
-    return ownUnless(parts, key, corrects, (header) => refuseElsewhere(parts, key, header));
-  const stored = await parts.ids.stored(key.tenant, corrects);
-  await refuseIfElsewhere(parts, key, stored);
+async function earlierOf(request: ApiRequest, corrects: string, id: ExecutionId): Promise<ExecutionId> {
+  if (!(await findIfKnown(request.runtime.journal, id)))
+    return ownUnless({ ...request, id: corrects }, (header) => refuseElsewhere(request, header));
+  const stored = await request.ids.stored(request.key.tenant, corrects);
+  await refuseIfElsewhere(request, stored);
   return stored;
 }
 
@@ -66,8 +65,7 @@ async function earlierOf(parts: ApiParts, key: Key, corrects: string, id: Execut
  * execution is asked for once it is over: otherwise all who ask for it would read it at once.
  */
 async function again(
-  { runtime, runs, readings }: ApiParts,
-  { key, signal }: ExecuteRequest,
+  { runtime, runs, readings, key, signal }: ApiRequest,
   id: ExecutionId,
   drive: () => Promise<Report>,
 ): Promise<Report> {
@@ -87,13 +85,14 @@ type Beginning = Pick<ExecuteRequest["body"], "id" | "language" | "limits">;
  * `RequestProblem` for what the key may not have. `asked`: all that the settings are made of.
  */
 export async function beginning(
-  parts: ApiParts,
-  { key, body: { id, language, limits }, about }: Pick<ApiRequest<Beginning, unknown>, "key" | "body" | "about">,
+  request: ApiRequest<Beginning>,
   asked: object,
   [field, given]: readonly [field: string, schema: JsonSchema | undefined],
 ) {
+  const { key, about, body, ids } = request;
+  const { id, language, limits } = body;
   const settings = hash("sha256", JSON.stringify(asked));
-  const runtime = parts.keys.runtimeOf(key).derive({}, { owner: { key: key.id, settings } });
+  const runtime = request.keys.runtimeOf(key).derive({}, { owner: { key: key.id, settings } });
   const above = limitAbove(limits, runtime.limits);
   if (above)
     throw new RequestProblem("request_invalid", `body.limits.${above.name}: at most ${above.most} for this key.`);
@@ -101,8 +100,8 @@ export async function beginning(
   if (language !== undefined && !languages.includes(language))
     throw new RequestProblem("request_invalid", `body.language: this server runs ${languages.join(" and ")}.`);
   const schema = await schemaOf(key, given, `body.${field}`);
-  const stored = id === undefined ? randomUUID() : await parts.ids.stored(key.tenant, id);
-  await refuseIfElsewhere(parts, key, stored);
+  const stored = id === undefined ? randomUUID() : await ids.stored(key.tenant, id);
+  await refuseIfElsewhere(request, stored);
   about(id ?? stored);
   return { runtime, settings, schema, id: stored };
 }
@@ -127,12 +126,7 @@ async function schemaOf(
  * Whether the journal has this program under the id already. A program whose text was redacted is compared by the
  * runtime, which takes as long as it runs.
  */
-async function isTheSame(
-  { runtime }: ApiParts,
-  { key, body }: ExecuteRequest,
-  id: ExecutionId,
-  settings: string,
-): Promise<boolean> {
+async function isTheSame({ runtime, key, body }: ExecuteRequest, id: ExecutionId, settings: string): Promise<boolean> {
   if (body.id === undefined || !(await findIfKnown(runtime.journal, id))) return false;
   const header = await readHeader(runtime.journal, id, { tenant: key.tenant });
   return (

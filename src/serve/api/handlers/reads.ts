@@ -6,7 +6,7 @@ import { VIEW_BOUNDS, viewCall, viewExecution } from "../../views/view-execution
 import { RequestProblem } from "../../http/problems.ts";
 import type { LIST_QUERY } from "../bodies.ts";
 import { jsonAnswer, textAnswer } from "../json-answer.ts";
-import { type ApiParts, type ApiRequest, faultOfAnother, ownReadable, refuseOfAnother } from "../parts.ts";
+import { type ApiRequest, faultOfAnother, ownReadable, refuseOfAnother } from "../parts.ts";
 
 export const FOR_CLIENTS = { ...VIEW_BOUNDS, forClient: true } as const;
 
@@ -14,10 +14,12 @@ export const FOR_CLIENTS = { ...VIEW_BOUNDS, forClient: true } as const;
  * `GET /v1/executions`: the latest first. A page may have fewer executions than `limit`, or none, and still a cursor:
  * each request looks at a bounded number.
  */
-export async function list(
-  { runtime, ids }: ApiParts,
-  { key, query }: ApiRequest<unknown, z.output<typeof LIST_QUERY>>,
-): Promise<Response> {
+export async function list({
+  runtime,
+  ids,
+  key,
+  query,
+}: ApiRequest<unknown, z.output<typeof LIST_QUERY>>): Promise<Response> {
   const { tenant } = key;
   const { cursor, ...filter } = query;
   const { executions, next } = await listView(
@@ -30,27 +32,25 @@ export async function list(
 }
 
 /** `GET /v1/executions/:id/view`: what the page shows of it. */
-export async function view(parts: ApiParts, { key, id }: ApiRequest<unknown, unknown>): Promise<Response> {
-  const own = await ownReadable(parts, key, id);
-  const shown = await viewExecution(parts.runtime.journal, own, FOR_CLIENTS);
-  return jsonAnswer(key, parts.ids.shownIn(key.tenant, shown));
+export async function view(request: ApiRequest): Promise<Response> {
+  const { key, runtime, ids } = request;
+  const shown = await viewExecution(runtime.journal, await ownReadable(request), FOR_CLIENTS);
+  return jsonAnswer(key, ids.shownIn(key.tenant, shown));
 }
 
 /** `GET /v1/executions/:id/calls/:call`: the whole texts of one call. */
-export async function call(
-  parts: ApiParts,
-  { key, id, call: callId }: ApiRequest<unknown, unknown>,
-): Promise<Response> {
-  const own = await ownReadable(parts, key, id);
-  const check = (header: Header) => refuseOfAnother(parts, key, header);
-  return jsonAnswer(key, await viewCall(parts.runtime.journal, own, callId, check));
+export async function call(request: ApiRequest): Promise<Response> {
+  const own = await ownReadable(request);
+  const check = (header: Header) => refuseOfAnother(request, header);
+  return jsonAnswer(request.key, await viewCall(request.runtime.journal, own, request.call, check));
 }
 
 /** `GET /v1/executions/:id/artifacts/:name`: the latest value under the name, as JSON. */
-export async function artifact(parts: ApiParts, { key, id, name }: ApiRequest<unknown, unknown>): Promise<Response> {
-  const own = await ownReadable(parts, key, id);
+export async function artifact(request: ApiRequest): Promise<Response> {
+  const { key, id, name } = request;
+  const own = await ownReadable(request);
   let text: string | undefined;
-  for await (const record of readRecords(parts.runtime.journal, own, key))
+  for await (const record of readRecords(request.runtime.journal, own, key))
     if (record.type === "artifact" && record.name === name) text = record.value;
   if (text === undefined)
     throw new RequestProblem(

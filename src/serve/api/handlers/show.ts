@@ -5,38 +5,36 @@ import type { CallLine } from "../../../gate/call-line.ts";
 import type { Header } from "../../../journal/record.ts";
 import type { z } from "zod";
 import type { REPORT, Report, REPORT_ARTIFACT } from "../../../executions/output/index.ts";
-import type { Key } from "../../http/keys.ts";
 import type { REPORT_ANSWER, STATUS } from "../answers.ts";
 import type { STATUS_QUERY } from "../bodies.ts";
 import { jsonAnswer } from "../json-answer.ts";
-import { type ApiParts, type ApiRequest, faultOfAnother, ownReadable, refuseRevoked } from "../parts.ts";
+import { type ApiRequest, faultOfAnother, ownReadable, refuseRevoked } from "../parts.ts";
 
 type ShowRequest = ApiRequest<unknown, z.output<typeof STATUS_QUERY>>;
 
 /** `GET /v1/executions/:id`. With `?wait=SECONDS` it is answered once the execution has ended or waits, or the time is over. */
-export async function show(parts: ApiParts, { key, id, query: { wait }, signal }: ShowRequest): Promise<Response> {
-  const inTurn = <Value>(read: () => Promise<Value>) => parts.readings.run(key.id, signal, read);
-  const readable = () => ownReadable(parts, key, id);
-  if (wait > 0) await untilAtRest(parts, key, await inTurn(readable), now() + wait * 1000, signal);
+export async function show(request: ShowRequest): Promise<Response> {
+  const { key, signal, query } = request;
+  const inTurn = <Value>(read: () => Promise<Value>) => request.readings.run(key.id, signal, read);
+  const readable = () => ownReadable(request);
+  if (query.wait > 0) await untilAtRest(request, await inTurn(readable), now() + query.wait * 1000);
   return inTurn(async () => {
-    refuseRevoked(parts, key);
-    return jsonAnswer(key, await statusAnswer(parts, key, await readable()));
+    refuseRevoked(request);
+    return jsonAnswer(key, await statusAnswer(request, await readable()));
   });
 }
 
 /** Resolves once an execution does not run any more, the time is over, the client is gone or the server closes. It holds no place among those that read. */
 async function untilAtRest(
-  { runtime, watch, readings, closing }: ApiParts,
-  { tenant, id: key }: Key,
+  { runtime, watch, readings, closing, key, signal }: ApiRequest,
   id: ExecutionId,
   until: number,
-  signal: AbortSignal,
 ): Promise<void> {
   using watching = watch.watch(id);
   const over = AbortSignal.any([signal, closing]);
   using _ = addAbortListener(over, () => watching.wake());
   for (;;) {
-    const { listed } = await readings.run(key, signal, () => runtime.execution(id, { tenant }).status());
+    const { listed } = await readings.run(key.id, signal, () => runtime.execution(id, { tenant: key.tenant }).status());
     const left = until - now();
     if (listed.state !== "running" || left <= 0 || over.aborted) return;
     const { records } = await runtime.journal.find(id);
@@ -45,39 +43,34 @@ async function untilAtRest(
 }
 
 /** What the journal tells of an execution, as it is answered. `id` is the journal's id. */
-export async function statusAnswer(parts: ApiParts, key: Key, id: string): Promise<SchemaType<typeof STATUS>> {
-  const { runtime, ids } = parts;
+export async function statusAnswer(request: ApiRequest, id: string): Promise<SchemaType<typeof STATUS>> {
+  const { runtime, ids, key } = request;
   const { listed, report, conversation } = await runtime.execution(id, { tenant: key.tenant }).status();
   const { outcome: _, ...about } = ids.shownIn(key.tenant, listed);
-  if (report) return { ...about, ...(await bodyOf(parts, key, report)) };
+  if (report) return { ...about, ...(await bodyOf(request, report)) };
   if (!conversation) return about;
   const { ending, artifacts, ...rest } = conversation;
-  const calls = await readableCalls(parts, key, id, rest.calls);
+  const calls = await readableCalls(request, id, rest.calls);
   const told = { artifacts: artifacts.map(artifactLine), ending: ending && clientEnding(ending) };
   return { ...about, conversation: { ...rest, calls, ...told } };
 }
 
-export async function reportAnswer(
-  parts: ApiParts,
-  key: Key,
-  report: Report,
-): Promise<SchemaType<typeof REPORT_ANSWER>> {
+export async function reportAnswer(request: ApiRequest, report: Report): Promise<SchemaType<typeof REPORT_ANSWER>> {
   const state = report.outcome.type === "waiting" ? "waiting" : "ended";
-  const execution = parts.ids.shown(key.tenant, report.execution);
-  return { execution, kind: "program", state, ...(await bodyOf(parts, key, report)) };
+  const execution = request.ids.shown(request.key.tenant, report.execution);
+  return { execution, kind: "program", state, ...(await bodyOf(request, report)) };
 }
 
 /** A report without `value`, which is in the outcome too, and without what is for the operator; with artifacts as they are listed. */
-async function bodyOf(parts: ApiParts, key: Key, whole: Report): Promise<SchemaType<typeof REPORT>> {
+async function bodyOf(request: ApiRequest, whole: Report): Promise<SchemaType<typeof REPORT>> {
   const { execution, value: _, outcome, artifacts, ...report } = whole;
-  const calls = await readableCalls(parts, key, execution, report.calls);
+  const calls = await readableCalls(request, execution, report.calls);
   return { ...report, calls, outcome: clientEnding(outcome), artifacts: artifacts.map(artifactLine) };
 }
 
 /** The calls of a report, without those of agents whose conversations the key may not read. */
 async function readableCalls(
-  { runtime: { journal }, ids }: ApiParts,
-  key: Key,
+  { runtime: { journal }, ids, key }: ApiRequest,
   execution: ExecutionId,
   calls: readonly CallLine[],
 ): Promise<CallLine[]> {

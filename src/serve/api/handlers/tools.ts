@@ -7,14 +7,16 @@ import { toolFacts } from "../../../tools/tool-facts.ts";
 import type { LISTED_TOOL } from "../answers.ts";
 import type { SEARCH_QUERY, TOOLS_QUERY } from "../bodies.ts";
 import { jsonAnswer } from "../json-answer.ts";
-import { type ApiParts, type ApiRequest } from "../parts.ts";
+import type { ApiRequest } from "../parts.ts";
 
 /** `GET /v1/tools`: the tools that the key may call, and what a model is told so that it can write programs. */
-export async function tools(
-  parts: ApiParts,
-  { key, query: { cursor = "", limit } }: ApiRequest<unknown, z.output<typeof TOOLS_QUERY>>,
-): Promise<Response> {
-  const runtime = parts.keys.runtimeOf(key);
+export async function tools({
+  keys,
+  key,
+  query,
+}: ApiRequest<unknown, z.output<typeof TOOLS_QUERY>>): Promise<Response> {
+  const { cursor = "", limit } = query;
+  const runtime = keys.runtimeOf(key);
   const { run_program: program, search_tools: search } = await runtime.asTool("mcp");
   const after = runtime.enabledTools.all
     .filter(({ name }) => name > cursor)
@@ -34,11 +36,12 @@ export async function tools(
 }
 
 /** `GET /v1/tools/search`: the tools for programs that fit a query best. */
-export async function searchTools(
-  parts: ApiParts,
-  { key, query: { q, limit, caller, language } }: ApiRequest<unknown, z.output<typeof SEARCH_QUERY>>,
-): Promise<Response> {
-  return jsonAnswer(key, { tools: await parts.keys.runtimeOf(key).searchTools(q, limit, { caller, language }) });
+export async function searchTools({
+  keys,
+  key,
+  query: { q, limit, ...options },
+}: ApiRequest<unknown, z.output<typeof SEARCH_QUERY>>): Promise<Response> {
+  return jsonAnswer(key, { tools: await keys.runtimeOf(key).searchTools(q, limit, options) });
 }
 
 function listed(tool: Tool): SchemaType<typeof LISTED_TOOL> {
