@@ -1,11 +1,8 @@
 import { array, assert, asyncProperty, constantFrom } from "fast-check";
 import { expect, test } from "vitest";
 import { createMemoryJournal, type JournalRecord } from "../../src/journal/index.ts";
-import { createSqliteJournal } from "../../src/index.ts";
-import type { Report } from "../../src/executions/output/report.ts";
-import type { ExecutionEvent } from "../../src/executions/event.ts";
+import { createSqliteJournal, type Report, type ExecutionEvent, createRuntime } from "../../src/index.ts";
 import { replay } from "../../src/executions/replay.ts";
-import { createRuntime } from "../../src/runtime/create-runtime.ts";
 import { createMemorySandbox } from "../../src/sandboxes/memory-sandbox.ts";
 import type { Offer, Sandbox } from "../../src/sandboxes/sandbox.ts";
 import { call, guestThatSays, READY, settled, turnEnd } from "../hostile-support/frames.ts";

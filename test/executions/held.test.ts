@@ -1,9 +1,8 @@
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { createRuntime, createSqliteJournal } from "../../src/index.ts";
+import { createRuntime, createSqliteJournal, type ExecutionEvent } from "../../src/index.ts";
 import { createMemoryJournal, type Journal } from "../../src/journal/index.ts";
 import { createMemorySandbox } from "../../src/runtime/testing.ts";
-import type { ExecutionEvent } from "../../src/executions/event.ts";
 import type { Sandbox } from "../../src/sandboxes/sandbox.ts";
 import { call, guestThatSays, READY, settled, turnEnd } from "../hostile-support/frames.ts";
 import { leftOf, newFolder, notedTool, runtimeWith } from "../support/index.ts";

@@ -1,8 +1,6 @@
 import { expect, test } from "vitest";
 import { z } from "zod";
-import type { ApprovalRequest } from "../../src/gate/approve/approval.ts";
-import type { Report, RuntimeOptions } from "../../src/index.ts";
-import type { ExecuteOptions } from "../../src/executions/execute-options.ts";
+import type { Report, RuntimeOptions, ApprovalRequest, ExecuteOptions } from "../../src/index.ts";
 import { createRuntime } from "../../src/runtime/create-runtime.ts";
 import { createMemorySandbox } from "../../src/sandboxes/memory-sandbox.ts";
 import { enginesOf } from "../support/engines.ts";

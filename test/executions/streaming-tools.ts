@@ -1,9 +1,8 @@
 import { z } from "zod";
-import { defineTool, type Tool } from "../../src/index.ts";
+import { defineTool, type Tool, type CallContext } from "../../src/index.ts";
 import type { JournalRecord } from "../../src/journal/index.ts";
 import type { ExecutionState } from "../../src/executions/from-journal/execution-state.ts";
 import { applyRecord, ExecutionState as State } from "../../src/executions/from-journal/execution-state.ts";
-import type { CallContext } from "../../src/tools/tool.ts";
 
 /** A call whose handler ran, and what it was told of a stream that was to go on. */
 export interface Run {

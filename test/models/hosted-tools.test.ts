@@ -1,6 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { openaiChat, PortcullisError, webSearch } from "../../src/index.ts";
-import type { AgentEvent } from "../../src/conversations/event.ts";
+import { openaiChat, PortcullisError, webSearch, type AgentEvent } from "../../src/index.ts";
 import { citationsOf, hostedEnd, hostedStart } from "../../src/models/turn/hosted-calls.ts";
 import { scriptedModel } from "../../src/runtime/testing.ts";
 import { viewExecution } from "../../src/serve/views/view-execution.ts";

@@ -1,6 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { defineTextTool } from "../../src/index.ts";
-import type { AgentEvent } from "../../src/conversations/event.ts";
+import { defineTextTool, type AgentEvent } from "../../src/index.ts";
 import type { CallLine } from "../../src/gate/call-line.ts";
 import { ask, counted } from "./provider.suite.ts";
 import { serve, type Served, type WireCall, type WireStep } from "./wire.ts";

@@ -1,7 +1,6 @@
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { openai } from "../../../src/models/provider/providers.ts";
-import { createRuntime } from "../../../src/index.ts";
+import { createRuntime, openai } from "../../../src/index.ts";
 import { checkOptions, type OptionRules, readOptions, required, secret, text } from "../../../src/base/index.ts";
 import { createServer } from "../../../src/serve/create-server.ts";
 import { parseKeys } from "../../../src/serve/http/keys.ts";

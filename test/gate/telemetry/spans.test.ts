@@ -1,8 +1,7 @@
 import { SpanKind, SpanStatusCode, trace } from "@opentelemetry/api";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { z } from "zod";
-import { PortcullisError } from "../../../src/base/index.ts";
-import { defineTool } from "../../../src/index.ts";
+import { defineTool, PortcullisError } from "../../../src/index.ts";
 import { createMemoryJournal, type Header } from "../../../src/journal/index.ts";
 import { scriptedModel } from "../../../src/runtime/testing.ts";
 import { anthropicWire } from "../../models/anthropic/wire.ts";

@@ -1,7 +1,6 @@
 import { expect, test } from "vitest";
-import { createRuntime } from "../../../src/index.ts";
+import { createRuntime, type Report } from "../../../src/index.ts";
 import { createIsolateSandbox, type IsolateSandboxOptions } from "../../../src/sandboxes/index.ts";
-import type { Report } from "../../../src/executions/output/report.ts";
 import { signal, testOfAll, tool } from "../../support/index.ts";
 import { enginesOf } from "../../support/engines.ts";
 
