@@ -1,4 +1,4 @@
-import { afterAll, afterEach, describe, expect, test, vi } from "vitest";
+import { afterEach, describe, expect, test, vi } from "vitest";
 import { z } from "zod";
 import {
   type Approve,
@@ -14,15 +14,9 @@ import {
 } from "../../src/index.ts";
 import { createMemoryJournal, type Journal } from "../../src/journal/index.ts";
 import { parseRecord } from "../../src/journal/reading/parse-records.ts";
-import { createMemorySandbox } from "../../src/runtime/testing.ts";
 import { viewExecution } from "../../src/serve/views/view-execution.ts";
 import { settableClock } from "../support/clock.ts";
 import { journalWith, notedReads, runtimeWith, throws } from "../support/index.ts";
-
-const sandbox = createMemorySandbox();
-afterAll(async () => {
-  await sandbox[Symbol.asyncDispose]?.();
-});
 
 /** Every record that was written can be read: a journal in memory keeps also what no reader would take. */
 const journals = new Set<Journal>();

@@ -8,7 +8,7 @@ import type { Offer, Sandbox } from "../../src/sandboxes/sandbox.ts";
 import { call, guestThatSays, READY, settled, turnEnd } from "../hostile-support/frames.ts";
 import { evicting, type EvictionMoment } from "../support/evicting-sandbox.ts";
 import { createForkedPythonSandbox, PYTHON } from "../support/python-process-sandbox.ts";
-import { describeOfAll, echo, later, pay, runs, signal, testOfAll, tool } from "../support/index.ts";
+import { describeOfAll, echo, holding, later, pay, runs, signal, testOfAll, tool } from "../support/index.ts";
 import { executeSuite } from "./execute.suite.ts";
 import { manualClock, patientClock, workingClock } from "../support/clock.ts";
 
@@ -144,18 +144,6 @@ function scripted(
     return guestThatSays([READY], ...sayings);
   };
   return createMemorySandbox({ guest });
-}
-
-/** A tool that answers when it is told to. */
-function holding() {
-  const called = signal();
-  const released = signal();
-  const hold = tool("hold", async () => {
-    called.happen();
-    await released.happened;
-    return "held";
-  });
-  return { hold, called: called.happened, release: released.happen };
 }
 
 /** Resolves once the program has given its guest up. */

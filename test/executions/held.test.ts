@@ -1,17 +1,13 @@
-import { join } from "node:path";
 import { expect, test } from "vitest";
 import { createRuntime, createSqliteJournal, type ExecutionEvent } from "../../src/index.ts";
 import { createMemoryJournal, type Journal } from "../../src/journal/index.ts";
 import { createMemorySandbox } from "../../src/runtime/testing.ts";
 import type { Sandbox } from "../../src/sandboxes/sandbox.ts";
 import { call, guestThatSays, READY, settled, turnEnd } from "../hostile-support/frames.ts";
-import { leftOf, newFolder, notedTool, runtimeWith } from "../support/index.ts";
+import { leftOf, newFile, notedTool, runtimeWith } from "../support/index.ts";
 
 /** A third of it passes until a driver reads what others have decided. A busy machine must not let it end. */
 const LEASE_MS = 3000;
-const folder = newFolder();
-let files = 0;
-const newFile = () => join(folder, `${(files += 1)}.db`);
 
 /** A guest that has used the network, calls `pay`, and returns the answer that it gets. */
 function usesNetwork(): { readonly sandbox: Sandbox; readonly opened: () => number } {

@@ -1,15 +1,12 @@
-import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { type Approve, createSqliteJournal, defineTool, type Runtime, type Tool } from "../../src/index.ts";
 import { createMemoryJournal, type Journal } from "../../src/journal/index.ts";
-import { codeOf, failing, makeTool, newFolder, runtimeWith } from "../support/index.ts";
+import { codeOf, failing, makeTool, newFile, runtimeWith } from "../support/index.ts";
 
-const folder = newFolder();
-let files = 0;
 const journals: Readonly<Record<string, () => Journal>> = {
   memory: () => createMemoryJournal(),
-  sqlite: () => createSqliteJournal({ path: join(folder, `${(files += 1)}.db`) }),
+  sqlite: () => createSqliteJournal({ path: newFile() }),
 };
 
 /** Tools with a note of what their handlers have done. */

@@ -1,5 +1,3 @@
-import { rmSync } from "node:fs";
-import { join } from "node:path";
 import { afterAll, expect, test } from "vitest";
 import { z } from "zod";
 import { shownText } from "../../src/cli/commands/journal/show.ts";
@@ -7,7 +5,7 @@ import { createRuntime, createSqliteJournal, type RuntimeOptions } from "../../s
 import { createMemoryJournal } from "../../src/journal/index.ts";
 import { createIsolateSandbox } from "../../src/sandboxes/index.ts";
 import { createMemorySandbox } from "../../src/runtime/testing.ts";
-import { ALL_TESTS, journalWith, makeTool, memoryFolder, runtimeWith } from "../support/index.ts";
+import { ALL_TESTS, journalWith, makeTool, newFile, runtimeWith } from "../support/index.ts";
 import { enginesOf } from "../support/engines.ts";
 import { createForkedPythonSandbox, PYTHON } from "../support/python-process-sandbox.ts";
 import { evicting } from "../support/evicting-sandbox.ts";
@@ -15,10 +13,6 @@ import { cutsWhere, handsItems, type Run, streamingTools } from "./streaming-too
 
 const sandbox = createMemorySandbox();
 afterAll(() => sandbox[Symbol.asyncDispose]());
-const folder = memoryFolder("portcullis-streams-");
-afterAll(() => rmSync(folder, { recursive: true }));
-let files = 0;
-const newFile = () => createSqliteJournal({ path: join(folder, `${(files += 1)}.db`) });
 const LIMITS = { resultBytes: 120 };
 
 /** A stream whose handler waits before its item of this index, until it is let go. */
@@ -49,7 +43,7 @@ const READS = "let sum = 0; for await (const { i } of tools.gated({ n: 40 })) su
 
 test("a program that is evicted at every wait reads its streams to their ends, from handlers that were called once", async () => {
   const evictor = evicting(createMemorySandbox());
-  for (const journal of [createMemoryJournal(), newFile()]) {
+  for (const journal of [createMemoryJournal(), createSqliteJournal({ path: newFile() })]) {
     const seen: Run[] = [];
     await using runtime = await createRuntime({
       tools: streamingTools(seen),
@@ -138,7 +132,7 @@ test("of more than a quarter of totalBytes a journal in memory keeps no batches,
   });
 
   // A journal in a file keeps all.
-  await using durable = await start({ tools, journal: newFile(), limits });
+  await using durable = await start({ tools, journal: createSqliteJournal({ path: newFile() }), limits });
   const all = await durable.execute(program);
   expect(all.unreplayable).toBeUndefined();
   expect(await durable.execution(all.execution).replay()).toEqual({ type: "identical" });

@@ -3,7 +3,6 @@ import { catalogueTools } from "../tools/search/catalogue-tools.ts";
 import { makeTool, openSession } from "./open-session.ts";
 import { testOfAll } from "../support/all-tests.ts";
 import { countTurns } from "../support/count-turns.ts";
-import { throws } from "../support/failing.ts";
 
 const own = makeTool({ name: "crm.find", description: "Finds a customer." });
 const other = makeTool({ name: "secret.find", description: "Finds a customer.", allowedCallers: ["direct"] });
@@ -24,16 +23,6 @@ test.each([
   const answer = await call({}, forged);
   expect(answer).toMatchObject({ ok: false, code });
   expect(JSON.stringify(answer)).not.toContain("secret");
-});
-
-test("a filter that throws fails the search, and says nothing of why", async () => {
-  const { Gate } = await import("../../src/gate/gate.ts");
-  const { ToolSet } = await import("../../src/tools/tool-set.ts");
-  const filter = throws("hunter2");
-  const { call } = openSession({ gate: new Gate(new ToolSet([own]), undefined, { filter }) });
-  const answer = await call({ query: "x" }, search);
-  expect(answer).toMatchObject({ ok: false, code: "handler_failed" });
-  expect(JSON.stringify(answer)).not.toContain("hunter2");
 });
 
 testOfAll(

@@ -1,4 +1,3 @@
-import { join } from "node:path";
 import { afterAll, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { createSqliteJournal, type Report, type Runtime, type RuntimeOptions } from "../../src/index.ts";
@@ -6,13 +5,11 @@ import { createMemoryJournal, type Journal } from "../../src/journal/index.ts";
 import type { ArtifactRecord, JournalRecord } from "../../src/journal/record.ts";
 import { createMemorySandbox, scriptedModel } from "../../src/runtime/testing.ts";
 import { createForkedPythonSandbox, PYTHON } from "../support/python-process-sandbox.ts";
-import { codeOf, echo, journalWith, makeTool, newFolder, runtimeWith } from "../support/index.ts";
+import { codeOf, echo, journalWith, makeTool, newFile, runtimeWith } from "../support/index.ts";
 
-const folder = newFolder();
-let files = 0;
 const JOURNALS: Readonly<Record<string, () => Journal>> = {
   memory: () => createMemoryJournal(),
-  sqlite: () => createSqliteJournal({ path: join(folder, `${(files += 1)}.db`) }),
+  sqlite: () => createSqliteJournal({ path: newFile() }),
 };
 const sandbox = createMemorySandbox();
 const python = createForkedPythonSandbox();
@@ -402,7 +399,7 @@ test("saves that were journalled, and whose answers were lost with their host, a
 });
 
 test("an artifact of a journal from elsewhere weighs what it holds, whatever its record tells", async () => {
-  using journal = createSqliteJournal({ path: join(folder, "elsewhere.db") });
+  using journal = createSqliteJournal({ path: newFile() });
   const program = `await save("a", 1); return await load("a").catch(({ code }) => code);`;
   const value = JSON.stringify("x".repeat(2000));
   const report = await takenUpAfterSave(program, journal, (record) => ({ ...record, value }));

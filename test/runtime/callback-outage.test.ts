@@ -1,10 +1,9 @@
-import { join } from "node:path";
 import { expect, test, vi } from "vitest";
 import { z } from "zod";
 import { createSqliteJournal, defineTool, type RuntimeOptions } from "../../src/index.ts";
 import { createMemoryJournal } from "../../src/journal/index.ts";
 import { scriptedModel } from "../../src/runtime/testing.ts";
-import { memoryFolder, runtimeWith } from "../support/index.ts";
+import { newFile, runtimeWith } from "../support/index.ts";
 
 const FAILURES: readonly (readonly [string, () => never])[] = [
   ["throws", () => outage()],
@@ -21,7 +20,7 @@ function outage(): never {
 }
 
 function durable() {
-  return createSqliteJournal({ path: join(memoryFolder("callback-outage-"), "journal.db") });
+  return createSqliteJournal({ path: newFile() });
 }
 
 function open(options: Partial<RuntimeOptions>) {

@@ -1,10 +1,9 @@
-import { join } from "node:path";
 import { expect, test } from "vitest";
 import { z } from "zod";
 import { createRuntime, createSqliteJournal, defineTool, type Runtime, type RuntimeOptions } from "../../src/index.ts";
 import { createMemoryJournal } from "../../src/journal/index.ts";
 import { createMemorySandbox, scriptedModel } from "../../src/runtime/testing.ts";
-import { memoryFolder } from "../support/memory-folder.ts";
+import { newFile } from "../support/memory-folder.ts";
 
 /** A tool for programs without `output`. */
 function untyped(name: string, handler: (input: { readonly of?: string | undefined }) => unknown, more: object = {}) {
@@ -46,8 +45,7 @@ async function declaredAfter(program: string, options: RuntimeOptions) {
 }
 
 test("a tool without output is shown with what its results were like, to its tenant alone, and nothing of it is in the journal", async () => {
-  const path = join(memoryFolder("observed-"), "journal.db");
-  using journal = createSqliteJournal({ path });
+  using journal = createSqliteJournal({ path: newFile() });
   await using runtime = await run({ tools: [tickets], journal });
   const { run_program: inLoop } = await runtime.asTool("ai-sdk");
   const { run_program: inRunner } = await runtime.asTool("anthropic");

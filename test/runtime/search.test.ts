@@ -161,14 +161,14 @@ test.each<[string, () => unknown]>([
   ["gives a promise", () => Promise.resolve(false)],
   ["gives nothing", () => undefined],
   ["throws", throws("no directory today")],
-])("where a filter %s, nothing is found", async (_, filter) => {
+])("where a filter %s, nothing is found, and nothing is said of why", async (_, filter) => {
   const error = vi.fn();
   const search = { filter: filter as () => boolean };
   await using runtime = await start({ search, logger: { error } });
   const { outcome } = await runtime.execute(
-    `try { return await searchTools("invoices"); } catch (e) { return e.code; }`,
+    `try { return await searchTools("invoices"); } catch (e) { return [e.code, e.message.includes("directory")]; }`,
   );
-  expect(outcome).toEqual({ type: "completed", value: "handler_failed" });
+  expect(outcome).toEqual({ type: "completed", value: ["handler_failed", false] });
   expect(error).toHaveBeenCalledOnce();
   await expect(runtime.searchTools("invoices")).rejects.toThrow();
 });

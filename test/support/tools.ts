@@ -47,6 +47,17 @@ export function tool(
   return makeTool({ name, description: `${name}, for tests`, execute: handler, ...options });
 }
 
+/** A tool that answers when it is told to. */
+export function holding() {
+  const [called, released] = [signal(), signal()];
+  const hold = tool("hold", async () => {
+    called.happen();
+    await released.happened;
+    return "held";
+  });
+  return { hold, called: called.happened, release: released.happen };
+}
+
 /** A tool that notes the inputs of its calls. */
 export function notedTool({ execute = () => "ok", ...changes }: Noted = {}) {
   const inputs: unknown[] = [];

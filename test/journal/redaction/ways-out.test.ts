@@ -1,8 +1,7 @@
 import { hash } from "node:crypto";
 import * as fc from "fast-check";
-import { readFileSync, rmSync } from "node:fs";
-import { join } from "node:path";
-import { afterAll, beforeEach, describe, expect, test, vi } from "vitest";
+import { readFileSync } from "node:fs";
+import { beforeEach, describe, expect, test, vi } from "vitest";
 import { z } from "zod";
 import { type AgentEvent, content, createSqliteJournal, PortcullisError } from "../../../src/index.ts";
 import type { FailureEntry } from "../../../src/runtime/reports.ts";
@@ -11,10 +10,7 @@ import { makeTool } from "../../gate/open-session.ts";
 import { serve } from "../../models/wire.ts";
 import { WIRES } from "../../models/wires.ts";
 import { finding, formsOf } from "./redact.ts";
-import { memoryFolder, runs, runtimeWith } from "../../support/index.ts";
-
-const folder = memoryFolder("portcullis-redaction-");
-afterAll(() => rmSync(folder, { recursive: true }));
+import { newFile, runs, runtimeWith } from "../../support/index.ts";
 
 const printed = vi.spyOn(console, "error").mockImplementation(() => {});
 beforeEach(() => {
@@ -122,8 +118,6 @@ function watch() {
   return { onEvent: (event: AgentEvent) => void events.push(event), logger: { error: log }, seen, events };
 }
 
-let files = 0;
-
 test("no digest of an input lets a short secret be found by trying all, in the journal, a report, an event or a log", async () => {
   const input = { pin: "493027" };
   const held = makeTool({ name: "held", approval: "always", inputSchema: z.object({ pin: z.string() }) });
@@ -167,7 +161,7 @@ test("a value is not kept under a name that must not leave", async () => {
 test("no text that a rule covers leaves a program by any way: report, journal's file, events, logger", async () => {
   await fc.assert(
     fc.asyncProperty(secretOf, fc.constantFrom(...WAYS), async (secret, way) => {
-      const path = join(folder, `${(files += 1)}.db`);
+      const path = newFile();
       const journal = createSqliteJournal({ path });
       const { onEvent, logger, seen, events } = watch();
       const runtime = await runtimeWith(toolsOf(secret), { journal, redact: finding(secret), onEvent, logger });

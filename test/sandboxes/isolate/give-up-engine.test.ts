@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { createRuntime, type Report } from "../../../src/index.ts";
 import { createIsolateSandbox, type IsolateSandboxOptions } from "../../../src/sandboxes/index.ts";
-import { signal, testOfAll, tool } from "../../support/index.ts";
+import { holding, signal, testOfAll, tool } from "../../support/index.ts";
 import { enginesOf } from "../../support/engines.ts";
 
 const PROGRAM = `let sum = 0;
@@ -95,15 +95,6 @@ async function startWaiting(runtime: Awaited<ReturnType<typeof createRuntime>>, 
   });
   await called.happened;
   return { running };
-}
-
-function holding() {
-  const released = signal();
-  const hold = tool("hold", async () => {
-    await released.happened;
-    return "held";
-  });
-  return { hold, release: released.happen };
 }
 
 testOfAll(
