@@ -202,9 +202,15 @@ export class McpSource implements AsyncDisposable {
     const signal = AbortSignal.any([timeout, this.#closing.signal]);
     let session: Session | undefined;
     try {
-      const onListChanged = () => this.#listAgain.notify();
-      const [mcp, server, access, log] = [this.#mcp, this.#server, this.#access, this.#log];
-      session = await Session.open({ mcp, server, access, log, onListChanged, signal }, this.#protocol);
+      const opening = {
+        mcp: this.#mcp,
+        server: this.#server,
+        access: this.#access,
+        log: this.#log,
+        onListChanged: this.#listAgain.notify,
+        signal,
+      };
+      session = await Session.open(opening, this.#protocol);
       await this.#tools.read(session, signal);
       this.#protocol = session.protocol;
       this.#session = session;

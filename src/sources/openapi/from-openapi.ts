@@ -267,11 +267,9 @@ function defineOperation(
 }
 
 function isHosts({ authorization, headers }: Sender, { name, place }: Parameter): boolean {
-  if (place === "header") {
-    const lower = name.toLowerCase();
-    return lower === authorization.header || Object.keys(headers).some((one) => one.toLowerCase() === lower);
-  }
-  return (place === "query" && name === authorization.query) || (place === "cookie" && name === authorization.cookie);
+  if (place !== "header") return place !== "path" && name === authorization[place];
+  const held = [authorization.header, ...Object.keys(headers).map((one) => one.toLowerCase())];
+  return held.includes(name.toLowerCase());
 }
 
 function bareAddress(address: string): string {

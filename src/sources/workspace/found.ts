@@ -47,9 +47,9 @@ export class FoundPage<Item> {
 }
 
 /** What was not given, as `12 more matches in 3 files`, and what was not looked at. */
-export function seenBy({ isCut, passedOver }: Search, left: number, what: string) {
+export function seenBy({ isCut, passedOver }: Search, left: string | false) {
   const said = [
-    left > 0 && `${left} more ${what}: give a narrower path or files, or a higher limit`,
+    left && `${left}: give a narrower path or files, or a higher limit`,
     isCut && `the search ended after ${MAX_ENTRIES} entries of folders: give a path further down`,
   ].filter((one) => one !== false);
   return {

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { type LinearPattern, readPattern } from "../../tools/json-schema/index.ts";
 import type { CallContext } from "../../tools/tool.ts";
-import type { SchemaType } from "../../base/index.ts";
+import { countText, type SchemaType } from "../../base/index.ts";
 import { objectSchema } from "../../base/values/object-schema.ts";
 import { FoundPage, globOf, isWanted, SEARCHED, SEEN, seenBy } from "./found.ts";
 import { isText, linesOf } from "./text-lines.ts";
@@ -70,8 +70,8 @@ export async function grepFiles(
     }
   }
   const { items: matches, left } = given;
-  const what = `${left === 1 ? "match" : "matches"} in ${leftIn.size} ${leftIn.size === 1 ? "file" : "files"}`;
-  return { matches, ...seenBy(search, left, what) };
+  const what = `${countText(left, "more match", "more matches")} in ${countText(leftIn.size, "file")}`;
+  return { matches, ...seenBy(search, left > 0 && what) };
 }
 
 /** The text of a file; undefined if it is passed over. A file that the call names is not passed over. */

@@ -2,7 +2,7 @@ import { basename } from "node:path";
 import { z } from "zod";
 import { content } from "../../tools/content.ts";
 import type { CallContext } from "../../tools/tool.ts";
-import { Lane, Pace, type SchemaType } from "../../base/index.ts";
+import { countText, Lane, Pace, type SchemaType } from "../../base/index.ts";
 import { objectSchema } from "../../base/values/object-schema.ts";
 import { isText, linesOf } from "./text-lines.ts";
 import { toolFailure, quotedPath, type Workspace } from "./workspace.ts";
@@ -68,8 +68,8 @@ export async function readPage(
   const next = offset + page.length;
   const left = lines - next + 1;
   const more = [
-    left > 0 && `${left} more ${left === 1 ? "line" : "lines"}: offset=${next}`,
-    cut > 0 && `${cut} ${cut === 1 ? "line was" : "lines were"} cut`,
+    left > 0 && `${countText(left, "more line")}: offset=${next}`,
+    cut > 0 && `${countText(cut, "line was", "lines were")} cut`,
   ].filter((one) => one !== false);
   return { path, lines, text: page.join("\n"), more: more.length === 0 ? undefined : more.join("; ") };
 }

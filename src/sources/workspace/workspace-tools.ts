@@ -1,5 +1,6 @@
 import {
   array,
+  countText,
   optionError,
   type OptionsOf,
   readOptions,
@@ -137,5 +138,5 @@ async function listFiles(
       if (isWanted(glob, file, search)) given.add(file.path);
     }
   const { items: paths, left } = given;
-  return { paths, ...seenBy(search, left, left === 1 ? "entry" : "entries") };
+  return { paths, ...seenBy(search, left > 0 && countText(left, "more entry", "more entries")) };
 }

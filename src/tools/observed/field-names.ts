@@ -59,7 +59,7 @@ function isPart(part: string): boolean {
   const digits = /[0-9]+/.exec(part);
   // Digits end a part: `a1b2` is a code.
   if (digits && (digits[0].length > DIGITS || digits.index + digits[0].length < part.length)) return false;
-  return wordsOf(part).every((word) => word.length <= WORD_LENGTH && !isScrambled(word)) && !isMixed(part);
+  return wordsOf(part).every((word) => word.length <= WORD_LENGTH && !isScrambled(word));
 }
 
 function isScrambled(word: string): boolean {
@@ -71,10 +71,4 @@ function isScrambled(word: string): boolean {
     if (row >= CONSONANTS || (rare > 1 && word.length >= LONG_WORD)) return true;
   }
   return false;
-}
-
-/** Letters whose case changes more often than words do, as in base64. */
-function isMixed(part: string): boolean {
-  const words = wordsOf(part).filter((word) => !hasDigit(word));
-  return words.length > 2 && words.filter(({ length }) => length < 2).length * 2 >= words.length;
 }

@@ -48,8 +48,7 @@ export class CharacterSet {
   readonly states: number;
 
   constructor(ranges: readonly Range[], properties: readonly Property[] = [], isNegated = false) {
-    const bounds = ranges.length === 1 ? (ranges[0] as Range) : mergedRanges(ranges).flat();
-    this.#bounds = bounds;
+    this.#bounds = mergedRanges(ranges).flat();
     this.#properties = properties;
     this.#isNegated = isNegated;
     this.steps = 1 + this.#properties.length * PROPERTY_STEPS;
@@ -62,8 +61,6 @@ export class CharacterSet {
 
   #isNamed(point: number): boolean {
     const bounds = this.#bounds;
-    if (bounds.length === 2 && this.#properties.length === 0)
-      return point >= (bounds[0] as number) && point <= (bounds[1] as number);
     if (point < ASCII && this.#properties.length === 0) return (this.#ascii ??= asciiIn(bounds))[point] === 1;
     let low = 0;
     let high = bounds.length;
