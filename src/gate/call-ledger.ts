@@ -6,7 +6,7 @@ import type { Failure, Refusal, Value } from "./answer.ts";
 import type { DecidedApproval } from "./approve/approval.ts";
 import type { GrantUse } from "./approve/grant-terms.ts";
 import type { CallEvent, EventFields } from "./call-event.ts";
-import { NamedAddresses } from "./run/named.ts";
+import { addNamed } from "./run/named.ts";
 import type { CallLine } from "./call-line.ts";
 import type { EarlierCall } from "./reuse/earlier-calls.ts";
 import type { ParentCall, WorkScope } from "./work-scope.ts";
@@ -62,14 +62,14 @@ export class CallLedger {
   readonly inputs = new Map<string, string>();
   readonly #parts: LedgerParts;
   #streamedBytes = 0;
-  readonly #named = new NamedAddresses();
+  readonly #named = new Set<string>();
 
   constructor(parts: LedgerParts) {
     this.#parts = parts;
     // There may be more lines than a function takes arguments.
     for (const line of parts.past?.lines ?? []) {
       this.lines.push(line);
-      this.#named.add(line.named);
+      addNamed(this.#named, line.named);
       if (line.items !== undefined && !line.callId.includes("/")) this.#streamedBytes += line.bytes;
     }
   }
@@ -230,7 +230,7 @@ export class CallLedger {
   /** Adds a call to the report. A call of a nested execution has both ids, like `call_2/17`. */
   note(line: CallLine): void {
     this.lines.push(line);
-    this.#named.add(line.named);
+    addNamed(this.#named, line.named);
     const { above } = this.#parts;
     above?.session.note({ ...line, callId: `${above.callId}/${line.callId}` });
   }

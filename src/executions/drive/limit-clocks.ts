@@ -56,9 +56,9 @@ export class Clocks {
   readonly #replaying = new TurnTime();
   /** The last replay: how long it took, and the times at its end. */
   #lastReplay = { ms: 0, cpuMs: 0, replayingMs: 0 };
-  readonly #wall = new Stopwatch();
+  readonly #wall = stopwatch();
   /** Time in which the program had something to do, and no guest to do it. */
-  readonly #away = new Stopwatch();
+  readonly #away = stopwatch();
   #ticker: Timer | undefined;
 
   /** `before`: the times of earlier drivers of the same execution, which count in the limits. */
@@ -162,31 +162,35 @@ export class Clocks {
   }
 }
 
-export class Stopwatch {
-  #ms = 0;
-  #since: number | undefined;
+export type Stopwatch = ReturnType<typeof stopwatch>;
 
-  get ms(): number {
-    return this.#ms + (this.#since === undefined ? 0 : monotonic() - this.#since);
-  }
+export function stopwatch() {
+  let before = 0;
+  let since: number | undefined;
+  const ms = () => before + (since === undefined ? 0 : monotonic() - since);
+  return {
+    get ms(): number {
+      return ms();
+    },
 
-  get isOn(): boolean {
-    return this.#since !== undefined;
-  }
+    get isOn(): boolean {
+      return since !== undefined;
+    },
 
-  start(): void {
-    this.#since ??= monotonic();
-  }
+    start(): void {
+      since ??= monotonic();
+    },
 
-  stop(): void {
-    this.#ms = this.ms;
-    this.#since = undefined;
-  }
+    stop(): void {
+      before = ms();
+      since = undefined;
+    },
+  };
 }
 
 /** Time in turns, minus the time known to have been spent waiting for a core or for the host. */
 class TurnTime {
-  readonly #turns = new Stopwatch();
+  readonly #turns = stopwatch();
   #endedUnseen = false;
   #waitedMs = 0;
   /** Clock time at the last reading that was taken into account, and the processor time read then. */

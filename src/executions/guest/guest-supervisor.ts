@@ -2,7 +2,7 @@ import { after, cancel, now, PortcullisError, type Share } from "../../base/inde
 import type { GuestTurn } from "../../../bridge/turn-reader.ts";
 import { type Connection, QueueFull } from "../../sandboxes/sandbox.ts";
 import type { Closing } from "../../sandboxes/closing.ts";
-import { type Clocks, Stopwatch } from "../drive/limit-clocks.ts";
+import { type Clocks, stopwatch } from "../drive/limit-clocks.ts";
 import { detailOf, endingDiverged, endingOfGuest, endingUnopened } from "../drive/ending/endings.ts";
 import type { GuestEvent } from "./guest-event.ts";
 import { areTurns, type GuestLink, type LinkEnd, openLink } from "./guest-link.ts";
@@ -43,7 +43,7 @@ export interface SupervisorOptions {
 export class GuestSupervisor implements AsyncDisposable {
   readonly #options: SupervisorOptions;
   readonly #over = new AbortController();
-  #waited = new Stopwatch();
+  #waited = stopwatch();
   #link: GuestLink | undefined;
   /** Settles once the journal says that the program has the turn, and the events that wait for this are sent. */
   #handing: Promise<void> | undefined;
@@ -58,7 +58,7 @@ export class GuestSupervisor implements AsyncDisposable {
   #wake: (() => void) | undefined;
   /** Why the program kept its guest from others of its tenant while it waited; undefined as long as it could give it up. */
   notEvicted: NotEvictedCause | undefined;
-  readonly queued = new Stopwatch();
+  readonly queued = stopwatch();
   peakMemoryBytes = 0;
 
   constructor(options: SupervisorOptions) {
@@ -266,7 +266,7 @@ export class GuestSupervisor implements AsyncDisposable {
     }
     this.#link = link;
     this.#hasOpened = true;
-    this.#waited = new Stopwatch();
+    this.#waited = stopwatch();
     if (this.#over.signal.aborted) {
       await link[Symbol.asyncDispose]();
       return { type: "released" };

@@ -30,7 +30,9 @@ export function callQueues(atOnce: number) {
   }
 
   return {
-    closing: closing.signal,
+    get closing(): AbortSignal {
+      return closing.signal;
+    },
 
     /**
      * Runs a task when there is a place, in this turn of the event loop if there is one now, as for nearly every call. Once the

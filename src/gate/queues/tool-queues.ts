@@ -1,5 +1,5 @@
 import PQueue, { type QueueAddOptions } from "p-queue";
-import { type InLine, monotonic, pause, type Rate, type SharedLimits, WaitingLine } from "../../base/index.ts";
+import { type InLine, monotonic, pause, type SharedLimits, WaitingLine } from "../../base/index.ts";
 import type { Tool } from "../../tools/tool.ts";
 
 type Run = () => Promise<unknown>;
@@ -51,36 +51,33 @@ class TenantsInTurn {
 const queueOf = (concurrency: number): PQueue<TenantsInTurn, TurnOptions> =>
   new PQueue({ concurrency, queueClass: TenantsInTurn });
 
+type QueuesOfTool = ReturnType<typeof queuesOf>;
+
 /** The queues of a tool whose concurrency is bounded, or that has a rate. */
-class QueuesOfTool {
-  readonly running: ReturnType<typeof queueOf> | undefined;
-  readonly #rate: Rate | undefined;
-  readonly #starting = queueOf(1);
+function queuesOf({ concurrency, rate }: Tool) {
+  const starting = queueOf(1);
   /** When the last calls started, as many as the rate allows at once. The oldest is replaced next. */
-  readonly #times: number[] = [];
-  #oldest = 0;
+  const times: number[] = [];
+  let oldest = 0;
+  return {
+    running: Number.isFinite(concurrency) ? queueOf(concurrency) : undefined,
 
-  constructor({ concurrency, rate }: Tool) {
-    if (Number.isFinite(concurrency)) this.running = queueOf(concurrency);
-    this.#rate = rate;
-  }
-
-  /**
-   * Resolves when one more may start: in any span of time, wherever it begins, no more start than the rate allows. `p-queue`
-   * counts by the clock of the machine: set back by an hour, it would start none for that long.
-   */
-  async start(tenant: string, signal: AbortSignal): Promise<void> {
-    const rate = this.#rate;
-    if (!rate) return;
-    const next = async () => {
-      const waitMs = (this.#times[this.#oldest] ?? -Infinity) + rate.perMs - monotonic();
-      if (waitMs > 0) await pause(waitMs, { signal });
-      if (signal.aborted) return;
-      this.#times[this.#oldest] = monotonic();
-      this.#oldest = (this.#oldest + 1) % rate.calls;
-    };
-    await this.#starting.add(next, { signal, tenant });
-  }
+    /**
+     * Resolves when one more may start: in any span of time, wherever it begins, no more start than the rate allows. `p-queue`
+     * counts by the clock of the machine: set back by an hour, it would start none for that long.
+     */
+    async start(tenant: string, signal: AbortSignal): Promise<void> {
+      if (!rate) return;
+      const next = async () => {
+        const waitMs = (times[oldest] ?? -Infinity) + rate.perMs - monotonic();
+        if (waitMs > 0) await pause(waitMs, { signal });
+        if (signal.aborted) return;
+        times[oldest] = monotonic();
+        oldest = (oldest + 1) % rate.calls;
+      };
+      await starting.add(next, { signal, tenant });
+    },
+  };
 }
 
 /**
@@ -102,7 +99,7 @@ export class ToolQueues {
     if (typeof handler !== "function" || this.#of(tool) || (!Number.isFinite(concurrency) && !rate)) return;
     const own = this.#queues.get(handler) ?? new Map<string, QueuesOfTool>();
     this.#queues.set(handler, own);
-    own.set(keyOf(tool), new QueuesOfTool(tool));
+    own.set(keyOf(tool), queuesOf(tool));
   }
 
   /**

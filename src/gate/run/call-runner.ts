@@ -199,9 +199,10 @@ export class CallRunner {
     let returned: unknown;
     let failed: Content | undefined;
     try {
-      returned = Content.is(result) ? result.value : result;
-      failed = Content.is(result) && result.isError ? result : undefined;
-      const refused = Content.is(result) ? this.#takeContent(call, result) : undefined;
+      const content = Content.is(result) ? result : undefined;
+      returned = content ? content.value : result;
+      failed = content?.isError ? content : undefined;
+      const refused = content && this.#takeContent(call, content);
       if (refused) return calls.fail(call, refused);
     } catch (error) {
       // A revoked proxy, or a `display` that has no JSON form any more.

@@ -29,20 +29,7 @@ function isAddress(name: unknown): name is string {
   );
 }
 
-/** What the results of a session have named, by digests. A journal from elsewhere may tell of any number. */
-export class NamedAddresses {
-  #known: Set<string> | undefined;
-
-  add(named: readonly string[] | undefined): void {
-    if (!named) return;
-    this.#known ??= new Set();
-    for (const digest of named) {
-      if (this.#known.size >= MOST) return;
-      this.#known.add(digest);
-    }
-  }
-
-  has(digest: string): boolean {
-    return this.#known?.has(digest) ?? false;
-  }
+/** Adds to what the results of a session have named, by digests. A journal from elsewhere may tell of any number. */
+export function addNamed(known: Set<string>, named: readonly string[] = []): void {
+  for (const digest of named) if (known.size < MOST) known.add(digest);
 }
