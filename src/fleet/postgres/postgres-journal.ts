@@ -1,25 +1,17 @@
 import { type Change, Listeners, RowJournal } from "../../journal/packing/index.ts";
 import { randomUUID } from "node:crypto";
 import { readOptions } from "../../base/index.ts";
-import type {
-  Appended,
-  AppendOptions,
-  ExecutionSummary,
-  Head,
-  JournalFinding,
-  Lease,
-  ListOptions,
-} from "../../journal/journal.ts";
+import type { Appended, AppendOptions, Head, JournalFinding, Lease } from "../../journal/journal.ts";
 import type { Header, JournalRecord } from "../../journal/record.ts";
-import type { PruneOptions, StoredJournal } from "../../journal/stored-journal.ts";
+import type { StoredJournal } from "../../journal/stored-journal.ts";
 import type { NoticeListener, Within } from "./shown-types.ts";
 import { ChangeQueue } from "./change-queue.ts";
-import { Database, type DatabaseOptions, type Row } from "./connection/database.ts";
+import { Database, type DatabaseOptions } from "./connection/database.ts";
 import { diagnoseDatabase } from "./connection/diagnose.ts";
 import { nameOf } from "./tables/names.ts";
 import { Notices } from "./connection/notices.ts";
 import { POSTGRES_JOURNAL_RULES, type PostgresJournalOptions } from "./postgres-options.ts";
-import { pruneExecutions } from "./prune.ts";
+import { deletePage, deleteUnused } from "./prune.ts";
 import { StoredRows } from "./stored-rows.ts";
 
 export interface StatementOptions {
@@ -93,15 +85,6 @@ class DatabaseJournal extends RowJournal<ChangeOptions, string> implements Postg
     );
   }
 
-  async *list(options: ListOptions = {}): AsyncGenerator<ExecutionSummary> {
-    for (let after: Row | undefined; ;) {
-      const page = await this.rows.list(options, after);
-      for (const { found } of page) if (found) yield found.summary;
-      after = page.at(-1)?.row;
-      if (!after) return;
-    }
-  }
-
   onNotify(channel: string, listener: NoticeListener): Disposable {
     return this.#notices.add(channel, listener);
   }
@@ -121,8 +104,12 @@ class DatabaseJournal extends RowJournal<ChangeOptions, string> implements Postg
     return { rows: results.flatMap(({ rows }) => rows), rowCount: results.at(-1)?.rowCount ?? 0 };
   }
 
-  prune(options: PruneOptions): Promise<number> {
-    return pruneExecutions(this.#database, options);
+  protected deletePage(before: number, open: boolean): Promise<number> {
+    return deletePage(this.#database, before, open);
+  }
+
+  protected deleteUnused(): Promise<void> {
+    return deleteUnused(this.#database);
   }
 
   diagnose(): Promise<readonly JournalFinding[]> {

@@ -1,27 +1,12 @@
-import { readOptions } from "../../base/index.ts";
-import { PRUNE_RULES, type PruneOptions } from "../../journal/stored-journal.ts";
 import type { Database } from "./connection/database.ts";
 import { NOW } from "./tables/lease-times.ts";
 import { quotedName } from "./tables/tables.ts";
 
 const PAGE = 256;
 
-/** Deletes old executions, and the texts that no execution has any more. Others may append meanwhile. */
-export async function pruneExecutions(database: Database, options: PruneOptions): Promise<number> {
-  const { before, open } = readOptions("prune", options, PRUNE_RULES);
-  const schema = quotedName(database.schema);
-  let deleted = 0;
-  for (;;) {
-    const page = await deletePage(database, schema, before, open);
-    if (page === 0) break;
-    deleted += page;
-  }
-  await deleteUnused(database, schema);
-  return deleted;
-}
-
 /** The executions are locked first: records that are appended until then are deleted with them. */
-function deletePage(database: Database, schema: string, before: number, open: boolean): Promise<number> {
+export function deletePage(database: Database, before: number, open: boolean): Promise<number> {
+  const schema = quotedName(database.schema);
   return database.transaction(
     async (client) => {
       const { rows } = await client.query<{ readonly number: string }>(
@@ -43,7 +28,8 @@ function deletePage(database: Database, schema: string, before: number, open: bo
 }
 
 /** Texts without a use. While a page of them is deleted, no use can be added, and it is looked again who has one. */
-async function deleteUnused(database: Database, schema: string): Promise<void> {
+export async function deleteUnused(database: Database): Promise<void> {
+  const schema = quotedName(database.schema);
   const unused = `NOT EXISTS (SELECT 1 FROM ${schema}.uses AS u WHERE u.tenant = t.tenant AND u.sha256 = t.sha256)`;
   for (;;) {
     const { rows } = await database.query(

@@ -1,4 +1,4 @@
-import type { Head, ListOptions } from "../../journal/journal.ts";
+import type { ExecutionSummary, Head, ListOptions } from "../../journal/journal.ts";
 import {
   type FoundExecution,
   journalDamaged,
@@ -46,11 +46,10 @@ export class StoredRows implements RowReader<string> {
     return row && foundExecution(row);
   }
 
-  /** The executions of a list that come after a row of it, the latest first. Undefined for an entry that cannot be read. */
   async list(
     { open, tenant, before, onDamaged }: ListOptions,
     after: Row | undefined,
-  ): Promise<{ readonly row: Row; readonly found: FoundExecution<string> | undefined }[]> {
+  ): Promise<{ readonly row: Row; readonly summary: ExecutionSummary | undefined }[]> {
     const values: unknown[] = [];
     const conditions: string[] = [];
     const where = (condition: string, ...given: unknown[]) => {
@@ -63,7 +62,7 @@ export class StoredRows implements RowReader<string> {
     const which = conditions.length > 0 ? `WHERE ${conditions.join(" AND ")}` : "";
     const text = `SELECT ${COLUMNS} FROM ${this.#schema}.executions ${which} ORDER BY started_at DESC, number DESC LIMIT ${LIST_PAGE}`;
     const rows = await this.#rows(undefined, text, values);
-    return rows.map((row) => ({ row, found: listedOf(() => foundExecution(row), onDamaged) }));
+    return rows.map((row) => ({ row, summary: listedOf(() => foundExecution(row).summary, onDamaged) }));
   }
 
   async open(

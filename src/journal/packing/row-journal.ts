@@ -1,9 +1,16 @@
+import { readOptions } from "../../base/index.ts";
 import { driverChanged, executionExists, executionUnknown, headMoved, journalDamaged } from "../journal-error.ts";
 import { isGivenBack } from "../given-back.ts";
 import type { Appended, AppendOptions, ExecutionSummary, Head, Lease, ListOptions, ReadOptions } from "../journal.ts";
 import type { Listeners } from "../listeners.ts";
 import type { Header, JournalRecord } from "../record.ts";
-import { executionProblems, type JournalProblem, type PruneOptions, type StoredJournal } from "../stored-journal.ts";
+import {
+  executionProblems,
+  type JournalProblem,
+  PRUNE_RULES,
+  type PruneOptions,
+  type StoredJournal,
+} from "../stored-journal.ts";
 import { type PackedRecord, packRecords, type StoredText } from "./large-texts.ts";
 import { PAGE, recordsOf, type StoredRecord } from "./stored-records.ts";
 
@@ -20,6 +27,8 @@ export interface Change {
   readonly header?: Header;
 }
 
+export type Row = Record<string, unknown>;
+
 export interface FoundExecution<Key = unknown> {
   /** Key of the execution's records. */
   readonly number: Key;
@@ -35,6 +44,11 @@ export interface PageRow {
 
 /** Reads what a store has. */
 export interface RowReader<Key> {
+  /** The executions of a list that come after a row of it, the latest first. Undefined for an entry that cannot be read. */
+  list(
+    options: ListOptions,
+    after: Row | undefined,
+  ): Promise<{ readonly row: Row; readonly summary: ExecutionSummary | undefined }[]>;
   find(execution: string): Promise<FoundExecution<Key> | undefined>;
   /** An execution, and its first page of at most so many records from a position on if it was read with it. */
   open(
@@ -55,8 +69,10 @@ export abstract class RowJournal<Options extends AppendOptions, Key> implements 
   protected abstract readonly rows: RowReader<Key>;
   /** Resolves with the head after the change; undefined if the execution, its head or its driver is another one. */
   protected abstract make(change: Change, options?: Options): Promise<Head | undefined>;
-  abstract list(options?: ListOptions): AsyncGenerator<ExecutionSummary>;
-  abstract prune(options: PruneOptions): Promise<number>;
+  /** Deletes some old executions. Resolves with their number. */
+  protected abstract deletePage(before: number, open: boolean): Promise<number>;
+  /** Deletes the texts that no execution has any more. */
+  protected abstract deleteUnused(): Promise<void>;
 
   async create(header: Header, lease?: Lease, options?: Options): Promise<Head> {
     const { execution } = header;
@@ -88,6 +104,23 @@ export abstract class RowJournal<Options extends AppendOptions, Key> implements 
 
   async find(execution: string): Promise<ExecutionSummary> {
     return ((await this.rows.find(execution)) ?? unknown(execution)).summary;
+  }
+
+  async *list(options: ListOptions = {}): AsyncGenerator<ExecutionSummary> {
+    for (let after: Row | undefined; ;) {
+      const page = await this.rows.list(options, after);
+      for (const { summary } of page) if (summary) yield summary;
+      after = page.at(-1)?.row;
+      if (!after) return;
+    }
+  }
+
+  async prune(options: PruneOptions): Promise<number> {
+    const { before, open } = readOptions("prune", options, PRUNE_RULES);
+    let deleted = 0;
+    for (let page = -1; page !== 0; deleted += page) page = await this.deletePage(before, open);
+    await this.deleteUnused();
+    return deleted;
   }
 
   async *read(

@@ -14,12 +14,12 @@ import {
 } from "../../base/index.ts";
 import type { DatabaseSync } from "node:sqlite";
 import { Listeners } from "../listeners.ts";
-import type { Appended, AppendOptions, ExecutionSummary, Head, ListOptions } from "../journal.ts";
+import type { Appended, AppendOptions, Head } from "../journal.ts";
 import { listedOf, summaryOf } from "../packing/execution-row.ts";
 import type { PackedRecord, StoredText } from "../packing/large-texts.ts";
-import { type Change, type PageRow, RowJournal, type RowReader } from "../packing/row-journal.ts";
+import { type Change, type PageRow, type Row, RowJournal, type RowReader } from "../packing/row-journal.ts";
 import { PAGE } from "../packing/stored-records.ts";
-import { type JournalProblem, PRUNE_RULES, type PruneOptions, type StoredJournal } from "../stored-journal.ts";
+import type { JournalProblem, StoredJournal } from "../stored-journal.ts";
 import { openDatabase } from "./database.ts";
 import { prepareStatements, type Statements } from "./statements.ts";
 import { Transactions } from "./transactions.ts";
@@ -105,46 +105,19 @@ class FileJournal extends RowJournal<AppendOptions, number> implements SqliteJou
     }, needed);
   }
 
-  async *list({ open, tenant, before, onDamaged }: ListOptions = {}): AsyncGenerator<ExecutionSummary> {
-    let at: number | bigint = before ?? Number.POSITIVE_INFINITY;
-    for (let below = 0; ;) {
-      const rows = await this.#transactions.locked(() =>
-        this.#statements.listExecutions.all({
-          at,
-          below,
-          ended: open === undefined ? null : Number(!open),
-          tenant: tenant ?? null,
-        }),
-      );
-      for (const row of rows) {
-        const summary = listedOf(() => summaryOf(row), onDamaged);
-        if (summary) yield summary;
+  protected deletePage(before: number, open: boolean): Promise<number> {
+    return this.#transactions.write(() => {
+      const page = this.#statements.findOld.all({ before, open: Number(open), now: now() });
+      for (const { number } of page) {
+        for (const statement of this.#statements.deleteExecution) statement.run(Number(number));
       }
-      const last = rows.at(-1);
-      if (!last) return;
-      below = Number(last.number);
-      // Of a damaged entry it may be more than a number of JavaScript holds, and the others come after it.
-      at = BigInt(String(last.at));
-    }
+      return page.length;
+    });
   }
 
-  async prune(options: PruneOptions): Promise<number> {
-    const { before, open } = readOptions("prune", options, PRUNE_RULES);
-    let deleted = 0;
-    for (;;) {
-      const numbers = await this.#transactions.write(() => {
-        const page = this.#statements.findOld.all({ before, open: Number(open), now: now() });
-        for (const { number } of page) {
-          for (const statement of this.#statements.deleteExecution) statement.run(Number(number));
-        }
-        return page.length;
-      });
-      if (numbers === 0) break;
-      deleted += numbers;
-    }
+  protected async deleteUnused(): Promise<void> {
     await this.#transactions.write(() => this.#statements.deleteUnused.run());
     await this.#transactions.locked(() => this.#database.exec("PRAGMA incremental_vacuum"));
-    return deleted;
   }
 
   override async *check(): AsyncGenerator<JournalProblem> {
@@ -174,7 +147,7 @@ const BY_DRIVER = -1;
 
 function readerOf(
   transactions: Transactions,
-  { findExecution, readPage, readRecord, findSize, findText }: Statements,
+  { findExecution, listExecutions, readPage, readRecord, findSize, findText }: Statements,
 ): RowReader<number> {
   const find = (execution: string) =>
     transactions.locked(() => {
@@ -182,6 +155,14 @@ function readerOf(
       return row && { number: Number(row["number"]), summary: summaryOf(row) };
     });
   return {
+    list: ({ open, tenant = null, before = Number.POSITIVE_INFINITY, onDamaged }, after) =>
+      transactions.locked(() => {
+        // Of a damaged entry it may be more than a number of JavaScript holds, and the others come after it.
+        const at = after ? BigInt(String(after["at"])) : before;
+        const ended = open === undefined ? null : Number(!open);
+        const rows: Row[] = listExecutions.all({ at, below: Number(after?.["number"] ?? 0), ended, tenant });
+        return rows.map((row) => ({ row, summary: listedOf(() => summaryOf(row), onDamaged) }));
+      }),
     find,
     async open(execution) {
       const found = await find(execution);
