@@ -30,7 +30,7 @@ export type CurrentKeys = ReturnType<typeof currentKeys>;
 export function currentKeys(first: Keys, server: Runtime, storedMs: number, onRevoked: (key: Key) => void) {
   const helds = new WeakMap<Key, Held>();
   let keys = first;
-  const signalOf = (key: Key) => helds.get(key)?.end.signal ?? REVOKED;
+  const signalOf = (key: Key): AbortSignal => helds.get(key)?.end.signal ?? REVOKED;
   const now = (owner: Owner | undefined, tenant: string) => ownerNow(keys, signalOf, server, owner, tenant);
   const runtime = server.derive({}, { owners: { now } });
   const hold = (key: Key) => {

@@ -113,7 +113,7 @@ export function dialogueWith(ask: Ask, declined: () => PortcullisError) {
     /** Whether the server has asked for anything: such a call is not repeated, because it would ask again. */
     hasBegun: () => rounds > 1 || questions > 0,
     /** Aborted when the call is ended, with the error that the program gets. */
-    ended: ended.signal,
+    ended: ended.signal as AbortSignal,
     /** Counts a request for more input in place of a result. Throws if the call ends. */
     countRound(): void {
       refuseAfterDecline();
