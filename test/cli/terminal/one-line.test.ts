@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { foldLines, insetLines, oneLine, table } from "../../../src/cli/terminal/standard-streams.ts";
+import { foldLines, oneLine, table } from "../../../src/cli/terminal/standard-streams.ts";
 
 const BREAKS = ["\n", "\r\n", "\r", "\t", "\v", "\f", "\u0085", "\u2028", "\u2029"];
 const hostile = fc
@@ -32,10 +32,4 @@ test("the rest of a line that a terminal would break is deeper than any line of 
     expect(words).toBe(line.replaceAll(/\s/g, ""));
   }
   expect(foldLines(["x".repeat(500)], Number.POSITIVE_INFINITY)).toEqual(["x".repeat(500)]);
-});
-
-test("no line of a foreign text is as wide as the terminal, also behind an early space and with a wide character at its end", () => {
-  for (let letters = 30; letters < 60; letters += 1)
-    for (const line of insetLines(` ${"x".repeat(letters)}支`, 40))
-      expect(line.replace("支", "xx").length).toBeLessThan(40);
 });

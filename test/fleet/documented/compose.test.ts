@@ -28,7 +28,7 @@ const composed = parse(readFileSync(path, "utf8"), { merge: true }) as {
   readonly services: Readonly<Record<Named, Service>>;
   readonly configs: { readonly balancer: { readonly content: string } };
 };
-const { database, server, worker, balancer } = composed.services;
+const { server, worker, balancer } = composed.services;
 const settings = composed.configs.balancer.content;
 
 /** What a command's own rules read of an option line. Throws what the command line refuses. */
@@ -41,16 +41,6 @@ function readBy(command: string, name: string, table: OptionTable): Record<strin
 }
 
 describe("the compose file", () => {
-  test("has PostgreSQL, two servers, three workers and a load balancer, and its file is in the package", () => {
-    expect(Object.keys(composed.services)).toEqual(["database", "server", "worker", "balancer"]);
-    expect([server.deploy.replicas, worker.deploy.replicas]).toEqual([2, 3]);
-    expect(database.image).toMatch(/^postgres:\d+$/);
-    const { files } = JSON.parse(readFileSync("package.json", "utf8")) as { readonly files: readonly string[] };
-    expect(files).toContain("docs");
-    expect(server.build.dockerfile).toBe("node_modules/portcullis/docs/serve.Dockerfile");
-    expect(readFileSync("docs/fleet.md", "utf8")).toContain("node_modules/portcullis/docs/fleet.compose.yaml");
-  });
-
   test("starts servers and workers with options that the command line takes", () => {
     const served = readBy(server.command, "serve", SERVE);
     expect(served).toMatchObject({ workers: "elsewhere", host: "0.0.0.0", port: 7332 });

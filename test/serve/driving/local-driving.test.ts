@@ -1,74 +1,37 @@
-import { createRuntime, type Runtime, type Tool } from "portcullis";
-import { createMemoryJournal, type Journal } from "portcullis/journal";
-import { createMemorySandbox } from "portcullis/testing";
+import { createMemoryJournal } from "portcullis/journal";
 import { expect, test } from "vitest";
-import { localDriving } from "../../../src/serve/driving/local-driving.ts";
-import { servedModels } from "../../../src/serve/served-models.ts";
-import { ServerRuns } from "../../../src/serve/server-runs.ts";
 import { settableClock } from "../../support/clock.ts";
-import { tool } from "../../support/tools.ts";
+import { pay, tool } from "../../support/tools.ts";
+import { KEYS, openServer } from "../servers.ts";
 
-const pay = { ...tool("bank.pay", () => "paid", { effect: "write" }), approvable: true, needsApproval: () => true };
+const keys = { keys: KEYS.keys.filter(({ id }) => id === "ann") };
+const WAITS = { program: "return tools.pay({}).catch(({ code }) => code)", id: "pays", limits: { waitMs: 3_600_000 } };
 
-const served = servedModels({ maxTurns: 1, maxTokens: 1 });
-
-const NONE_LEFT = { see: () => {}, settle: async () => 0, sweep: async () => 0, stop: () => {} };
-
-async function open(journal: Journal, tools: readonly Tool[] = [pay]) {
-  const errors: unknown[] = [];
-  const runtime = await createRuntime({ tools, journal, sandbox: createMemorySandbox(), approve: () => "later" });
-  const onError = (error: unknown) => void errors.push(error);
-  const parts = { runs: new ServerRuns(), runtime, served, expiry: NONE_LEFT, onEvent: () => {}, onError };
-  const runs = localDriving(parts);
-  return { runtime, errors, runs, [Symbol.asyncDispose]: () => runtime[Symbol.asyncDispose]() };
-}
-
-/** A program whose call waits for a decision. */
-function begin(runtime: Runtime) {
-  const program = "try { return await tools.bank.pay({}) } catch (error) { return error.code }";
-  return runtime.execute(program, { id: "pays", limits: { waitMs: 60_000 } });
-}
-
-test("a sweep ends the wait of a call that has waited for too long, although nothing has changed since the last sweep", async () => {
+test("a call that has waited for too long ends its wait, although nothing has changed since the server looked last", async () => {
   const clock = settableClock();
-  const journal = createMemoryJournal();
-  await using host = await open(journal);
-  const { runtime, runs, errors } = host;
-  expect((await begin(runtime)).outcome.type).toBe("waiting");
-  for (let times = 0; times < 2; times += 1) await runs.sweep();
-  expect((await journal.find("pays"))?.ended).toBe(false);
-  clock.jump(60_000);
-  await runs.sweep();
-  expect((await runtime.execution("pays").resume()).outcome).toEqual({ type: "completed", value: "approval_expired" });
-  expect(errors).toEqual([]);
+  await using door = await openServer({ keys }, { tools: [pay] });
+  await door.run(WAITS);
+  for (let times = 0; times < 2; times += 1) expect(await door.server.recover()).toBe(0);
+  const status = async () => (await door.ask("GET", "/v1/executions/pays")).json;
+  expect((await status()).state).toBe("waiting");
+  clock.jump(3_600_000);
+  await door.server.recover();
+  expect((await status()).outcome).toEqual({ type: "completed", value: "approval_expired" });
 });
 
-test("an execution that cannot be taken up is told of once, and sweeps try it again after five minutes", async () => {
-  const clock = settableClock();
-  const memory = createMemoryJournal();
-  let read = 0;
-  const journal: Journal = {
-    ...memory,
-    read: (...given) => {
-      read += 1;
-      return memory.read(...given);
-    },
-  };
+test("an execution that cannot be taken up is told of once, and taken up when it can be", async () => {
+  const journal = createMemoryJournal();
   {
-    await using host = await open(journal);
-    await begin(host.runtime);
-    await host.runtime.execution("pays").decide({ 1: { allow: true, by: "ann" } });
+    await using door = await openServer({ keys }, { journal, tools: [pay] });
+    await door.run(WAITS);
+    const [{ execution = "" } = {}] = await Array.fromAsync(journal.list());
+    await door.runtime.execution(execution, { tenant: "acme" }).decide({ 1: { allow: true, by: "ann" } });
   }
-  await using host = await open(journal, [tool("other", () => 1)]);
-  const { runs, errors } = host;
-  const readBy = async () => {
-    const before = read;
-    await runs.sweep();
-    return read - before;
-  };
-  expect(await readBy()).toBeGreaterThan(0);
-  expect(await readBy()).toBe(0);
-  clock.jump(5 * 60_000);
-  expect(await readBy()).toBeGreaterThan(0);
-  expect(errors).toMatchObject([{ code: "tools_changed" }]);
+  let tools = [tool("other", () => 1)];
+  await using door = await openServer({ keys }, { journal, tools: () => tools });
+  for (let times = 0; times < 2; times += 1) expect(await door.server.recover()).toBe(0);
+  tools = [pay];
+  expect(await door.server.recover()).toBe(1);
+  expect(door.errors.splice(0)).toMatchObject([{ code: "tools_changed" }]);
+  expect((await door.ask("GET", "/v1/executions/pays")).json.outcome).toEqual({ type: "completed", value: "paid" });
 });

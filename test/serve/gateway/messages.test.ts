@@ -71,36 +71,6 @@ test("a hosted program after one that failed is answered as that one was, and th
   });
 });
 
-test.each([
-  ["without threads", { thread: false }],
-  ["eagerly", { stream: true, runToolsEagerly: true }],
-])(
-  "the official tool runner answers a program's calls, %s",
-  async (_, more) => {
-    await using gateway = await openGateway([
-      { text: "First.", programs: [SUM] },
-      ({ results }) => ({ text: `It is ${results[0]?.text}.`, calls: [{ tool: "stock", input: { id: 3 } }] }),
-      ({ results }) => ({ text: `Stock: ${results[0]?.text}` }),
-    ] satisfies ScriptedStep[]);
-    const client = gateway.anthropic();
-    const runner = client.beta.messages.toolRunner({
-      model: "m",
-      max_tokens: 1000,
-      messages: [{ role: "user", content: "How many?" }],
-      tools: [
-        PROGRAMS,
-        { ...DEPOT, run: ({ id }: { id: number }) => JSON.stringify({ n: id * 10 }), parse: (value: unknown) => value },
-        { ...STOCK, run: () => "plenty", parse: (value: unknown) => value },
-      ],
-      ...more,
-    } as never) as unknown as { runUntilDone: () => Promise<Anthropic.Beta.BetaMessage> };
-    const last = await runner.runUntilDone();
-    expect(last.content).toMatchObject([{ type: "text", text: 'Stock: "plenty"' }]);
-    expect(last.stop_reason).toBe("end_turn");
-  },
-  20_000,
-);
-
 test("other instructions and tools that come with the answers to a program hold from there on", async () => {
   const told: ScriptedStep = ({ opening: { instructions, tools }, results }) => ({
     text: `${results[0]?.text} ${tools[0]?.name} ${instructions?.match(/Be \w+/)?.[0]}`,

@@ -103,10 +103,13 @@ export async function mortalGateway(upstream: () => Model, deaths: readonly Deat
   const left = [...deaths];
   const start = async () => {
     const host = mortalHost(left.shift(), counts);
-    const gateway = await openGateway(host.modelOf(upstream()), { journal: host.journalOf(shared) });
-    return { host, gateway };
+    // A host that has died may tell errors to its end.
+    const errors: unknown[] = [];
+    const onError = (error: unknown) => errors.push(error);
+    const gateway = await openGateway(host.modelOf(upstream()), { journal: host.journalOf(shared), onError });
+    return { host, gateway, errors };
   };
-  let { host, gateway } = await start();
+  let { host, gateway, errors } = await start();
   const answered = async (ask: OpenGateway["fetch"], given: Parameters<OpenGateway["fetch"]>) => {
     const response = await ask(...given);
     const { status, headers } = response;
@@ -119,14 +122,13 @@ export async function mortalGateway(upstream: () => Model, deaths: readonly Deat
       const got = await Promise.race([answer, host.dead]);
       if (got) return new Response(got.text, got);
       host.bury();
-      gateway.errors.length = 0;
       await gateway[Symbol.asyncDispose]();
-      ({ host, gateway } = await start());
+      ({ host, gateway, errors } = await start());
     }
   }) as typeof globalThis.fetch;
   return {
     ...clientsOf(fetch),
-    errors: () => gateway.errors,
+    errors: () => errors,
     counts,
     async [Symbol.asyncDispose]() {
       host.bury();

@@ -69,36 +69,6 @@ const asking = (gateway: OpenGateway, isStreamed = false) => responding(gateway,
 
 const typesOf = ({ output }: OpenAI.Responses.Response) => output.map(({ type }) => type);
 
-for (const store of [true, false])
-  test.each(WAYS)(`a program pauses and goes on, %s, ${store ? "stored" : "not stored"}`, async (_, isStreamed) => {
-    await using gateway = await openGateway(SCRIPT);
-    const ask = asking(gateway, isStreamed);
-    let items: Item[] = [{ role: "user", content: "How many?" }];
-    let last: OpenAI.Responses.Response | undefined;
-    const answers: OpenAI.Responses.Response[] = [];
-    for (let count = 0; count < 4; count += 1) {
-      const previous = store && last ? { previous_response_id: last.id } : {};
-      last = await ask({ input: items, store, ...previous });
-      answers.push(last);
-      const more: Item[] = last.output.some(isCall) ? outputsFor(last) : [{ role: "user", content: "Thanks." }];
-      items = store ? more : [...items, ...(last.output as Item[]), ...more];
-    }
-    expect(answers.map(typesOf)).toEqual([
-      ["message", "program", "function_call", "function_call"],
-      ["program_output", "message", "function_call"],
-      ["message"],
-      ["message"],
-    ]);
-    expect(answers.map(({ output_text: text }) => text)).toEqual([
-      "I will add.",
-      "It is 30.",
-      'Stock: {"n":30}',
-      "heard Thanks.",
-    ]);
-    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set(["completed"]));
-    expect(await Array.fromAsync(gateway.journal.list())).toHaveLength(store ? 2 : 3);
-  });
-
 test("the events of a stream end with the items that were announced, in numbers that count", async () => {
   await using gateway = await openGateway(SCRIPT);
   const stream = await gateway

@@ -134,20 +134,6 @@ test("a large text is cut with a line that says so", async () => {
   expect(JSON.stringify(all.at(-1))).toContain("bytes left out");
 });
 
-test("the same records give the same events, wherever the reading is interrupted", async () => {
-  await using one = await open();
-  const { journal, runtime } = one;
-  await runtime.execute("await tools.a.get({}); return await tools.a.pay({})", { id: "e" });
-  const records = await Array.fromAsync(journal.read("e"));
-  const all = takeRecords(records).flat();
-  for (let cut = 0; cut <= records.length; cut += 1) {
-    const again = new JournalEvents();
-    takeRecords(records.slice(0, cut), again);
-    const rest = takeRecords(records.slice(cut), again).flat();
-    expect(rest).toEqual(all.filter(({ id }) => Number.parseInt(id, 10) >= cut));
-  }
-});
-
 test.each(DECISIONS)(
   "what is held of thousands of calls that are %s is counted, and given back once they are answered",
   (decision) => {

@@ -20,14 +20,6 @@ function showing(isTTY: boolean, isInset = false) {
   };
 }
 
-test("a pipe gets the lines alone", () => {
-  const { tell, shown } = showing(false);
-  tell({ type: "conversation_started", model: "scripted:one", task: "x" });
-  tell({ type: "text", text: "Seven.\n" });
-  tell({ type: "conversation_ended", ending: { type: "answered" } });
-  expect(shown()).toBe("Seven.\n");
-});
-
 test("text that is to stand apart is indented, and the lines about calls are not", () => {
   const { tell, shown } = showing(false, true);
   const call = { type: "call_ended", callId: "1", tool: "pay", caller: "direct", ms: 1, outcome: { type: "aborted" } };

@@ -40,6 +40,7 @@ export const toolRunner: Client = async (task) => {
     model: task.model,
     max_tokens: 1000,
     stream: task.isStreamed,
+    ...(task.isStreamed && { thread: false }),
     messages: [{ role: "user", content: QUESTION }],
     tools: TOOLS.map((tool) =>
       "input_schema" in tool ? { ...tool, run: run(tool.name), parse: (input: unknown) => input } : tool,
