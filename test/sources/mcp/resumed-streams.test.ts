@@ -146,39 +146,26 @@ test("a call that is cancelled while its stream is broken asks for no rest of it
 
 const LONG = "x".repeat(1024 * 1024);
 
+const BEGUN = priming("1", "retry: 0\n");
+const refusing =
+  (status: number): AnswerResume =>
+  ({ response }) =>
+    response.writeHead(status).end();
+const going =
+  (on: (answer: string) => string): AnswerResume =>
+  ({ response, answer }) =>
+    response.writeHead(200, EVENTS).end(on(answer("x")));
+const ofOther = going((answer) => answer.replace(/"id":"[^"]*"/, '"id":"other"'));
+
 const HOSTILE: readonly (readonly [string, string, AnswerResume, number, string])[] = [
-  ["closes each connection", priming("1", "retry: 0\n"), ({ response }) => response.destroy(), 5, "broke off"],
+  ["closes each connection", BEGUN, ({ response }) => response.destroy(), 5, "broke off"],
   ["has an id of 1 MB", priming(LONG, "retry: 0\n"), () => {}, 0, "breaks the protocol"],
   ["wants to be asked in days", priming("1", "retry: 864000000\n"), () => {}, 0, "broke off"],
   ["has an id that no header can have", priming("\u2603", "retry: 0\n"), () => {}, 0, "broke off"],
-  [
-    "has forgotten the session",
-    priming("1", "retry: 0\n"),
-    ({ response }) => response.writeHead(404).end(),
-    1,
-    "broke off",
-  ],
-  [
-    "wants a key then",
-    priming("1", "retry: 0\n"),
-    ({ response }) => response.writeHead(401).end(),
-    1,
-    "answered with the status 401",
-  ],
-  [
-    "answers another request",
-    priming("1", "retry: 0\n"),
-    ({ response, answer }) => response.writeHead(200, EVENTS).end(answer("x").replace(/"id":"[^"]*"/, '"id":"other"')),
-    1,
-    "broke off",
-  ],
-  [
-    "goes on with what is no JSON",
-    priming("1", "retry: 0\n"),
-    ({ response }) => response.writeHead(200, EVENTS).end("id: 2\ndata: {\n\n"),
-    1,
-    "breaks the protocol",
-  ],
+  ["has forgotten the session", BEGUN, refusing(404), 1, "broke off"],
+  ["wants a key then", BEGUN, refusing(401), 1, "answered with the status 401"],
+  ["answers another request", BEGUN, ofOther, 1, "broke off"],
+  ["goes on with what is no JSON", BEGUN, going(() => "id: 2\ndata: {\n\n"), 1, "breaks the protocol"],
 ];
 
 test.each(someOf(HOSTILE, 3))(

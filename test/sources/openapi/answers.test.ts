@@ -10,6 +10,14 @@ import { makeTool } from "../../support/tools.ts";
 
 const sandbox = createMemorySandbox();
 
+/** An API with one operation, which answers so. */
+const answeringWith = (status: number, mediaType: string, body: string | Buffer, more: object = {}, auth = {}) =>
+  served(
+    operationOf(more),
+    (_, response) => void response.writeHead(status, { "content-type": mediaType }).end(body),
+    auth,
+  );
+
 const answering = (content: object) => ({ responses: { 200: { content } } });
 
 describe("an answer of success", () => {
@@ -20,9 +28,7 @@ describe("an answer of success", () => {
     ["events", "text/event-stream", "id: 1\ndata: {}\n\n", "id: 1\ndata: {}\n\n"],
     ["nothing", "application/json", "", null],
   ])("is %s", async (_, mediaType, body, value) => {
-    await using server = await served(operationOf({}), (_request, response) => {
-      response.writeHead(200, { "content-type": mediaType }).end(body);
-    });
+    await using server = await answeringWith(200, mediaType, body);
     expect(await server.call({})).toEqual({ ok: true, value });
   });
 
@@ -30,9 +36,7 @@ describe("an answer of success", () => {
     ["image/png", { type: "image", mediaType: "image/png" }],
     ["application/zip; name=a", { type: "file", mediaType: "application/zip" }],
   ])("that is bytes is a part of a direct call, and base64 for a program: %s", async (mediaType, part) => {
-    await using server = await served(operationOf({}), (_request, response) => {
-      response.writeHead(200, { "content-type": mediaType }).end(Buffer.from([0, 255]));
-    });
+    await using server = await answeringWith(200, mediaType, Buffer.from([0, 255]));
     await using runtime = await createRuntime({ tools: server.tools, sandbox });
     const called = (caller: "direct" | "programmatic") =>
       runtime.call({ tool: "api.call", input: {}, caller, gather: true });
@@ -120,9 +124,7 @@ describe("an answer of success", () => {
   });
 
   test("that is JSON in name only is a failure of the source", async () => {
-    await using server = await served(operationOf({}), (_, response) => {
-      response.writeHead(200, { "content-type": "application/json" }).end("<html>");
-    });
+    await using server = await answeringWith(200, "application/json", "<html>");
     expect(await server.call({})).toMatchObject({ code: "source_unavailable" });
   });
 
@@ -202,14 +204,8 @@ test("an answer of a few bytes that unpacks to many is given up while it is unpa
 describe("an answer that is no success", () => {
   test("says nothing of a secret that is cut at the edge of what is read", async () => {
     const secret = "the-secret-of-this-test";
-    await using server = await served(
-      operationOf({}),
-      (_, response) => {
-        const before = " ".repeat(64 * 1024 - 10);
-        response.writeHead(500, { "content-type": "text/plain" }).end(`broken${before}${secret}`);
-      },
-      { auth: { bearer: secret } },
-    );
+    const said = `broken${" ".repeat(64 * 1024 - 10)}${secret}`;
+    await using server = await answeringWith(500, "text/plain", said, {}, { auth: { bearer: secret } });
     const answer = await server.call({});
     expect(answer).toMatchObject({ message: expect.stringMatching(/It says: broken$/) });
   });
