@@ -42,9 +42,16 @@ export async function* importLines(
   { onExisting }: ImportOptions = {},
 ): AsyncGenerator<string> {
   async function* addAll(): AsyncGenerator<string> {
-    const { execution, isAdded } = await add(journal, records, firstLine, onExisting !== undefined);
-    if (isAdded) yield execution;
-    else onExisting?.(execution);
+    const [header, ...others] = await parsedLines(records, firstLine);
+    const { execution } = header;
+    try {
+      const head = await journal.create(header);
+      if (others.length > 0) await journal.append(execution, head, others, { safe: true });
+    } catch (error) {
+      if (!onExisting || !PortcullisError.is(error) || error.code !== "execution_exists") throw error;
+      return onExisting(execution);
+    }
+    yield execution;
   }
   let records: unknown[] = [];
   let number = 0;
@@ -64,28 +71,11 @@ export async function* importLines(
   if (records.length > 0) yield* addAll();
 }
 
-async function add(
-  journal: Pick<Journal, "create" | "append">,
-  values: readonly unknown[],
-  firstLine: number,
-  passesOver: boolean,
-): Promise<{ readonly execution: string; readonly isAdded: boolean }> {
+async function parsedLines(values: readonly unknown[], firstLine: number) {
   const { parseRecords } = await import("./reading/parse-records.ts");
-  let parsed: ReturnType<typeof parseRecords>;
   try {
-    parsed = parseRecords(values);
+    return parseRecords(values);
   } catch (error) {
     throw errorAt(`Lines ${firstLine} to ${firstLine + values.length - 1}`, error);
-  }
-  const [header, ...records] = parsed;
-  const { execution } = header;
-  try {
-    const head = await journal.create(header);
-    if (records.length > 0) await journal.append(execution, head, records, { safe: true });
-    return { execution, isAdded: true };
-  } catch (error) {
-    if (passesOver && PortcullisError.is(error) && error.code === "execution_exists")
-      return { execution, isAdded: false };
-    throw error;
   }
 }

@@ -52,16 +52,20 @@ export class Redactor {
 
   /** Redacts a text that is JSON, and stays JSON: its names, strings and numbers. */
   async json(json: string, about: About): Promise<RedactedText> {
-    const rest = new RedactedJson(json);
-    let taken = 0;
+    const parts: string[] = [];
+    const names = new Map<string, number>();
+    let [at, taken] = [0, 0];
     for await (const { text, segments, fields } of viewsOf(json)) {
       if (segments.length === 0) continue;
       const findings = await this.#find({ text, fields, ...about });
       if (!findings) return { text: JSON.stringify(markOf(json.length, FAILED)), taken: json.length };
       taken += sizeOf(findings);
-      rest.replace(text, segments, findings);
+      for (const { from, upTo, isName, left } of redactedIn(text, segments, findings)) {
+        parts.push(json.slice(at, from), JSON.stringify(isName ? distinct(left, names) : left));
+        at = upTo;
+      }
     }
-    return { text: rest.text, taken };
+    return { text: parts.join("") + json.slice(at), taken };
   }
 
   /** Whether the journal would hold another value than this JSON. Who is to be given the value from there must not be. */
@@ -123,34 +127,17 @@ function replaced(text: string, offset: number, findings: readonly RedactFinding
   return parts.join("") + text.slice(at);
 }
 
-/** A JSON text in which findings are replaced, from its beginning on. */
-class RedactedJson {
-  readonly #json: string;
-  readonly #parts: string[] = [];
-  readonly #names = new Map<string, number>();
-  #at = 0;
-
-  constructor(json: string) {
-    this.#json = json;
-  }
-
-  get text(): string {
-    return this.#parts.length === 0 ? this.#json : this.#parts.join("") + this.#json.slice(this.#at);
-  }
-
-  /** Both lists are in order, so they are walked once. */
-  replace(view: string, segments: readonly Segment[], findings: readonly RedactFinding[]): void {
-    let first = 0;
-    for (const { from, upTo, start, end, isName } of segments) {
-      while (first < findings.length && (findings[first]?.end ?? 0) <= start) first += 1;
-      if (first === findings.length) return;
-      let last = first;
-      while (last < findings.length && (findings[last]?.start ?? 0) < end) last += 1;
-      if (last === first) continue;
-      const text = replaced(view.slice(start, end), start, findings.slice(first, last));
-      this.#parts.push(this.#json.slice(this.#at, from), JSON.stringify(isName ? distinct(text, this.#names) : text));
-      this.#at = upTo;
-    }
+/** The segments of a view with findings, with what is left of each. Both lists are in order, so they are walked once. */
+function* redactedIn(view: string, segments: readonly Segment[], findings: readonly RedactFinding[]) {
+  let first = 0;
+  for (const segment of segments) {
+    const { start, end } = segment;
+    while (first < findings.length && (findings[first]?.end ?? 0) <= start) first += 1;
+    if (first === findings.length) return;
+    let last = first;
+    while (last < findings.length && (findings[last]?.start ?? 0) < end) last += 1;
+    if (last === first) continue;
+    yield { ...segment, left: replaced(view.slice(start, end), start, findings.slice(first, last)) };
   }
 }
 
