@@ -3,7 +3,7 @@ import { z } from "zod";
 import { createRuntime, createSqliteJournal, defineTool, type Runtime, type RuntimeOptions } from "../../src/index.ts";
 import { createMemoryJournal } from "../../src/journal/index.ts";
 import { createMemorySandbox, scriptedModel } from "../../src/runtime/testing.ts";
-import { newFile } from "../support/memory-folder.ts";
+import { newFile } from "../support/new-file.ts";
 
 /** A tool for programs without `output`. */
 function untyped(name: string, handler: (input: { readonly of?: string | undefined }) => unknown, more: object = {}) {

@@ -4,6 +4,7 @@ export * from "./count-turns.ts";
 export * from "./failing.ts";
 export * from "./journal-with.ts";
 export * from "./memory-folder.ts";
+export * from "./new-file.ts";
 export * from "./new-folder.ts";
 export * from "./noted-reads.ts";
 export * from "./runtime.ts";

@@ -17,14 +17,6 @@ export function memoryFolder(prefix: string): string {
   return folder;
 }
 
-/** The path of a new file for a journal in such a folder. */
-export function newFile(): string {
-  folder ??= memoryFolder("portcullis-journals-");
-  return join(folder, `${(files += 1)}.db`);
-}
-let folder: string | undefined;
-let files = 0;
-
 /** What a failed test has left would stay in memory. */
 function removeAll(): void {
   for (const folder of made) rmSync(folder, { recursive: true, force: true });
