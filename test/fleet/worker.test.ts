@@ -58,6 +58,22 @@ const talk = () =>
     ({ results }) => ({ text: results.map(({ text }) => text).join() }),
   ]);
 
+/** A conversation whose program waits for a call, and what answers it. */
+async function beginTalk(runtime: Runtime) {
+  const model = talk();
+  const { ending } = await runtime.agent({ model, task: "Work.", id: "talk" });
+  if (ending.type !== "waiting") throw new Error("It waits for its program's call.");
+  const answers = Object.fromEntries(ending.calls.map(({ callId }) => [callId, { value: 7 }]));
+  return {
+    model: () => model,
+    answer: () => runtime.execution("talk").answer(answers),
+    expectAnswered: async () => {
+      const { conversation } = await runtime.execution("talk").wait();
+      expect(conversation?.ending).toMatchObject({ type: "answered", answer: expect.stringContaining("7") });
+    },
+  };
+}
+
 describe.skipIf(noPostgres)("a worker", () => {
   const share = useFleets();
 
@@ -92,22 +108,14 @@ describe.skipIf(noPostgres)("a worker", () => {
       throw new Error("The connection was lost.");
     };
     await using runtime = await joined(shared, lose);
-    const model = talk();
-    const { ending } = await runtime.agent({ model, task: "Work.", id: "talk" });
-    if (ending.type !== "waiting") throw new Error("It waits for its program's call.");
+    const { model, answer, expectAnswered } = await beginTalk(runtime);
     const told: unknown[] = [];
-    await using worker = await runtime.fleet!.work(runtime, {
-      reconcileMs: 100,
-      model: () => model,
-      onError: (e) => told.push(e),
-    });
+    const onError = (error: unknown) => told.push(error);
+    await using worker = await runtime.fleet!.work(runtime, { reconcileMs: 100, model, onError });
     await expect.poll(shared.wakes).toBe(0);
     isLost = true;
-    await runtime
-      .execution("talk")
-      .answer(Object.fromEntries(ending.calls.map(({ callId }) => [callId, { value: 7 }])));
-    const { conversation } = await runtime.execution("talk").wait();
-    expect(conversation?.ending).toMatchObject({ type: "answered", answer: expect.stringContaining("7") });
+    await answer();
+    await expectAnswered();
     expect([isLost, told.length]).toEqual([false, 1]);
     expect(worker.driven).toBeLessThanOrEqual(1);
   });
@@ -116,18 +124,13 @@ describe.skipIf(noPostgres)("a worker", () => {
     await using shared = await share();
     const resting = gate((text, values) => rests(text) && values[0] === "talk");
     await using runtime = await joined(shared, resting.meanwhile);
-    const model = talk();
-    const { ending } = await runtime.agent({ model, task: "Work.", id: "talk" });
-    if (ending.type !== "waiting") throw new Error("It waits for its program's call.");
-    await using _ = await runtime.fleet!.work(runtime, { reconcileMs: 100, model: () => model, onError: () => {} });
+    const { model, answer, expectAnswered } = await beginTalk(runtime);
+    await using _ = await runtime.fleet!.work(runtime, { reconcileMs: 100, model, onError: () => {} });
     await resting.reached;
-    await runtime
-      .execution("talk")
-      .answer(Object.fromEntries(ending.calls.map(({ callId }) => [callId, { value: 7 }])));
+    await answer();
     await shared.loseWakes();
     resting.open();
-    const { conversation } = await runtime.execution("talk").wait();
-    expect(conversation?.ending).toMatchObject({ type: "answered", answer: expect.stringContaining("7") });
+    await expectAnswered();
   });
 
   test("tells of an entry that cannot be read, leaves it alone for a while, and takes up the others", async () => {

@@ -63,18 +63,6 @@ test("a client answers its calls, and a wrong result is refused while the call w
   expect((await door.ask("GET", "/v1/executions/q")).json.outcome).toEqual({ type: "completed", value: "yes" });
 });
 
-test("without waiting, the answer is the id of an execution that the journal has", async () => {
-  await using door = await openServer();
-  const body = { program: "return await tools.crm.slow({})", wait: false };
-  const { status, json } = await door.run(body);
-  expect([status, json.state]).toEqual([202, "running"]);
-  expect((await door.runtime.journal.find(json.execution)).ended).toBe(false);
-  expect((await door.ask("GET", `/v1/executions/${json.execution}`)).json.state).toBe("running");
-  door.slow.release();
-  await door.ask("GET", `/v1/executions/${json.execution}/events`);
-  expect((await door.ask("GET", `/v1/executions/${json.execution}`)).json.outcome.value).toBe(1);
-});
-
 test("the same id joins the same program, and is refused for another one", async () => {
   await using door = await openServer();
   const body = { program: "return await tools.crm.slow({})", id: "same", wait: false };

@@ -3,20 +3,13 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { testOfAll } from "../../../support/all-tests.ts";
 import type { BenchReport } from "../../../../src/comparison/report.ts";
-import { anthropicWire } from "../../../models/anthropic/wire.ts";
-import { geminiWire } from "../../../models/gemini/wire.ts";
-import { chatWire } from "../../../models/openai/chat/wire.ts";
 import { responsesWire } from "../../../models/openai/responses/wire.ts";
 import { startLoopback } from "../../../models/loopback.ts";
-import { serve, type Wire, type WireStep } from "../../../models/wire.ts";
+import { serve, type WireStep } from "../../../models/wire.ts";
 import { begin, ownProcess, portcullis as command, root } from "../../command.ts";
+import { environment, MODELS } from "../../provider-models.ts";
 import { newFolder } from "../../../support/new-folder.ts";
 
-const environment = {
-  ANTHROPIC_API_KEY: anthropicWire.key,
-  OPENAI_API_KEY: responsesWire.key,
-  GEMINI_API_KEY: geminiWire.key,
-};
 const portcullis = (args: readonly string[], cwd = root) => command(args, "", { cwd, environment });
 
 const folder = newFolder();
@@ -109,18 +102,12 @@ test("SIGINT ends bench with 130 and without a report", async () => {
 });
 
 describe("live", () => {
-  const WIRES: readonly [string, string, Wire][] = [
-    ["anthropic", "claude-test", anthropicWire],
-    ["openai", "gpt-test", responsesWire],
-    ["openai-chat", "gpt-test", chatWire],
-    ["gemini", "gemini-test", geminiWire],
-  ];
   const PRICES = ["pen", "book"].map((thing) => ({ tool: "shop_price", input: { thing } }));
   const DIRECT: readonly WireStep[] = [{ calls: PRICES }, { text: "7" }];
 
-  async function live(script: readonly WireStep[], options: readonly string[], [provider, model, wire] = WIRES[1]!) {
+  async function live(script: readonly WireStep[], options: readonly string[], [model, wire] = MODELS[1]!) {
     await using served = await serve(wire, script);
-    const asked = ["--model", `${provider}:${model}`, "--base-url", served.url];
+    const asked = ["--model", model, "--base-url", served.url];
     const command = ["bench", "--tools", tools, "--task", task, "--live", ...asked, ...options];
     const cwd = mkdtempSync(join(folder, "live-"));
     const finished = await portcullis(command, cwd);
@@ -130,13 +117,13 @@ describe("live", () => {
   const ONCE = ["--max-tokens", "1000000", "--repeat", "1"];
 
   // The server plays one conversation: the second trial finds that nothing is left to be said.
-  test.each(WIRES)("%s: a right answer, its usage, a void trial, conversations without the key", async (...wire) => {
-    const [provider, model, { key }] = wire;
+  test.each(MODELS)("%s: a right answer, its usage, a void trial, conversations without the key", async (...wire) => {
+    const [model, { key }] = wire;
     const { code, stdout, kept } = await live(DIRECT, ONCE, wire);
     expect(code).toBe(0);
     const text = kept("live.json");
     expect(JSON.parse(text)).toMatchObject({
-      model: `${provider}:${model}`,
+      model,
       maxTokens: 1_000_000,
       trials: [
         { mode: "direct", right: true, usage: { turns: 2 }, calls: 2 },

@@ -3,28 +3,16 @@ import { describe, expect, test } from "vitest";
 import { folderWith } from "../../../conversations/files/files.ts";
 import { anthropicWire } from "../../../models/anthropic/wire.ts";
 import { chatWire } from "../../../models/openai/chat/wire.ts";
-import { geminiWire } from "../../../models/gemini/wire.ts";
-import { responsesWire } from "../../../models/openai/responses/wire.ts";
 import { serve, type Wire, type WireStep } from "../../../models/wire.ts";
 import { begin as beginCommand, fixtures, portcullis as command, root } from "../../command.ts";
+import { environment, MODELS } from "../../provider-models.ts";
 
-const environment = {
-  ANTHROPIC_API_KEY: anthropicWire.key,
-  OPENAI_API_KEY: responsesWire.key,
-  GEMINI_API_KEY: geminiWire.key,
-};
 const portcullis = (args: readonly string[], more: Readonly<Record<string, string>> = {}) =>
   command(args, "", { environment: { ...environment, ...more } });
 const begin = (args: readonly string[]) => beginCommand(args, "", { environment });
 
 const tools = `${root}examples/flights/tools.ts`;
 const agentTools = `${fixtures}agent-tools.ts`;
-const MODELS: readonly [string, Wire][] = [
-  ["anthropic:claude-test", anthropicWire],
-  ["openai:gpt-test", responsesWire],
-  ["openai-chat:gpt-test", chatWire],
-  ["gemini:gemini-test", geminiWire],
-];
 const PROGRAM = 'return (await tools.airports.get({ iata: "JFK" })).city';
 const SCRIPT: readonly WireStep[] = [{ text: "I look.", calls: [{ program: PROGRAM }] }, { text: "It is New York." }];
 
