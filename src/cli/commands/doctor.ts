@@ -15,7 +15,11 @@ export async function doctor(options: CommandOptions<typeof DOCTOR>): Promise<nu
   await using docker = createDockerSandbox();
   const [ofIsolate = [], ofDocker = []] = await Array.fromAsync([isolate, docker], findingsOf);
   const findings = [
-    heldBytesFinding(),
+    {
+      what: "host's memory",
+      state: "good",
+      detail: `executions may hold ${byteText(defaultHeldBytes())} at once (heldBytes of createRuntime): a quarter of V8's heap limit, or of the machine's memory if that is less`,
+    } satisfies Finding,
     checkFinding(),
     ...(await journalFindings(options.journal)),
     ...ofIsolate,
@@ -38,14 +42,6 @@ async function findingsOf(sandbox: Sandbox): Promise<readonly Finding[]> {
 async function journalFindings(named: string | undefined): Promise<readonly Finding[]> {
   await using journal = databaseJournal(named);
   return (await journal?.diagnose()) ?? [];
-}
-
-function heldBytesFinding(): Finding {
-  return {
-    what: "host's memory",
-    state: "good",
-    detail: `executions may hold ${byteText(defaultHeldBytes())} at once (heldBytes of createRuntime): a quarter of V8's heap limit, or of the machine's memory if that is less`,
-  };
 }
 
 function checkFinding(): Finding {

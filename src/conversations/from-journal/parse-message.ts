@@ -14,7 +14,6 @@ import {
   type Transcript,
 } from "./conversation-state.ts";
 import { isDeepStrictEqual } from "node:util";
-import type { ModelTurn } from "../../models/model.ts";
 import type { History } from "./restore-conversation.ts";
 
 const text = z.string();
@@ -99,7 +98,7 @@ export function* readTranscript(transcript: Transcript, subject: string): Sliced
     const { success, data } = TURN_FORM.safeParse(one);
     if (!success) throw refused("is not as runtime.agent gives it");
     const before = turns.at(-1);
-    if (before && data.said.length === 0 && !goesOn(before.turn))
+    if (before && data.said.length === 0 && before.turn.end.type !== "called" && before.turn.end.type !== "unfinished")
       throw refused("follows one that ended the conversation");
     const results = new Map(data.results.map((result) => [result.callId, result]));
     const mayLack = ending.type === "waiting" && place + 1 === given.length;
@@ -113,8 +112,4 @@ export function* readTranscript(transcript: Transcript, subject: string): Sliced
     yield;
   }
   return { task, turns, said };
-}
-
-function goesOn({ end }: ModelTurn): boolean {
-  return end.type === "called" || end.type === "unfinished";
 }

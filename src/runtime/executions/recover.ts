@@ -13,7 +13,7 @@ import { findIfKnown } from "../../journal/find-if-known.ts";
 import type { ExecutionSummary, Head, Journal } from "../../journal/journal.ts";
 import type { Header } from "../../journal/record.ts";
 import type { Model } from "../../models/model.ts";
-import type { ExecutionState, UnansweredCall } from "../../executions/from-journal/execution-state.ts";
+import type { UnansweredCall } from "../../executions/from-journal/execution-state.ts";
 import { expiryOf } from "../../executions/from-journal/call-history.ts";
 import { openCalls, standingOf } from "../../executions/from-journal/standing.ts";
 import type { RecoveredConversation, RecoveredExecution } from "./recover-options.ts";
@@ -85,15 +85,6 @@ async function isOpen(journal: Journal, execution: ExecutionId): Promise<boolean
   return (await findIfKnown(journal, execution))?.ended === false;
 }
 
-function waitingProgram(state: ExecutionState): OpenReason {
-  return {
-    to: "outside",
-    records: state.records,
-    programs: new Map(),
-    until: firstExpiry(state.header, openCalls(state)),
-  };
-}
-
 /**
  * For a conversation that waits for the outside. Undefined if a driver has one of its programs: the end of the driver's
  * lease may change how the conversation stands, and leaves no record.
@@ -109,10 +100,6 @@ function waitingConversation({ header, records, open, rest }: PastConversation):
     if (!rest) until = Math.min(until, expiry);
   }
   return { to: "outside", records, programs, until };
-}
-
-function withoutModel({ header: { task }, records, answering: { model } }: PastConversation): OpenReason {
-  return { to: "model", records, model, task };
 }
 
 function firstExpiry(header: Pick<Header, "limits"> | undefined, calls: readonly UnansweredCall[]): number {
@@ -264,7 +251,9 @@ async function takeUpProgram(
   const { header } = past.state;
   if (past.outcome) return { type: "others" };
   if (header?.parent) return driven(run(one, (scope) => endAsCancelled(scope, past)));
-  if (standingOf(past.state, false).state === "waiting") return left(waitingProgram(past.state));
+  const { records } = past.state;
+  if (standingOf(past.state, false).state === "waiting")
+    return left({ to: "outside", records, programs: new Map(), until: firstExpiry(header, openCalls(past.state)) });
   if (needsSameProtocol && past.state.turns > 0) refuseOtherProtocol(header);
   if (!takesSuspects && mayKillItsDriver(past.state)) return { type: "suspect" };
   const hasResult = header?.kind === "program" && header.result !== undefined;
@@ -288,9 +277,10 @@ async function takeUpConversation(
     return left({ to: "caller", caller: header.parent.execution });
   if (header.parent) return driven(run(one, (scope) => cancelConversation(scope, past)));
   if (standingOfConversation(past).state === "waiting") return left(waitingConversation(past));
-  const conversation = { ...one, model: past.answering.model, task: header.task };
+  const about = { model: past.answering.model, task: header.task };
+  const conversation = { ...one, ...about };
   const model = modelFor(conversation);
-  if (!model) return left(withoutModel(past));
+  if (!model) return left({ to: "model", records: past.records, ...about });
   const fallbacks = fallbacksFor?.(conversation);
   return driven(run({ ...one, model }, (scope) => resumeAgent(scope, execution, { model, fallbacks, joins: false })));
 }

@@ -1,7 +1,7 @@
 import type { ListedExecution } from "../../../runtime/executions/index.ts";
 import { byteText, count, countText, insetText } from "../../../base/index.ts";
 import { CHANGES } from "../../../executions/output/index.ts";
-import { type CallGroup, type CallRow, callRows } from "../../../serve/views/call-groups.ts";
+import { type CallGroup, callRows } from "../../../serve/views/call-groups.ts";
 import type {
   CallView,
   ExecutionView,
@@ -44,7 +44,9 @@ export function executionLines(view: ExecutionView, same: SameOptions, isFollowe
     [...headLines(view), ...workLines(view)],
     turnLines(view),
     [
-      ...(isFollowed ? calls.map(callLine) : callRows(calls, new Set()).map(rowLine)),
+      ...(isFollowed
+        ? calls.map(callLine)
+        : callRows(calls, new Set()).map((row) => (row.type === "call" ? callLine(row.call) : groupLine(row.group)))),
       ...(view.callsLeft === undefined ? [] : [`${countText(view.callsLeft, "later call")} are not listed.`]),
     ],
     view.calls.flatMap(decisionLine),
@@ -137,10 +139,6 @@ function turnCallLines({ calls: own, programs }: ModelTurnView, calls: ReadonlyM
 
 function saidLine({ by, text }: SaidView): string {
   return `the ${by}: ${short(text.text)}`;
-}
-
-function rowLine(row: CallRow): string {
-  return row.type === "call" ? callLine(row.call) : groupLine(row.group);
 }
 
 function callLine(call: CallView): string {

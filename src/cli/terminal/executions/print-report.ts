@@ -129,7 +129,8 @@ function workText(event: AgentEvent): string | undefined {
     case "program_started":
       return `\n── program${event.hosted ? " at the provider" : ""} ──\n${insetLines(event.source.trimEnd(), columns()).join("\n")}\n──`;
     case "hosted_call_ended":
-      return hostedCallLine(event);
+      // A call that the provider made itself, and what it gave.
+      return oneLine(`${hostedCallText({ ...event, input: "" })}, data from outside${filesText(event)}`);
     case "program_ended":
       return `program ${event.isError ? "failed" : "done"}${filesText(event)}`;
     case "call_ended":
@@ -138,11 +139,6 @@ function workText(event: AgentEvent): string | undefined {
     default:
       return undefined;
   }
-}
-
-/** A call that the provider made itself, and what it gave. */
-function hostedCallLine(event: AgentEvent & { readonly type: "hosted_call_ended" }): string {
-  return oneLine(`${hostedCallText({ ...event, input: "" })}, data from outside${filesText(event)}`);
 }
 
 /** The files that a provider keeps, by the ids by which it gives them out. */
