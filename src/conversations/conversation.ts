@@ -271,10 +271,8 @@ function stepOf(turn: ModelTurn | AgentEnding, holdsMessages: boolean): Step {
       ? { callId: call.id, tool: call.tool, input: jsonOrText(call.inputText) }
       : { callId: call.id, tool: RUN_PROGRAM, input: { source: call.source } },
   );
-  const step = { text, calls: called };
-  if (end.type === "answered" && !holdsMessages) return { ...step, ending: { type: "answered", answer: text } };
-  const ending = endingOfBadTurn(end);
-  return ending ? { ...step, ending } : step;
+  const isAnswer = end.type === "answered" && !holdsMessages;
+  return { text, calls: called, ending: isAnswer ? { type: "answered", answer: text } : endingOfBadTurn(end) };
 }
 
 /** Answers a call in place of its tool. Throws `call_unknown` if the call is not open, and `option_invalid` for a wrong answer. */

@@ -320,7 +320,7 @@ function asRecorded(reply: TurnReply, reasoning: string): TurnReply {
   const portcullis = ownVersion();
   return {
     ...reply,
-    ...(reasoning !== "" && { reasoning }),
+    reasoning: reasoning || undefined,
     ...(reply.origin && portcullis !== undefined && { origin: { ...reply.origin, portcullis } }),
   };
 }
