@@ -41,9 +41,8 @@ export const field = {
   rule,
   oneOf,
   notOffered,
-  /** Fields that change nothing here: what a provider keeps, charges, counts or shows. */
-  ignored: rule<unknown>("", () => true),
-  choice: rule<unknown>("a choice", () => true),
+  /** Fields that are read elsewhere, or change nothing here: what a provider keeps, charges, counts or shows. */
+  any: rule<unknown>("", () => true),
   text: rule<string>("a string", isText),
   name: rule<string>(
     "a string of 1 to 256 characters",

@@ -17,7 +17,7 @@ import { type SurfaceRequest, type AskedTools, invalidField, RefusedAsk } from "
 import { readMessages } from "./read-messages.ts";
 
 const FIELDS = {
-  ...field.all(field.ignored, "metadata service_tier inference_geo cache_control speed betas"),
+  ...field.all(field.any, "metadata service_tier inference_geo cache_control speed betas"),
   ...field.all(field.notOffered, "mcp_servers context_management top_k top_p fallbacks skills"),
   // Clients send the whole history again if they are told so.
   thread: { ...field.notOffered, code: "thread_unsupported_request" },
@@ -32,7 +32,7 @@ const FIELDS = {
         value.every((one) => textOf(one, "type") === "text" && textOf(one, "text") !== undefined)),
   ),
   tools: field.list,
-  tool_choice: field.choice,
+  tool_choice: field.any,
   temperature: field.upTo(1),
   stop_sequences: field.rule<readonly string[]>(
     "a list of strings that are not blank",

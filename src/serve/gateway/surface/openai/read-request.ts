@@ -18,19 +18,19 @@ import { readItems } from "./read-items.ts";
 
 const FIELDS = {
   ...field.all(
-    field.ignored,
+    field.any,
     "metadata user safety_identifier prompt_cache_key prompt_cache_retention service_tier include",
   ),
-  ...field.all(field.ignored, "stream_options top_logprobs truncation"),
+  ...field.all(field.any, "stream_options top_logprobs truncation"),
   ...field.all(field.notOffered, "conversation prompt context_management max_tool_calls moderation"),
   top_p: field.only(1),
   background: field.only(false),
   model: field.name,
-  input: field.choice,
+  input: field.any,
   instructions: field.text,
   previous_response_id: field.text,
   tools: field.list,
-  tool_choice: field.choice,
+  tool_choice: field.any,
   parallel_tool_calls: field.flag,
   stream: field.flag,
   store: field.flag,
