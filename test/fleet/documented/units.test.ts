@@ -2,10 +2,10 @@ import { spawnSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { fixtures } from "../../cli/command.ts";
+import { fixtures, start } from "../../cli/command.ts";
 import { noPostgres, PostgresServer } from "../../postgres-support/postgres-server.ts";
-import { begin, freePort, type Replaced, wordsOf } from "./commands.ts";
 import { newFolder } from "../../support/new-folder.ts";
+import { freePort } from "../../support/free-port.ts";
 import { testOfAll } from "../../support/all-tests.ts";
 
 const document = readFileSync("docs/fleet.md", "utf8");
@@ -31,8 +31,9 @@ test.skipIf(!hasSystemd)("systemd finds no fault in the units of the document", 
 });
 
 /** The arguments of a unit's command, with the files and the port of the test. */
-function argumentsOf(unit: string, files: Replaced): string[] {
-  return wordsOf(/^ExecStart=\S+ \S+cli\.js (.*)$/m.exec(unit)?.[1] ?? "", files);
+function argumentsOf(unit: string, files: Readonly<Record<string, string>>): string[] {
+  const [, command = ""] = /^ExecStart=\S+ \S+cli\.js (.*)$/m.exec(unit) ?? [];
+  return command.split(" ").map((word) => files[word] ?? word);
 }
 
 testOfAll.skipIf(noPostgres)(
@@ -49,9 +50,11 @@ testOfAll.skipIf(noPostgres)(
     const files = { "tools.js": tools, "/etc/portcullis/keys.json": keys, "7332": String(port) };
     const environment = { PORTCULLIS_JOURNAL: database.url() };
     const started = (unit: string) => {
-      const process = begin(argumentsOf(unit, files), environment);
-      onTestFinished(() => process[Symbol.dispose]());
-      return process;
+      const { child } = start(argumentsOf(unit, files), { environment });
+      onTestFinished(() => void child.kill("SIGKILL"));
+      let said = "";
+      for (const stream of [child.stdout, child.stderr]) stream.on("data", (data) => (said += String(data)));
+      return { child, said: () => said };
     };
     const server = started(named("serve"));
     await expect.poll(server.said, { timeout: 60_000 }).toContain(String(port));

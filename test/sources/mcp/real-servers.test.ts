@@ -6,7 +6,8 @@ import { afterAll, describe, expect, test, vi } from "vitest";
 import { fromMcp, type McpServer } from "../../../src/index.ts";
 import { declareTools } from "../../../src/tools/declarations/declarations.ts";
 import { someOf, testOfAll } from "../../support/all-tests.ts";
-import { call, CONNECT_MS, freePort, realServer, READ, run, serverFile, startProcess, WRITE } from "./servers.ts";
+import { call, CONNECT_MS, realServer, READ, run, serverFile, startProcess, WRITE } from "./servers.ts";
+import { freePort } from "../../support/free-port.ts";
 
 const folder = realpathSync(mkdtempSync(join(tmpdir(), "portcullis-mcp-")));
 afterAll(() => rmSync(folder, { recursive: true }));
