@@ -269,10 +269,12 @@ class Evaluation {
 
   /** Checks the elements. Returns whether one failed. */
   #checkItems({ prefixItems = [], items }: SchemaNode, value: readonly unknown[], found: Findings): boolean {
-    for (let index = 0; index < (items ? value.length : Math.min(prefixItems.length, value.length)); index += 1) {
-      const [word, node = items] = index < prefixItems.length ? ["prefixItems", prefixItems[index]] : ["items"];
-      const outcome = this.check(node as SchemaNode, value[index]);
-      if (found.takeAt(index, outcome, word, () => "this element does not fit")) return true;
+    const message = () => "this element does not fit";
+    const last = items ? value.length : Math.min(prefixItems.length, value.length);
+    for (let index = 0; index < last; index += 1) {
+      const isFirst = index < prefixItems.length;
+      const outcome = this.check((isFirst ? prefixItems[index] : items) as SchemaNode, value[index]);
+      if (found.takeAt(index, outcome, isFirst ? "prefixItems" : "items", message)) return true;
     }
     return false;
   }
