@@ -24,8 +24,8 @@ const LAST_SPLIT =
 const WORDS =
   /[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?:'(?:[sSdDmMtT]|[lL][lL]|[vV][eE]|[rR][eE]))?|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?:'(?:[sSdDmMtT]|[lL][lL]|[vV][eE]|[rR][eE]))?|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+/gu;
 
-/** Length of the words whose tokens are remembered, in bytes. Beyond it all are forgotten. */
-const REMEMBERED_BYTES = 4 * 1024 * 1024;
+/** Words whose tokens are remembered, each of a piece at most. Beyond it all are forgotten. */
+const REMEMBERED = 4096;
 
 /** Tokens that are read at once. */
 const AT_ONCE = 4096;
@@ -55,7 +55,6 @@ export function* encodingInParts(): SlicedWork<Ranks> {
 class Tokenizer {
   readonly #ranks: Ranks;
   readonly #remembered = new Map<string, number>();
-  #rememberedBytes = 0;
 
   constructor(ranks: Ranks) {
     this.#ranks = ranks;
@@ -75,11 +74,7 @@ class Tokenizer {
     const known = this.#remembered.get(bytes);
     if (known !== undefined) return known;
     const tokens = countBytePairs(bytes, this.#ranks);
-    this.#rememberedBytes += bytes.length;
-    if (this.#rememberedBytes > REMEMBERED_BYTES) {
-      this.#remembered.clear();
-      this.#rememberedBytes = bytes.length;
-    }
+    if (this.#remembered.size === REMEMBERED) this.#remembered.clear();
     this.#remembered.set(bytes, tokens);
     return tokens;
   }

@@ -3,6 +3,7 @@ import {
   callback,
   type ExecutionId,
   flag,
+  isTexts,
   object,
   oneOf,
   option,
@@ -282,7 +283,7 @@ export type Retry = CheckedOptions<typeof RETRY_RULES>;
 export const needsApprovalAlways = (): boolean => true;
 
 function isWordList(value: unknown): boolean {
-  return Array.isArray(value) && value.every((word) => typeof word === "string" && word.trim() !== "");
+  return isTexts(value) && value.every((word) => word.trim() !== "");
 }
 
 function isCallerList(value: unknown): value is readonly Caller[] {

@@ -26,7 +26,7 @@ export function constraintText(root: JsonSchema, schema: unknown, tellsIntegers:
 /** What the parts demand of the value itself, without its elements. */
 function ownWords(parts: readonly JsonSchema[], tellsIntegers: boolean): readonly string[] {
   return [
-    ...parts.flatMap(({ type }) => (tellsIntegers && isInteger(type) ? ["integer"] : [])),
+    ...parts.flatMap(({ type }) => (tellsIntegers && [type].flat().includes("integer") ? ["integer"] : [])),
     ...parts.flatMap(numberWords),
     ...parts.flatMap(stringWords),
     ...parts.flatMap(({ minItems, maxItems }) => range(minItems, maxItems, " items")),
@@ -35,10 +35,6 @@ function ownWords(parts: readonly JsonSchema[], tellsIntegers: boolean): readonl
     ),
     ...parts.flatMap(keyWords),
   ];
-}
-
-function isInteger(type: unknown): boolean {
-  return Array.isArray(type) ? type.includes("integer") : type === "integer";
 }
 
 function defaultWords(part: JsonSchema): readonly string[] {

@@ -50,16 +50,15 @@ export function mapSchemas(schemas: unknown, write: (part: Fields) => Fields | u
 
 /** Whether a part takes numbers and no texts: the digits of a whole number that no double holds are a number to it. */
 export function takesNumbersAlone({ type }: Fields): boolean {
-  if (typeof type === "string") return type === "integer" || type === "number";
-  return Array.isArray(type) && !type.includes("string") && (type.includes("integer") || type.includes("number"));
+  const types = [type].flat();
+  return !types.includes("string") && (types.includes("integer") || types.includes("number"));
 }
 
 /** Whether a part says that it takes texts. Digits among the values of a part that takes numbers alone are no texts. */
 export function takesText(part: Fields): boolean {
   const { type, const: only, enum: some } = part;
-  const values = [only, ...(Array.isArray(some) ? (some as unknown[]) : [])];
   if (takesNumbersAlone(part)) return false;
-  return [type].flat().includes("string") || values.some((value) => typeof value === "string");
+  return [type].flat().includes("string") || [[only], some].flat().some((value) => typeof value === "string");
 }
 
 /** The part of a schema that a reference points to; undefined if there is none. */
