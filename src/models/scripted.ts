@@ -91,9 +91,14 @@ export type ScriptedStep = ScriptedTurn | ((moment: ScriptedMoment) => ScriptedT
 
 /** A model that follows a script: for tests, without a provider, a key or a network. */
 export interface ScriptedModel extends Model {
-  /** The moments of each conversation, in order. They are kept for as long as the model is. */
+  /**
+   * The moments of each conversation, in order. Of conversations with more than 8 Mi characters together the first are kept no
+   * longer: to read them throws.
+   */
   readonly conversations: readonly ScriptedMoment[][];
 }
+
+const KEPT_LENGTH = 8 * 1024 * 1024;
 
 export const SCRIPTED_RULES = {
   /** The whole name, like `scripted:other`. A conversation is taken up with a model of the same name. */
@@ -125,6 +130,19 @@ export function scriptedModel(script: readonly ScriptedStep[], options: Scripted
   const { name, hostsPrograms } = readOptions("scriptedModel", options, SCRIPTED_RULES);
   for (const [index, step] of script.entries()) if (typeof step !== "function") checkTurn(step, index);
   const conversations: ScriptedMoment[][] = [];
+  const lengths: number[] = [];
+  let [kept, first] = [0, 0];
+  /** Notes what was said in a conversation, and forgets the first ones. */
+  const note = (index: number, length: number) => {
+    lengths[index] = (lengths[index] ?? 0) + length;
+    for (kept += length; kept > KEPT_LENGTH && first < conversations.length - 1; first += 1) {
+      kept -= lengths[first] ?? 0;
+      const get = () => {
+        throw new Error("The moments of this conversation are kept no longer: too much was said since.");
+      };
+      Object.defineProperty(conversations, first, { get });
+    }
+  };
   return {
     name,
     hostsPrograms,
@@ -133,8 +151,8 @@ export function scriptedModel(script: readonly ScriptedStep[], options: Scripted
     async converse(opening) {
       checkSettings({ model: name, takes: TAKES_ALL }, opening);
       const moments: ScriptedMoment[] = [];
-      conversations.push(moments);
-      return conversationOf(script, opening, moments);
+      const index = conversations.push(moments) - 1;
+      return conversationOf(script, opening, moments, (length) => note(index, length));
     },
   };
 }
@@ -148,6 +166,7 @@ function conversationOf(
   script: readonly ScriptedStep[],
   opening: Opening,
   moments: ScriptedMoment[],
+  onSaid: (length: number) => void,
 ): ModelConversation {
   const { settings = {}, usedIds = [] } = opening;
   const messages: UserMessage[] = [];
@@ -162,9 +181,11 @@ function conversationOf(
   return {
     say(message) {
       messages.push(message);
+      onSaid(textOfMessage(message).length);
     },
     answer(given) {
       results = given;
+      for (const { text } of given) onSaid(text.length);
     },
     restore({ calls }) {
       begin();

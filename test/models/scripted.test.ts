@@ -82,3 +82,14 @@ test("a turn or an option with a field that does not exist is refused, with the 
   const conversation = await computed.converse(OPENING);
   await expect(conversation.turn(requested())).rejects.toThrow('scriptedModel(script)[0]: there is no option "txt"');
 });
+
+test("a script forgets the first conversations of many with long texts, and reading them says so", async () => {
+  const model = scriptedModel([{ text: "Done." }]);
+  for (let index = 0; index < 4; index += 1) {
+    const conversation = await model.converse(OPENING);
+    conversation.say("x".repeat(4 * 1024 * 1024));
+    await conversation.turn(requested({}));
+  }
+  expect(() => model.conversations[0]).toThrow("are kept no longer");
+  expect(model.conversations.at(-1)?.[0]?.said[0]).toHaveLength(4 * 1024 * 1024);
+});
