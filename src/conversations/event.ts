@@ -89,7 +89,7 @@ export const CONVERSATION_EVENTS = eventSchemas({
     turn: count,
     text,
     /** `tool` is `run_program` for programs. */
-    calls: z.array(z.object({ callId: text, tool: text })),
+    calls: z.array(objectSchema({ callId: text, tool: text })),
     usage,
   },
   program_started: { callId: text, source: text, hosted: z.boolean() },
