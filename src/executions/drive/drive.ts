@@ -185,6 +185,8 @@ export class Driver {
   async #driveGuests(): Promise<void> {
     const { end, turns, unreplayable } = this.#state;
     const { past, program, tools } = this.#work;
+    // A host that leaves its executions open leaves the approval open, too.
+    if (this.#end.isDecided) return;
     const unapproved = await approveProgram(this.#state, this.#session, this.#scope.limits);
     // What a program that has not begun has used is the wait for its approval.
     if (turns === 0) Object.assign(this.#before, usageOf(this.#state));
