@@ -50,8 +50,8 @@ export function mapSchemas(schemas: unknown, write: (part: Fields) => Fields | u
 
 /** Whether a part takes numbers and no texts: the digits of a whole number that no double holds are a number to it. */
 export function takesNumbersAlone({ type }: Fields): boolean {
-  const types = [type].flat();
-  return !types.includes("string") && (types.includes("integer") || types.includes("number"));
+  const types = new Set<unknown>([type].flat());
+  return !types.has("string") && (types.has("integer") || types.has("number"));
 }
 
 /** Whether a part says that it takes texts. Digits among the values of a part that takes numbers alone are no texts. */
