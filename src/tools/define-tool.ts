@@ -150,6 +150,7 @@ function readToolOptions(options: unknown, maker?: string) {
   const given = isFields(options) ? options : {};
   const place = placeOf(given.name, maker);
   try {
+    refuseForeignWords(place, given);
     refuseSchemas(place, given);
     const read = readOptions(place, options, TOOL_RULES);
     const { retry, rate, ...others } = read;
@@ -208,6 +209,25 @@ const CONFLICTS: readonly (readonly [
 
 function isAsyncGenerator(handler: unknown): boolean {
   return Object.prototype.toString.call(handler) === "[object AsyncGeneratorFunction]";
+}
+
+/** What other libraries call the options of a tool. */
+const FOREIGN_WORDS = {
+  handler: "execute",
+  run: "execute",
+  func: "execute",
+  parameters: "inputSchema",
+  input: "inputSchema",
+  output: "outputSchema",
+  needsApproval: "approval",
+} as const satisfies Readonly<Record<string, keyof typeof TOOL_RULES>>;
+
+/** Answers the words of other libraries with those of this one, all at once. */
+function refuseForeignWords({ subject }: OptionPlace, given: Fields): void {
+  const sentences = Object.entries(FOREIGN_WORDS)
+    .filter(([word, own]) => Object.hasOwn(given, word) && given[own] === undefined)
+    .map(([word, own]) => `\`${word}\` is called \`${own}\` here`);
+  if (sentences.length > 0) throw new PortcullisError("tool_invalid", `${subject}: ${sentences.join("; ")}.`);
 }
 
 /** Refuses what is nearly a schema, and says what it lacks. The rules of the options refuse the rest. */

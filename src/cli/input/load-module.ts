@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import { statSync } from "node:fs";
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
-import { describe, didYouMean, nextTurn, optionError, PortcullisError } from "../../base/index.ts";
+import { describe, nearest, nextTurn, optionError, PortcullisError } from "../../base/index.ts";
 import { keepStdout, oneLine } from "../terminal/standard-streams.ts";
 import { causeOf, reasonOf, UsageFailure, guardWork, EXIT, Failure } from "../failure.ts";
 import { thrownText } from "../../executions/output/index.ts";
@@ -125,7 +125,10 @@ export function parseModel(text: string, options: ModelOptions, flag = "--model"
 function noModel(flag: string, text: string): PortcullisError {
   const expected = `${MODEL_NAMES}, or the path of a module whose default export is a model`;
   const { code, message } = optionError(flag, expected, text);
-  return new PortcullisError(code, `${message}${didYouMean(text.split(":", 1).join(""), [...PROVIDERS.keys()])}`);
+  const [provider = "", ...rest] = text.split(":");
+  const [meant] = PROVIDERS.has(provider) ? [provider] : nearest(provider, [...PROVIDERS.keys()], 1);
+  const hint = meant === undefined ? "" : ` Did you mean ${meant}:${oneLine(rest.join(":")) || "NAME"}?`;
+  return new PortcullisError(code, `${message}${hint}`);
 }
 
 /** The model that a journal names. The name of a module's model does not say where the module is. */

@@ -79,6 +79,14 @@ export async function openAnyTools({ tools: module, mcp, openapi, allow }: Tools
   // What a server's package prints is not the command's result.
   keepStdout();
   const configs: Opened[] = [];
+  const names = new Set<string>();
+  const take = (option: string, file: string, config: Opened) => {
+    configs.push(config);
+    // Tools of two sources with one name would have the same names.
+    const twice = config.sources.find(({ name }) => names.size === names.add(name).size);
+    if (twice)
+      throw new UsageFailure(`${option}: ${file} has a source ${twice.name}, and so has a file before it: rename one.`);
+  };
   const close = async () => {
     await Promise.all(configs.map((config) => config[Symbol.asyncDispose]()));
   };
@@ -86,17 +94,14 @@ export async function openAnyTools({ tools: module, mcp, openapi, allow }: Tools
   try {
     for (const file of mcp) {
       tellWork(`Connecting to the servers of ${file}`);
-      configs.push(await fromMcpConfig(file, policyOf));
+      take("--mcp", file, await fromMcpConfig(file, policyOf));
     }
     for (const file of openapi) {
       const source = await readOpenApiFile(file, policyOf);
       const document = { operations: source.names.length, leftOut: source.leftOut };
-      configs.push({ ...source, sources: [{ ...source, document }], unassigned: unassignedOf(source) });
+      take("--openapi", file, { ...source, sources: [{ ...source, document }], unassigned: unassignedOf(source) });
     }
     const opened = configs.flatMap(({ sources }) => sources);
-    // Tools of two sources with one name would have the same names.
-    const twice = opened.find(({ name }, at) => opened.findIndex((one) => one.name === name) < at);
-    if (twice) throw new UsageFailure(`Two sources are named ${twice.name}: rename one.`);
     allowed.refuseUnused(opened.flatMap(({ names }) => names));
     return {
       get tools() {

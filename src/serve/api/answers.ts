@@ -97,7 +97,17 @@ export const MODELS = object("Models", {
   maxTokens: z.number(),
   object: z.literal("list"),
   data: z
-    .array(z.looseObject({ id: z.string() }))
+    .array(
+      z.object({
+        id: z.string(),
+        object: z.literal("model"),
+        created: z.number(),
+        owned_by: z.string(),
+        type: z.literal("model"),
+        display_name: z.string(),
+        created_at: z.string(),
+      }),
+    )
     .meta({ description: "the same models without their providers, as clients of OpenAI and Anthropic list them" }),
   has_more: z.boolean(),
   first_id: z.string().nullable(),

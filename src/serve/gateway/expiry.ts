@@ -43,8 +43,12 @@ export function expiryOf(parts: ExpiryParts) {
   );
   const left: Left = { ...parts, turns: new Turns(), dueAt: new Map(), forget: room.forget };
   const { turns, dueAt } = left;
+  const seen = new Set<ExecutionId>();
   const settleAt = async (now: number) => {
     let ended = 0;
+    // What ended otherwise is not open any more.
+    for (const execution of dueAt.keys()) if (!seen.has(execution)) dueAt.delete(execution);
+    seen.clear();
     for (const [execution, at] of dueAt) {
       if (isStopped) return ended;
       if (at <= now && (await ifLeft(left, execution, (summary) => expire(left, summary, now)))) ended += 1;
@@ -60,7 +64,9 @@ export function expiryOf(parts: ExpiryParts) {
     },
     /** Notes an open execution of the journal. Those that the gateway has not begun are passed over. */
     see({ execution }: Pick<ExecutionSummary, "execution">): void {
-      if (isOfGateway(execution)) dueAt.set(execution, dueAt.get(execution) ?? 0);
+      if (!isOfGateway(execution)) return;
+      seen.add(execution);
+      dueAt.set(execution, dueAt.get(execution) ?? 0);
     },
     /** Lists the open executions itself. Resolves as `settle`. Rejects if the journal cannot be listed. */
     async sweep(): Promise<number> {

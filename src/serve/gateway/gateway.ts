@@ -5,7 +5,7 @@
 import type { AgentEnding, AgentEvent } from "../../conversations/event.ts";
 import type { Model } from "../../models/model.ts";
 import { type SurfaceRequest, RefusedAsk, type ReplyWriter, type Surface } from "./surface/surface.ts";
-import { jsonInParts, Lane, memoryOf, type TextReader, untilAborted } from "../../base/index.ts";
+import { fieldOf, jsonInParts, Lane, memoryOf, type TextReader, untilAborted } from "../../base/index.ts";
 import { jsonAnswer } from "../api/json-answer.ts";
 import { refuseRevoked, takePlace } from "../api/parts.ts";
 import { countedStream, holdAnswer } from "../http/counted-answer.ts";
@@ -109,8 +109,9 @@ export async function countRequest(
   const lane = new Lane(key.tenant);
   const asked = await lane.run(() => surface.read(value, request.headers, true));
   modelOf(parts, asked.model);
+  const told = ["system", "instructions", "tools", "messages", "input"].map((name) => [name, fieldOf(value, name)]);
   // About how many it has as one text.
-  const tokens = await lane.work(tokensInParts(await lane.work(jsonInParts(value))));
+  const tokens = await lane.work(tokensInParts(await lane.work(jsonInParts(Object.fromEntries(told)))));
   return Response.json(surface.counted(tokens), { headers: { [surface.requestIdHeader]: newRequestId() } });
 }
 
@@ -210,11 +211,14 @@ async function streamed(planned: Planned, body: DisposableStack): Promise<Respon
 /** Rejects only before anything was sent. */
 async function sent(planned: Planned, writer: ReplyWriter, send: (text: string) => void): Promise<void> {
   const { key, runtime, execution, ids, onError } = planned;
-  const before = await ifKnown(() => readReplies(runtime.journal, execution, key.tenant));
+  // The answer goes on for long: of the conversation before it, only the count is kept.
+  const turns = await ifKnown(
+    async () => (await readReplies(runtime.journal, execution, key.tenant)).state.turns.length,
+  );
   const live = liveReply({
     writer,
     execution,
-    turns: before?.state.turns.length ?? 0,
+    turns: turns ?? 0,
     lane: new Lane(key.tenant),
     read: () => held(planned),
     partOf: (part) => ids.spoken(execution, part),

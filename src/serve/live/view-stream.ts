@@ -1,4 +1,4 @@
-import { type ExecutionId, jsonInParts, Lane, memoryOf, monotonic } from "../../base/index.ts";
+import { type ExecutionId, jsonInParts, Lane, monotonic, type SlicedWork } from "../../base/index.ts";
 import { findIfKnown } from "../../journal/reading/index.ts";
 import type { Journal } from "../../journal/journal.ts";
 import type { TextBounds } from "../views/parts/text-allowance.ts";
@@ -30,21 +30,28 @@ export function viewStream(parts: ViewStreamParts): ReadableStream<Uint8Array> {
 function viewReader({ journal, execution, tenant, bounds, ids }: ViewStreamParts): LiveReader {
   const lane = new Lane(tenant);
   let last: ExecutionView | undefined;
+  const changeTo = async (view: ExecutionView) => {
+    const change = last ? await lane.work(patchOf(last, view)) : view;
+    return change && `event: ${last ? "patch" : "view"}\ndata: ${await lane.work(jsonInParts(change))}\n\n`;
+  };
   return async () => {
     const began = monotonic();
     const programs = await positionsOf(journal, openPrograms(last));
     const view = ids.shownIn(tenant, await viewExecution(journal, execution, bounds));
-    const whole = await lane.work(jsonInParts(view));
-    const change = last && (await lane.work(patchOf(last, view)));
-    const data = last ? change && (await lane.work(jsonInParts(change))) : whole;
-    const text = data === undefined ? "" : `event: ${last ? "patch" : "view"}\ndata: ${data}\n\n`;
+    const text = (await changeTo(view)) ?? "";
     last = view;
     // A program that was not looked at before the view was read may have more records since.
     const begun = openPrograms(view).map((id) => [id, programs.get(id) ?? 0] as const);
     const positions = new Map([...begun, [execution, view.records]]);
     const restMs = Math.max(REST_MS, (monotonic() - began) * REST_SHARE);
-    // The view takes about as much as its text.
-    return { text, heldBytes: memoryOf(whole), positions, isAtEnd: true, isOver: view.state === "ended", restMs };
+    return {
+      text,
+      heldBytes: await lane.work(heldBy(view)),
+      positions,
+      isAtEnd: true,
+      isOver: view.state === "ended",
+      restMs,
+    };
   };
 }
 
@@ -53,6 +60,27 @@ async function positionsOf(journal: Journal, ids: readonly ExecutionId[]): Promi
   const positions = new Map<ExecutionId, number>();
   for (const id of ids) positions.set(id, (await findIfKnown(journal, id))?.records ?? Number.POSITIVE_INFINITY);
   return positions;
+}
+
+const FIELD_BYTES = 16;
+
+/** Items that are measured between two checks whether the host's thread must be yielded. */
+const MEASURED = 128;
+
+/** Memory of a view, in bytes. */
+function* heldBy(view: ExecutionView): SlicedWork<number> {
+  let held = 0;
+  for (const [index, one] of Object.values(view).flat().entries()) {
+    held += FIELD_BYTES + bytesOf(one);
+    if (index % MEASURED === 0) yield;
+  }
+  return held;
+}
+
+function bytesOf(value: unknown): number {
+  if (typeof value === "string") return 2 * value.length;
+  if (typeof value !== "object" || value === null) return FIELD_BYTES;
+  return Object.values(value).reduce<number>((sum, field) => sum + FIELD_BYTES + bytesOf(field), FIELD_BYTES);
 }
 
 function openPrograms(view: ExecutionView | undefined): readonly ExecutionId[] {

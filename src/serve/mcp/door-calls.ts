@@ -308,12 +308,15 @@ function unknownExecution(execution: string): LinkedResult {
 /** Tells how far a program has come: its own calls, as those of agents are none of its client's. */
 function toProgress(execution: string, tell: (progress: Progress) => void): (event: ExecutionEvent) => void {
   const seen = { call_started: 0, call_ended: 0 };
+  let latest = "";
   return (event) => {
     if (event.execution !== execution || (event.type !== "call_started" && event.type !== "call_ended")) return;
     seen[event.type] += 1;
+    // A call that is refused has any name, and no tool.
+    if (event.type === "call_started") latest = `, the latest ${event.tool}`;
     const done = seen.call_ended;
     // A call that is refused ends without having started.
     const calls = Math.max(seen.call_started, done);
-    tell({ calls, text: `${done} of ${calls} calls done, the latest ${event.tool}.` });
+    tell({ calls, text: `${done} of ${calls} calls done${latest}.` });
   };
 }

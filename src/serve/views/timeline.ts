@@ -1,5 +1,5 @@
 import type { CallView, ExecutionView } from "./view.ts";
-import { duration } from "./words.ts";
+import { elapsedText } from "./words.ts";
 
 /*
  * Calls over time, as the page and the terminal draw them. Times are milliseconds since 1970.
@@ -89,19 +89,25 @@ function joinTimes(times: readonly Time[]): readonly Time[] {
   return all;
 }
 
-const DAY = 86_400_000;
+const [SECOND, MINUTE, HOUR] = [1000, 60_000, 3_600_000];
 /** Distances of ticks that are round, up to a day. Beyond, they are numbers of days. */
-const STEPS = [1, 10, 100, 1000, 60_000, 3_600_000].flatMap((unit) => [1, 2, 5, 10, 15, 30].map((one) => one * unit));
+const STEPS = [
+  ...[1, 10, 100, SECOND].flatMap((unit) => [unit, 2 * unit, 5 * unit]),
+  ...[10, 15, 30].map((seconds) => seconds * SECOND),
+  ...[1, 2, 5, 10, 15, 30].map((minutes) => minutes * MINUTE),
+  ...[1, 2, 3, 6, 12, 24].map((hours) => hours * HOUR),
+];
 
 /** At most so many marks at round distances from the beginning, with the beginning itself. */
 export function ticksOf(time: Time, most: number): readonly Tick[] {
   const { from, until } = time;
   const all = until - from;
+  const day = 24 * HOUR;
   const atLeast = all / Math.max(1, most - 1);
-  const step = STEPS.find((one) => one >= atLeast) ?? Math.ceil(atLeast / DAY) * DAY;
+  const step = STEPS.find((one) => one >= atLeast) ?? Math.ceil(atLeast / day) * day;
   return Array.from({ length: Math.floor(all / step) + 1 }, (_, index) => ({
     at: from + index * step,
     share: placeIn(time, from + index * step),
-    text: index === 0 ? "0" : duration(index * step).replace(/\.00? /, " "),
+    text: index === 0 ? "0" : elapsedText(index * step, step),
   })).slice(0, Math.max(1, most));
 }

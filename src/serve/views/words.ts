@@ -332,3 +332,22 @@ export function duration(ms: number): string {
   if (seconds < 3600) return `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
   return `${(ms / 3_600_000).toFixed(1)} h`;
 }
+
+/** A long time in its two largest units, like `2 min 30 s`; a shorter one with as many decimals as are needed to tell times of this distance apart. */
+export function elapsedText(ms: number, distance = ms / 10): string {
+  if (ms < 1000) return `${Math.round(ms)} ms`;
+  if (ms < 60_000) return `${Number((ms / 1000).toFixed(distance >= 100 ? 1 : distance >= 10 ? 2 : 3))} s`;
+  const first = UNITS.findIndex(([size]) => ms >= size);
+  return UNITS.slice(first, first + 2)
+    .map(([size, unit, most]) => [Math.floor(ms / size) % most, unit] as const)
+    .flatMap(([amount, unit]) => (amount > 0 ? [`${amount} ${unit}`] : []))
+    .join(" ");
+}
+
+/** Units of long times: their milliseconds, their names, and how many of them are one of the unit above. */
+const UNITS = [
+  [86_400_000, "d", Infinity],
+  [3_600_000, "h", 24],
+  [60_000, "min", 60],
+  [1000, "s", 60],
+] as const;

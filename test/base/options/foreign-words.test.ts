@@ -1,14 +1,29 @@
 import { describe, expect, test, vi } from "vitest";
+import { z } from "zod";
 import {
   agentAsTool,
   createRuntime,
   createSqliteJournal,
+  defineTool,
   fromMcpConfig,
   redactSecrets,
   type Runtime,
 } from "../../../src/index.ts";
 import { scriptedModel } from "../../../src/runtime/testing.ts";
 import { failing, runtimeWith } from "../../support/index.ts";
+
+test.each<[words: string, given: object, sentences: readonly string[]]>([
+  [
+    "of two options",
+    { handler: () => 1, parameters: z.object({}) },
+    ["`handler` is called `execute` here", "`parameters` is called `inputSchema` here"],
+  ],
+  ["beside an option that is undefined", { execute: undefined, run: () => 1 }, ["`run` is called `execute` here"]],
+])("a tool in the words of other libraries is answered with those of this one: %s", (_, given, sentences) => {
+  const tool = { name: "crm.find", description: "Finds", allowedCallers: ["direct"], effect: "read", ...given };
+  for (const sentence of sentences)
+    expect(() => defineTool(tool as never)).toThrow(expect.objectContaining(failing("tool_invalid", sentence)));
+});
 
 test("a journal that is the path of a file is told what to write", async () => {
   await expect(createRuntime({ tools: [], journal: "x.db" as never })).rejects.toMatchObject(

@@ -15,7 +15,13 @@ import { loadFallbacks, loadModel, type ModelOptions, recordedModel } from "../.
 import { existingJournal, findExecution, needsJournal, optionalJournal } from "../../input/open-journal.ts";
 import { showConversation, takenText } from "../../terminal/executions/print-report.ts";
 import { turnLines, waitingLines } from "../../terminal/executions/execution-text.ts";
-import { chatCommand, resumeCommand, waitingHints } from "../../terminal/executions/waiting-hints.ts";
+import {
+  chatCommand,
+  flags,
+  resumeCommand,
+  shellQuoted,
+  waitingHints,
+} from "../../terminal/executions/waiting-hints.ts";
 import { oneLine, standardStreams, writeStderr } from "../../terminal/standard-streams.ts";
 import { type AnswerLines, terminalLines } from "../../terminal/terminal-lines.ts";
 import { openRuntime, type OpenRuntime } from "../run/open-runtime.ts";
@@ -78,7 +84,7 @@ async function readPast(journal: Journal, named: string, options: SameOptions): 
   const seconds = countText(Math.max(1, Math.ceil((drivenUntil - now()) / 1000)), "second");
   throw new Failure(
     EXIT.environment,
-    `--id: ${oneLine(execution)} is open in another process. End it there (/exit), then start this command again; if that process has died, wait ${seconds}.`,
+    `--id: ${oneLine(execution)} is open in another process. End it there (/exit), then start this command again; if that process has died, wait ${seconds}. This shows it meanwhile: portcullis show ${shellQuoted(execution)} --follow${flags({ tenant: options.tenant, journal: options.journal })}`,
   );
 }
 

@@ -5,7 +5,7 @@ import { HOST, readHeader, readRecords, readLines, readList } from "../../../jou
 import { titleIn } from "../../../serve/views/parts/first-message.ts";
 import { viewExecution } from "../../../serve/views/view-execution.ts";
 import type { CommandOptions, SHOW, CHECK, EXPORT, IMPORT, PRUNE } from "../../command-options.ts";
-import { EXIT, UsageFailure, cancelOnSignal } from "../../failure.ts";
+import { causeOf, EXIT, UsageFailure, cancelOnSignal } from "../../failure.ts";
 import {
   findExecution,
   readResumedHeader,
@@ -25,9 +25,9 @@ import {
   writeInTime,
   writeStdout,
 } from "../../terminal/standard-streams.ts";
+import { once } from "node:events";
 import { createReadStream } from "node:fs";
 import { exportLines, importLines } from "../../../journal/lines.ts";
-import { requireFile } from "../../input/option-values.ts";
 
 /**
  * `portcullis show`: shows one execution as the journal has it, its program or task, its calls, decisions and outcome; or lists
@@ -113,10 +113,19 @@ export async function exportJournal(ids: readonly string[], options: CommandOpti
   return EXIT.completed;
 }
 
+async function openFile(file: string): Promise<AsyncIterable<Uint8Array>> {
+  const stream = createReadStream(file);
+  try {
+    await once(stream, "readable");
+  } catch (error) {
+    throw new UsageFailure(`The file ${oneLine(file)} cannot be read: ${causeOf(error)}.`, { cause: error });
+  }
+  return stream;
+}
+
 /** `portcullis journal import`: reads JSON lines from a file or standard input, and tells how many executions were added. */
 export async function importJournal(file: string, options: CommandOptions<typeof IMPORT>): Promise<number> {
-  if (file !== "-") requireFile("journal import", file);
-  const input: AsyncIterable<Uint8Array> = file === "-" ? standardStreams().stdin : createReadStream(file);
+  const input = file === "-" ? standardStreams().stdin : await openFile(file);
   await using stack = new AsyncDisposableStack();
   // Opened with the first execution that was read whole: invalid lines leave no journal behind.
   let opened: OpenJournal | undefined;

@@ -93,6 +93,6 @@ function executionOf(bytes: Buffer): string {
 }
 
 function macOf(secret: KeyObject, { tenant, id }: KeyIds, kind: SealKind | "mark", payload: Buffer): Buffer {
-  const about = JSON.stringify([2, kind, tenant, id, payload.toString("hex")]);
+  const about = JSON.stringify([1, kind, tenant, id, payload.toString("hex")]);
   return createHmac("sha256", secret).update(about).digest().subarray(0, MAC_BYTES);
 }
