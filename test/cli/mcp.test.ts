@@ -123,7 +123,7 @@ describe("bad input is one sentence, and nothing is left running", () => {
       "two sources with one name",
       2,
       () => ["--mcp", reached(), "--mcp", reached()],
-      "Two sources are named raw: rename one.",
+      "has a source raw, and so has a file before it: rename one.",
     ],
     [
       "a server that says nothing",

@@ -71,11 +71,14 @@ test("import reads a file, tells how many it added, and passes over what the jou
   expect(JSON.parse(skipped.stdout)).toEqual({ added: 0, skipped: 1 });
 });
 
-test("an import of a file that is missing is refused, and creates no journal", async () => {
+test.each([
+  ["a file that is missing", "absent.jsonl"],
+  ["a folder", ""],
+])("an import of %s is refused, and creates no journal", async (_, name) => {
   const journal = join(folder, "absent.db");
-  const refused = await portcullis(["journal", "import", join(folder, "absent.jsonl"), "--journal", journal]);
+  const refused = await portcullis(["journal", "import", join(folder, name), "--journal", journal]);
   expect(refused).toMatchObject({ code: 2, stdout: "" });
-  expect(refused.stderr).toContain("there is no file");
+  expect(refused.stderr).toContain("cannot be read");
   expect(existsSync(journal)).toBe(false);
 });
 
