@@ -31,6 +31,12 @@ function greeted(...events: readonly Closes[]): TurnReader {
 /** Reads a frame's text, which takes two bytes of memory for each character. */
 const readText = (reader: TurnReader, text: string) => reader.read(text, 2 * text.length);
 
+/** The turn of these commands, as frames and as they crossed. */
+const turnOf = (commands: readonly GuestFrame[], settled = false) => {
+  const texts = commands.map(frameText);
+  return { commands, texts, sizes: texts.map((text) => 2 * text.length), settled };
+};
+
 /** Reads frames; the last thing it gives is the turn that the last of them ended. */
 function readAll(reader: TurnReader, frames: readonly GuestFrame[]) {
   return frames.map((frame) => readText(reader, frameText(frame))).at(-1);
@@ -50,23 +56,13 @@ function violation(reader: TurnReader, ...frames: readonly GuestFrame[]): string
 test("the frames between two turn ends are the commands of one turn, as frames and as they crossed", () => {
   const reader = greeted(undefined, undefined);
   const frames = [output, call(1), timer(2)];
-  expect(readAll(reader, [...frames, turnEnd(2)])).toEqual({
-    commands: frames,
-    texts: frames.map(frameText),
-    sizes: frames.map((frame) => 2 * frameText(frame).length),
-    settled: false,
-  });
+  expect(readAll(reader, [...frames, turnEnd(2)])).toEqual(turnOf(frames));
   expect(readAll(reader, [turnEnd(2)])).toEqual({ commands: [], texts: [], sizes: [], settled: false });
 });
 
 test("settled ends the turn, belongs to it, and needs no turn end", () => {
   const reader = greeted(undefined);
-  expect(readAll(reader, [call(1), settled])).toEqual({
-    commands: [call(1), settled],
-    texts: [frameText(call(1)), frameText(settled)],
-    sizes: [2 * frameText(call(1)).length, 2 * frameText(settled).length],
-    settled: true,
-  });
+  expect(readAll(reader, [call(1), settled])).toEqual(turnOf([call(1), settled], true));
   expect(reader.outstanding).toBe(0);
 });
 
@@ -91,6 +87,12 @@ test.each<[Language, GuestFrame, string]>([
   expect(violation(reader, frame)).toBe(message);
 });
 
+const NOT_DUE = "The guest asked for a batch of 1, which it was not due.";
+const falling = (id: number, last: number) => `The guest used the id ${id} after ${last}: ids only rise.`;
+const counted = (guest: number, host: number) => `The guest counts ${guest} open calls and timers, the host ${host}.`;
+const noStream = (id: number) => `The guest cancelled ${id}, which is no stream.`;
+const unasked = (kind: string) => `The guest sent "${kind}" though it was handed no event.`;
+
 test.each<[string, readonly Closes[], readonly GuestFrame[], string]>([
   ["greets twice", [undefined], [ready], "The guest greeted twice."],
   [
@@ -99,84 +101,49 @@ test.each<[string, readonly Closes[], readonly GuestFrame[], string]>([
     [unreplayable, turnEnd(0), unreplayable],
     "The guest said twice that it cannot be replayed.",
   ],
-  ["greets twice outside of a turn", [], [ready], 'The guest sent "ready" though it was handed no event.'],
-  ["speaks without an event", [], [call(1)], 'The guest sent "call" though it was handed no event.'],
-  [
-    "ends a turn twice",
-    [undefined],
-    [turnEnd(0), turnEnd(0)],
-    'The guest sent "turn_end" though it was handed no event.',
-  ],
-  ["repeats an id", [undefined], [call(1), call(1)], "The guest used the id 1 after 1: ids only rise."],
-  ["uses a timer's id for a call", [undefined], [timer(7), call(7)], "The guest used the id 7 after 7: ids only rise."],
+  ["greets twice outside of a turn", [], [ready], unasked("ready")],
+  ["speaks without an event", [], [call(1)], unasked("call")],
+  ["ends a turn twice", [undefined], [turnEnd(0), turnEnd(0)], unasked("turn_end")],
+  ["repeats an id", [undefined], [call(1), call(1)], falling(1, 1)],
+  ["uses a timer's id for a call", [undefined], [timer(7), call(7)], falling(7, 7)],
   ["skips ids", [undefined], [call(7), timer(1012)], "The guest used the id 1012: it skips too many."],
-  ["numbers downwards", [undefined], [call(5), timer(4)], "The guest used the id 4 after 5: ids only rise."],
-  [
-    "uses the id of a closed call again",
-    [undefined, 1],
-    [call(1), turnEnd(1), call(1)],
-    "The guest used the id 1 after 1: ids only rise.",
-  ],
+  ["numbers downwards", [undefined], [call(5), timer(4)], falling(4, 5)],
+  ["uses the id of a closed call again", [undefined, 1], [call(1), turnEnd(1), call(1)], falling(1, 1)],
   ["clears what never was", [undefined], [timer(1), clear(2)], "The guest cleared 2, which is no timer."],
-  ["hides an open call", [undefined], [call(1), turnEnd(0)], "The guest counts 0 open calls and timers, the host 1."],
-  ["invents an open call", [undefined], [turnEnd(1)], "The guest counts 1 open calls and timers, the host 0."],
-  [
-    "holds an answered call open",
-    [undefined, 1],
-    [call(1), turnEnd(1), turnEnd(1)],
-    "The guest counts 1 open calls and timers, the host 0.",
-  ],
+  ["hides an open call", [undefined], [call(1), turnEnd(0)], counted(0, 1)],
+  ["invents an open call", [undefined], [turnEnd(1)], counted(1, 0)],
+  ["holds an answered call open", [undefined, 1], [call(1), turnEnd(1), turnEnd(1)], counted(1, 0)],
   [
     "speaks after it has settled",
     [undefined, undefined],
     [settled, call(1)],
     'The guest sent "call" after it had settled.',
   ],
-  [
-    "asks for a batch before any",
-    [STREAMS],
-    [stream(1), next(1)],
-    "The guest asked for a batch of 1, which it was not due.",
-  ],
-  [
-    "asks for two batches for one",
-    [STREAMS, { batchOf: 1 }],
-    [stream(1), turnEnd(1), next(1), next(1)],
-    "The guest asked for a batch of 1, which it was not due.",
-  ],
-  [
-    "asks for a batch of another call",
-    [STREAMS],
-    [call(1), next(1)],
-    "The guest asked for a batch of 1, which it was not due.",
-  ],
+  ["asks for a batch before any", [STREAMS], [stream(1), next(1)], NOT_DUE],
+  ["asks for two batches for one", [STREAMS, { batchOf: 1 }], [stream(1), turnEnd(1), next(1), next(1)], NOT_DUE],
+  ["asks for a batch of another call", [STREAMS], [call(1), next(1)], NOT_DUE],
   [
     "asks for a batch of a stream that has ended",
     [STREAMS, { batchOf: 1 }, 1],
     [stream(1), turnEnd(1), turnEnd(1), next(1)],
-    "The guest asked for a batch of 1, which it was not due.",
+    NOT_DUE,
   ],
   [
     "asks for a batch of a stream that it has cancelled",
     [STREAMS, { batchOf: 1 }],
     [stream(1), turnEnd(1), cancel(1), next(1)],
-    "The guest asked for a batch of 1, which it was not due.",
+    NOT_DUE,
   ],
   [
     "asks for a batch after it was stopped",
     [STREAMS, { batchOf: 1 }, "calls"],
     [stream(1), turnEnd(1), turnEnd(1), next(1)],
-    "The guest asked for a batch of 1, which it was not due.",
+    NOT_DUE,
   ],
-  ["cancels another call", [STREAMS], [call(1), cancel(1)], "The guest cancelled 1, which is no stream."],
-  ["cancels a timer", [STREAMS], [timer(1), cancel(1)], "The guest cancelled 1, which is no stream."],
-  ["cancels what never was", [STREAMS], [stream(1), cancel(2)], "The guest cancelled 2, which is no stream."],
-  [
-    "holds a cancelled stream open",
-    [STREAMS],
-    [stream(1), cancel(1), turnEnd(1)],
-    "The guest counts 1 open calls and timers, the host 0.",
-  ],
+  ["cancels another call", [STREAMS], [call(1), cancel(1)], noStream(1)],
+  ["cancels a timer", [STREAMS], [timer(1), cancel(1)], noStream(1)],
+  ["cancels what never was", [STREAMS], [stream(1), cancel(2)], noStream(2)],
+  ["holds a cancelled stream open", [STREAMS], [stream(1), cancel(1), turnEnd(1)], counted(1, 0)],
   ["settles twice", [undefined, undefined], [settled, settled], 'The guest sent "settled" after it had settled.'],
 ])("a guest that %s is not heard any further", (_, events, frames, message) => {
   expect(violation(greeted(...events), ...frames)).toBe(message);
@@ -203,12 +170,8 @@ test("a cleared timer is closed, and clearing a call or a timer that has fired c
 });
 
 test("a timer that was cleared while it was due may still be fired at, and is not counted twice", () => {
-  expect(readAll(greeted(undefined, undefined, 1), [timer(1), turnEnd(1), clear(1), turnEnd(0), turnEnd(0)])).toEqual({
-    commands: [],
-    texts: [],
-    sizes: [],
-    settled: false,
-  });
+  const frames = [timer(1), turnEnd(1), clear(1), turnEnd(0), turnEnd(0)];
+  expect(readAll(greeted(undefined, undefined, 1), frames)).toEqual(turnOf([]));
 });
 
 test("a stop closes every call and leaves the timers", () => {

@@ -295,19 +295,37 @@ test("a schema of a library in jsonSchema() is refused: its own fields look like
 
 const fieldOf = (schema: object, required?: unknown) => ({ type: "object", properties: { v: schema }, required });
 
-test.each<[string, object, readonly unknown[], readonly unknown[]]>([
-  ["a bound that draft 4 excludes", fieldOf({ minimum: 0, exclusiveMinimum: true }), [{ v: 0.5 }], [{ v: 0 }]],
-  ["one from above", fieldOf({ maximum: 100, exclusiveMaximum: true }), [{ v: 50 }], [{ v: 100 }]],
-  ["one that it includes", fieldOf({ maximum: 1, exclusiveMaximum: false }), [{ v: 1 }], [{ v: 2 }]],
+/** What fits a field of the schema, and what does not. */
+const FIELDS: readonly (readonly [string, object, readonly unknown[], readonly unknown[]])[] = [
+  ["a bound that draft 4 excludes", { minimum: 0, exclusiveMinimum: true }, [0.5], [0]],
+  ["one from above", { maximum: 100, exclusiveMaximum: true }, [50], [100]],
+  ["one that it includes", { maximum: 1, exclusiveMaximum: false }, [1], [2]],
+  ["a tuple of draft 7", { items: [{ type: "number" }], additionalItems: false }, [[1]], [["a"]]],
+  ["its other elements", { items: [{}], additionalItems: false }, [[1]], [[1, 2]]],
+  ["null as a value", { const: null }, [null], [1]],
+  ["numbers and truth values for texts", { type: "string", enum: [1, true] }, ["1", "true"], [1]],
+  ["texts for numbers", { type: "integer", enum: ["1", "a"] }, [1], ["1", 2]],
+  ["a text for a truth value, or null", { type: ["bool", "null"], const: "true" }, [true], ["true"]],
+  ["values of both its types", { type: ["string", "number"], enum: [1, "1"] }, [1, "1"], [2]],
+  ["any type", { type: "any" }, ["a", [1]], []],
+  ["any type among others", { type: ["string", "any"] }, [1], []],
+  ["int", { type: "int" }, [1], [1.5]],
+  ["FLOAT or None", { type: ["FLOAT", "None"] }, [1.5, null], ["a"]],
   [
-    "a tuple of draft 7",
-    fieldOf({ items: [{ type: "number" }], additionalItems: false }),
-    [{ v: [1] }],
-    [{ v: ["a"] }],
+    "str, bool, list and dict",
+    { anyOf: "str bool list dict".split(" ").map((type) => ({ type })) },
+    ["a", true, [], {}],
+    [1],
   ],
-  ["its other elements", fieldOf({ items: [{}], additionalItems: false }), [{ v: [1] }], [{ v: [1, 2] }]],
+];
+const asField = (v: unknown) => ({ v });
+
+test.each<readonly [string, object, readonly unknown[], readonly unknown[]]>([
+  ...FIELDS.map(
+    ([name, schema, fitting, others]) => [name, fieldOf(schema), fitting.map(asField), others.map(asField)] as const,
+  ),
   [
-    "a reference into one",
+    "a reference into a tuple",
     { ...fieldOf({ $ref: "#/definitions/t/items/0" }), definitions: { t: { items: [{ type: "null" }] } } },
     [{ v: null }],
     [{ v: 1 }],
@@ -319,26 +337,6 @@ test.each<[string, object, readonly unknown[], readonly unknown[]]>([
     fieldOf({ type: "string", enum: null, pattern: null, items: null }, null),
     [{ v: "a" }, {}],
     [{ v: 1 }],
-  ],
-  ["null as a value", fieldOf({ const: null }), [{ v: null }], [{ v: 1 }]],
-  [
-    "numbers and truth values for texts",
-    fieldOf({ type: "string", enum: [1, true] }),
-    [{ v: "1" }, { v: "true" }],
-    [{ v: 1 }],
-  ],
-  ["texts for numbers", fieldOf({ type: "integer", enum: ["1", "a"] }), [{ v: 1 }], [{ v: "1" }, { v: 2 }]],
-  [
-    "a text for a truth value, or null",
-    fieldOf({ type: ["bool", "null"], const: "true" }),
-    [{ v: true }],
-    [{ v: "true" }],
-  ],
-  [
-    "values of both its types",
-    fieldOf({ type: ["string", "number"], enum: [1, "1"] }),
-    [{ v: 1 }, { v: "1" }],
-    [{ v: 2 }],
   ],
   [
     "dependencies in the words of two drafts",
@@ -359,16 +357,6 @@ test.each<[string, object, readonly unknown[], readonly unknown[]]>([
     ],
   ],
   ["an empty list for no fields", { type: "object", properties: [] }, [{ v: 1 }], []],
-  ["any type", fieldOf({ type: "any" }), [{ v: "a" }, { v: [1] }], []],
-  ["any type among others", fieldOf({ type: ["string", "any"] }), [{ v: 1 }], []],
-  ["int", fieldOf({ type: "int" }), [{ v: 1 }], [{ v: 1.5 }]],
-  ["FLOAT or None", fieldOf({ type: ["FLOAT", "None"] }), [{ v: 1.5 }, { v: null }], [{ v: "a" }]],
-  [
-    "str, bool, list and dict",
-    fieldOf({ anyOf: ["str", "bool", "list", "dict"].map((type) => ({ type })) }),
-    [{ v: "a" }, { v: true }, { v: [] }, { v: {} }],
-    [{ v: 1 }],
-  ],
 ])("a schema says %s, and its values fit", async (_, schema, fitting, others) => {
   const read = jsonSchema(schema as JsonSchema);
   for (const value of fitting) expect([value, (await validate(read, value)).ok]).toEqual([value, true]);
