@@ -78,6 +78,14 @@ export const specOf = (paths: object, more: object = {}): object => ({
 export const operationOf = (operation: object, path = "/x", method = "get", more: object = {}): object =>
   specOf({ [path]: { [method]: { operationId: "call", ...operation } } }, more);
 
+/** Parts of an operation whose body, or whose answer, is JSON of this schema. */
+export const jsonOf = (schema: unknown) => ({ content: { "application/json": { schema } } });
+export const bodyOf = (schema: unknown) => ({ requestBody: { required: true, ...jsonOf(schema) } });
+export const answerOf = (schema: unknown) => ({ responses: { 200: jsonOf(schema) } });
+
+/** A document with one operation, `call`, that takes a body of this schema. */
+export const posting = (schema: unknown, more: object = {}): object => operationOf(bodyOf(schema), "/x", "post", more);
+
 export const ALL = { allowedCallers: ["direct", "programmatic"] } as const;
 
 /** A source named `api` with tools for all callers. */

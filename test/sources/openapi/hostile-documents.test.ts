@@ -4,10 +4,8 @@ import { describe, expect, test } from "vitest";
 import { declareTools } from "../../../src/tools/declarations/declarations.ts";
 import { jsonSchemaOf } from "../../../src/tools/tool-schemas.ts";
 import { someOf } from "../../support/all-tests.ts";
-import { callTool, operationOf, served, sourceOf, specOf } from "./api-server.ts";
+import { answerOf, bodyOf, callTool, operationOf, posting, served, sourceOf, specOf } from "./api-server.ts";
 import { failing } from "../../support/failing.ts";
-
-const body = (schema: unknown) => ({ requestBody: { required: true, content: { "application/json": { schema } } } });
 
 /** A list in a list, and so on. */
 const deep = (levels: number, make: (inner: unknown) => unknown) => {
@@ -90,11 +88,11 @@ describe("what a hostile document says stays within its own tool", () => {
 
   const long = "x".repeat(1001);
   test.each<[string, object, string?]>([
-    ["reference", body({ anyOf: [{ $ref: `#/${long}` }] })],
+    ["reference", bodyOf({ anyOf: [{ $ref: `#/${long}` }] })],
     ["reference of a parameter", { parameters: [{ $ref: `#/${long}` }] }],
     ["name of a parameter", { parameters: [{ name: long, in: "query" }] }],
-    ["name of a field", body({ properties: { [long]: {} } })],
-    ["name of a required field", body({ required: [long] })],
+    ["name of a field", bodyOf({ properties: { [long]: {} } })],
+    ["name of a required field", bodyOf({ required: [long] })],
     ["name in a path", {}, `/{${long}}`],
   ])("a very long %s, which costs its operation", async (_, operation, path = "/long") => {
     const paths = { [path]: { post: operation }, "/short": { get: {} } };
@@ -105,8 +103,7 @@ describe("what a hostile document says stays within its own tool", () => {
 
   test("a very long name in a result, which makes that part unknown", async () => {
     const schema = { properties: { a: { type: "string" }, b: { properties: { [long]: {} } } } };
-    const responses = { 200: { content: { "application/json": { schema } } } };
-    const { tools, problems } = await sourceOf(operationOf({ responses }));
+    const { tools, problems } = await sourceOf(operationOf(answerOf(schema)));
     expect(declareTools(tools)).toContain("Promise<{ a?: string, b?: unknown }>");
     expect(problems).toEqual([expect.stringContaining("is a name of 1001 characters")]);
   });
@@ -125,7 +122,7 @@ describe("what a hostile document says stays within its own tool", () => {
   test("references along what objects inherit", async () => {
     const references = ["#/constructor", "#/__proto__/polluted", "#/paths/constructor/name", "#/openapi/length"];
     for (const $ref of references) {
-      const { tools, problems } = await sourceOf(operationOf(body({ $ref }), "/x", "post"));
+      const { tools, problems } = await sourceOf(posting({ $ref }));
       expect([tools, problems]).toEqual([[], [expect.stringContaining("which the document does not have")]]);
     }
   });
@@ -157,12 +154,8 @@ describe("what a hostile document says stays within its own tool", () => {
       ]),
     );
     const schemas = given ? { s: given } : chain;
-    const spec = operationOf(
-      body({ type: "object", properties: { root: { $ref: "#/components/schemas/s" } } }),
-      "/x",
-      "post",
-      { components: { schemas } },
-    );
+    const root = { $ref: "#/components/schemas/s" };
+    const spec = posting({ type: "object", properties: { root } }, { components: { schemas } });
     const { tools } = await sourceOf(spec);
     let value: unknown = given ? {} : 1;
     for (let level = 0; level < (given ? 90 : 0); level += 1) value = { a: value };
@@ -174,7 +167,7 @@ describe("what a hostile document says stays within its own tool", () => {
   test.each(["(a+)+$", "^(\\w+\\s?)*$", "(?=a*)*b", "(.*)*(.*)*(.*)*x"])(
     "the pattern %j costs no more than linear time",
     async (pattern) => {
-      const spec = operationOf(body({ type: "object", properties: { a: { type: "string", pattern } } }), "/x", "post");
+      const spec = posting({ type: "object", properties: { a: { type: "string", pattern } } });
       await using server = await served(spec);
       expect(await server.call({ a: `${"a".repeat(50_000)}!` })).toHaveProperty("ok");
     },
@@ -202,7 +195,7 @@ describe("a part that all operations refer to", () => {
   const names = (length: number) => Array.from({ length }, (_, n) => `f${n}`);
   test.each<[string, object, number]>([
     ["more than 1000 parameters", { parameters: names(1001).map((name) => ({ name, in: "query" })), get: {} }, 0],
-    ["more than 1000000 parameters and fields", { post: body({ properties: {}, required: names(15_000) }) }, 66],
+    ["more than 1000000 parameters and fields", { post: bodyOf({ properties: {}, required: names(15_000) }) }, 66],
   ])("and brings %s costs the operations beyond", async (reason, item, tools) => {
     const source = await referring(item, 69);
     expect([source.tools.length, source.leftOut, source.names.length]).toEqual([tools, 70 - tools, 70]);
