@@ -22,20 +22,19 @@ const calling = (changes: object = {}, id: object = { id: "call_a" }) => ({
   tool_calls: [{ ...id, type: "function", function: { name: "f", arguments: '{"k":1}' } }],
   ...changes,
 });
-const fragment = (changes: object, text: string, name?: string) => ({
-  tool_calls: [
-    { type: "function", ...changes, function: { ...(name === undefined ? {} : { name }), arguments: text } },
-  ],
-});
+/** A fragment of a call, of which what is undefined is left out. */
+const part = (index: number | undefined, id: string | undefined, name: string | undefined, text: string) =>
+  JSON.parse(JSON.stringify({ index, id, function: { name, arguments: text } })) as object;
+const delta = (...given: Parameters<typeof part>) => ({ tool_calls: [part(...given)] });
 
 test("C1, C2: alternating fragments of two calls are two calls, by the ids of their first fragments", async () => {
   const [f, g] = [counted("f"), counted("g")];
   const deltas = [
-    fragment({ index: 0, id: "call_a" }, "", "f"),
-    fragment({ index: 1, id: "call_b" }, '{"k"', "g"),
-    fragment({ index: 0, id: "" }, '{"k":'),
-    fragment({ index: 1, id: "" }, ":2}"),
-    fragment({ index: 0, id: "" }, "1}"),
+    delta(0, "call_a", "f", ""),
+    delta(1, "call_b", "g", '{"k"'),
+    delta(0, "", undefined, '{"k":'),
+    delta(1, "", undefined, ":2}"),
+    delta(0, "", undefined, "1}"),
   ];
   const { answer, served } = await run([{ raw: { deltas } }, { text: "4" }], { tools: [f.tool, g.tool] }, sloppyWire);
   expect([answer, f.inputs, g.inputs]).toEqual(["4", [{ k: 1 }], [{ k: 2 }]]);
@@ -109,25 +108,8 @@ test("a request for a stream asks for its usage", async () => {
   expect(served.asked[0]?.body.stream_options).toEqual({ include_usage: true });
 });
 
-test("C5: fragments without an index are one call for each id", async () => {
-  const [f, g] = [counted("f"), counted("g")];
-  const deltas = [
-    fragment({ id: "call_a" }, '{"k"', "f"),
-    fragment({}, ":1}"),
-    fragment({ id: "call_b" }, '{"k":2}', "g"),
-  ];
-  const { answer } = await run([{ raw: { deltas } }, { text: "4" }], { tools: [f.tool, g.tool] }, sloppyWire);
-  expect([answer, f.inputs, g.inputs]).toEqual(["4", [{ k: 1 }], [{ k: 2 }]]);
-});
-
 /** An input in pieces, the first of them empty. */
 const PIECES = ["", '{"k":', "1}"];
-
-const part = (index: number | undefined, id: string | undefined, name: string | undefined, text: string) => ({
-  ...(index === undefined ? {} : { index }),
-  ...(id === undefined ? {} : { id }),
-  function: { ...(name === undefined ? {} : { name }), arguments: text },
-});
 
 /** The calls that are read from fragments; undefined where the reply is none. */
 function callsFrom(fragments: readonly object[]): readonly [unknown, unknown][] | undefined {
@@ -142,14 +124,6 @@ function callsFrom(fragments: readonly object[]): readonly [unknown, unknown][] 
     throw error;
   }
 }
-
-test("calls that all have index 0 are told apart by their ids", () => {
-  const whole = [part(0, "a", "read", '{"k":1}'), part(0, "b", "remove_all", '{"all":true}')];
-  expect(callsFrom(whole)).toEqual([
-    ["read", '{"k":1}'],
-    ["remove_all", '{"all":true}'],
-  ]);
-});
 
 testOfAll("tens of thousands of calls at one index are read in linear time", () => {
   const count = 80_000;
@@ -180,6 +154,14 @@ test.each<[string, readonly object[]]>([
   ],
   ["calls with an index and without", [part(undefined, "a", "read", ""), part(0, "b", "remove_all", "{}")]],
   ["a call without a name", [part(0, "a", undefined, "{}")]],
+  [
+    "an input of no name beside calls with an index each",
+    [part(0, "a", "f", ""), part(1, undefined, undefined, '{"k":2}')],
+  ],
+  [
+    "an input of no name at the place of a call that has one",
+    [part(0, "a", "f", '{"k":1}'), part(0, "b", "f", '{"k":2}'), part(1, undefined, undefined, '{"k":3}')],
+  ],
   ["an index that is no place", [{ ...part(undefined, "a", "read", "{}"), index: "first" }]],
 ])("what is ambiguous in a stream is no reply: %s", (_, fragments) => {
   expect(callsFrom(fragments)).toBeUndefined();
@@ -194,22 +176,58 @@ function isJson(text: string): boolean {
   }
 }
 
-test.each<[string, readonly object[]]>([
+const NAMED = [["get_weather", PIECES.join("")]];
+test.each<[string, readonly object[], readonly (readonly [string, string])[]]>([
+  ["a name in each", PIECES.map((text) => part(0, "a", "get_weather", text)), NAMED],
+  ["a name in each, and no id", PIECES.map((text, n) => part(0, "", n < 2 ? "get_weather" : "", text)), NAMED],
   [
-    "whole in each",
-    ["get_weather", "get_weather", "get_weather"].map((name, n) => part(0, "a", name, PIECES[n] ?? "")),
+    "a name in each, by the id alone",
+    PIECES.map((text, n) => part(undefined, "a", n < 2 ? "get_weather" : "", text)),
+    NAMED,
   ],
   [
-    "whole in each, without an id",
-    ["get_weather", "get_weather", ""].map((name, n) => part(0, "", name, PIECES[n] ?? "")),
+    "a name in pieces",
+    [part(0, "a", "get_", ""), part(0, undefined, "wea", ""), part(0, "a", "ther", '{"k":1}')],
+    NAMED,
   ],
   [
-    "whole in each, by the id alone",
-    ["get_weather", "get_weather", ""].map((name, n) => part(undefined, "a", name, PIECES[n] ?? "")),
+    "C5: no index",
+    [
+      part(undefined, "a", "f", '{"k"'),
+      part(undefined, undefined, undefined, ":1}"),
+      part(undefined, "b", "g", '{"k":2}'),
+    ],
+    [
+      ["f", '{"k":1}'],
+      ["g", '{"k":2}'],
+    ],
   ],
-  ["in pieces", [part(0, "a", "get_", ""), part(0, undefined, "wea", ""), part(0, "a", "ther", '{"k":1}')]],
-])("a name that fragments have %s is the name of one call", (_, fragments) => {
-  expect(callsFrom(fragments)).toEqual([["get_weather", '{"k":1}']]);
+  [
+    "one index for all, told apart by their ids",
+    [part(0, "a", "read", '{"k":1}'), part(0, "b", "remove_all", '{"all":true}')],
+    [
+      ["read", '{"k":1}'],
+      ["remove_all", '{"all":true}'],
+    ],
+  ],
+  [
+    "the index of the first where each begins, and then its own",
+    [
+      part(0, "a", "f", '{"k":1}'),
+      part(0, "b", "f", ""),
+      part(0, "c", "f", ""),
+      part(1, undefined, undefined, '{"k":2}'),
+      part(2, undefined, undefined, '{"k":3}'),
+    ],
+    [1, 2, 3].map((k) => ["f", `{"k":${k}}`] as const),
+  ],
+  [
+    "another index with the same id later",
+    [part(0, "a", "f", '{"k"'), part(4, "a", undefined, ":1}")],
+    [["f", '{"k":1}']],
+  ],
+])("fragments are put together into calls where they have %s", (_, fragments, calls) => {
+  expect(callsFrom(fragments)).toEqual(calls);
 });
 
 test("lists of a vendor's own go back whole: parts of one type, index and id are one, with its signature", async () => {
@@ -223,7 +241,7 @@ test("lists of a vendor's own go back whole: parts of one type, index and id are
     { type: sealed, index: 0, id: "e2", data: "other" },
     { type: text, text: "Alone." },
   ];
-  const deltas = [...details.map((one) => ({ reasoning_details: [one] })), fragment({ index: 0, id: "a" }, "{}", "f")];
+  const deltas = [...details.map((one) => ({ reasoning_details: [one] })), delta(0, "a", "f", "{}")];
   const { served } = await run([{ raw: { deltas } }, { text: "4" }], { tools: [counted("f").tool] }, sloppyWire);
   expect(messagesOf(served, 1)[2]?.reasoning_details).toEqual([
     { type: text, index: 0, text: "Let me see.", format: "x", signature: "s0" },
@@ -231,43 +249,6 @@ test("lists of a vendor's own go back whole: parts of one type, index and id are
     { type: sealed, index: 0, id: "e2", data: "other" },
     { type: text, text: "Alone." },
   ]);
-});
-
-test.each<[string, object[], object[] | undefined]>([
-  [
-    "begins each call at the index of the first, and goes on at its own",
-    [
-      fragment({ index: 0, id: "a" }, '{"k":1}', "f"),
-      fragment({ index: 0, id: "b" }, "", "f"),
-      fragment({ index: 0, id: "c" }, "", "f"),
-      fragment({ index: 1 }, '{"k":2}'),
-      fragment({ index: 2 }, '{"k":3}'),
-    ],
-    [{ k: 1 }, { k: 2 }, { k: 3 }],
-  ],
-  [
-    "goes on at another index, with the same id",
-    [fragment({ index: 0, id: "a" }, '{"k"', "f"), fragment({ index: 4, id: "a" }, ":1}")],
-    [{ k: 1 }],
-  ],
-  [
-    "sends an input of no name beside calls with an index each",
-    [fragment({ index: 0, id: "a" }, "", "f"), fragment({ index: 1 }, '{"k":2}')],
-    undefined,
-  ],
-  [
-    "sends an input of no name at the place of a call that has one",
-    [
-      fragment({ index: 0, id: "a" }, '{"k":1}', "f"),
-      fragment({ index: 0, id: "b" }, '{"k":2}', "f"),
-      fragment({ index: 1 }, '{"k":3}'),
-    ],
-    undefined,
-  ],
-])("a server that %s", async (_, deltas, inputs) => {
-  const f = counted("f");
-  const { ending } = await run([{ raw: { deltas } }, { text: "4" }], { tools: [f.tool] }, sloppyWire);
-  expect([ending.type, f.inputs]).toEqual(inputs ? ["answered", inputs] : ["provider_failed", []]);
 });
 
 test("whatever of indexes and ids a server leaves out or repeats, no call is read with another's input", () => {
