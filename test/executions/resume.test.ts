@@ -59,21 +59,8 @@ describe.each(Object.entries(journals))("in the %s journal", (_, makeJournal) =>
     {
       await using runtime = await open(journal, tools);
       const report = await runtime.execute(program, { id: "order-1" });
-      expect(report.outcome).toEqual({
-        type: "waiting",
-        approvals: [
-          {
-            callId: "2",
-            tool: "pay",
-            input: { n: 2 },
-            inputDigest: expect.stringMatching(/^[0-9a-f]{64}$/),
-            since: expect.any(Number),
-            why: "approval",
-            hold: 1,
-          },
-        ],
-        calls: [],
-      });
+      const call = { callId: "2", tool: "pay", input: { n: 2 }, why: "approval", hold: 1 };
+      expect(report.outcome).toMatchObject({ type: "waiting", approvals: [call], calls: [] });
       expect(report.output.text).toContain("pay (call 2)");
       expect(await Array.fromAsync(runtime.executions.list({ open: true }))).toMatchObject([
         { execution: "order-1", state: "waiting", waitsFor: ["pay"], driven: false },
@@ -136,11 +123,7 @@ describe.each(Object.entries(journals))("in the %s journal", (_, makeJournal) =>
     expect(waits.outcome).toMatchObject({
       type: "waiting",
       approvals: [],
-      calls: [
-        { callId: "1", tool: "stock", input: { n: 1 } },
-        { callId: "2", input: { n: 2 } },
-        { callId: "3", input: { n: 3 } },
-      ],
+      calls: [1, 2, 3].map((n) => ({ callId: `${n}`, tool: "stock", input: { n } })),
     });
     const before = await Array.fromAsync(runtime.journal.read("stock"));
     const first = { "1": { value: { units: 4 } }, "2": { error: "There is no article 2." } };

@@ -25,23 +25,6 @@ test("a name that is looked for on the global object is answered in the same way
   expect(hint("name 'z' is not defined")).toBeUndefined();
 });
 
-test("who misspells a tool is told the nearest that programs may call", () => {
-  const meant = "Did you mean tools.crm.listPeople?";
-  expect(hint("tools.crm.listPeopl is not a function")).toBe(meant);
-  expect(hint("listPeople is not defined")).toBe(meant);
-  const excerpt = "const people = await tools.cmr.listPeople({});";
-  expect(hint("Cannot read properties of undefined (reading 'listPeople')", excerpt)).toBe(meant);
-});
-
-test.each([
-  ["tools.crm.listPeople is not iterable", "Call it: tools.crm.listPeople({ … })."],
-  ["tools.crm.listPeople is not async iterable", "Call it: tools.crm.listPeople({ … })."],
-  ["tools.crm.listPeopl is not iterable", "Did you mean tools.crm.listPeople?"],
-])("who iterates over a tool is told to call it: %s", (message, expected) => {
-  const excerpt = `for await (const one of ${message.split(" ")[0]})`;
-  expect(hint(message, excerpt)).toBe(expected);
-});
-
 test("who is refused for too many requests at once is told to make fewer, and to wait", () => {
   const fault = (name: string, message: string) => hintFor({ name, message }, tools);
   for (const message of ["429 Too Many Requests (Retry-After: 2)", "shop: status 429", "Rate limit exceeded"])
@@ -107,40 +90,36 @@ test.each<[string, string?]>([
   expect(hint(message, excerpt)).toBeUndefined();
 });
 
-test.each([
+const MEANT = "Did you mean tools.crm.listPeople?";
+const CALL_IT = "Call it: tools.crm.listPeople({ … }).";
+const AWAIT_IT = "It returns before its result is ready: await it, and read a stream with `async for item in ...`.";
+const LIBRARY = "Python's standard library is available, and no other package.";
+const SEARCH = expect.stringContaining("searchTools(") as string;
+
+test.each<[message: string, hint: string, excerpt?: string]>([
+  ["tools.crm.listPeopl is not a function", MEANT],
+  ["listPeople is not defined", MEANT],
+  ["Cannot read properties of undefined (reading 'listPeople')", MEANT, "await tools.cmr.listPeople({});"],
+  ["tools.crm.listPeople is not iterable", CALL_IT, "for await (const one of tools.crm.listPeople)"],
+  ["tools.crm.listPeople is not async iterable", CALL_IT, "for await (const one of tools.crm.listPeople)"],
+  ["tools.crm.listPeopl is not iterable", MEANT, "for await (const one of tools.crm.listPeopl)"],
   ["name 'json' is not defined", "Import it first: import json."],
   ["name 'fetch' is not defined", "A program has no network access. Use `tools` to reach anything outside."],
-  [
-    "No module named 'requests'",
-    "Use `tools` to reach anything outside. Python's standard library is available, and no other package.",
-  ],
-  [
-    "No module named 'pandas.core'",
-    "Python's standard library is available, and no other package. Write the code it needs into the program.",
-  ],
-  ...[
-    "'coroutine' object is not iterable",
-    "unsupported operand type(s) for +: 'int' and 'coroutine'",
-    "'<' not supported between instances of 'Task' and 'int'",
-    "Object of type coroutine is not JSON serializable",
-    "unsupported operand type(s) for +: 'ToolCall' and 'int'",
-    "unsupported format string passed to ToolCall.__format__",
-    "'ToolStream' object does not support the asynchronous context manager protocol",
-  ].map((message) => [
-    message,
-    "It returns before its result is ready: await it, and read a stream with `async for item in ...`.",
-  ]),
-])("the words of Python have hints of their own: %s", (message, expected) => {
-  expect(hint(message)).toBe(expected);
-});
-
-test.each([
-  "tools.search_tools is not a function",
-  "tools.searchTools is not a function",
-  "tools has no tool 'search_tools'",
-  "name 'search_tools' is not defined",
-])("who looks for the search in another place is told where it is: %s", (message) => {
-  expect(hint(message)).toContain("searchTools(");
+  ["No module named 'requests'", `Use \`tools\` to reach anything outside. ${LIBRARY}`],
+  ["No module named 'pandas.core'", `${LIBRARY} Write the code it needs into the program.`],
+  ["'coroutine' object is not iterable", AWAIT_IT],
+  ["unsupported operand type(s) for +: 'int' and 'coroutine'", AWAIT_IT],
+  ["'<' not supported between instances of 'Task' and 'int'", AWAIT_IT],
+  ["Object of type coroutine is not JSON serializable", AWAIT_IT],
+  ["unsupported operand type(s) for +: 'ToolCall' and 'int'", AWAIT_IT],
+  ["unsupported format string passed to ToolCall.__format__", AWAIT_IT],
+  ["'ToolStream' object does not support the asynchronous context manager protocol", AWAIT_IT],
+  ["tools.search_tools is not a function", SEARCH],
+  ["tools.searchTools is not a function", SEARCH],
+  ["tools has no tool 'search_tools'", SEARCH],
+  ["name 'search_tools' is not defined", SEARCH],
+])("who reads %j is told %j", (message, expected, excerpt) => {
+  expect(hint(message, excerpt)).toEqual(expected);
 });
 
 const withOutput = (name: string, output: z.ZodType) => makeTool({ name, outputSchema: output, execute: () => null });

@@ -85,54 +85,33 @@ test.each([
   expect((await prepared(source)).program).toBe(source);
 });
 
-test("if several blocks may be the program, none is run", async () => {
-  const source = "First:\n```js\nreturn 1\n```\nthen:\n```ts\nreturn 2\n```\n";
-  expect(await prepare(source)).toMatchObject({ ok: false, fault: { name: "ProgramError", code: "programs_several" } });
+const sized = (bytes: number) => `return '${"é".repeat((bytes - 9) / 2)}'${bytes % 2 === 0 ? " " : ""}`;
+const notText = (character: number) => ({
+  code: "program_not_text",
+  message: expect.stringContaining(`character ${character} `) as string,
+});
+const EMPTY = ["", "   ", "\n\t\r\n", "\u00a0\ufeff", "```js\n```", "```js\n\n```\n"];
+
+test.each<[what: string, source: string, fault: object]>([
+  ["several blocks", "First:\n```js\nreturn 1\n```\nthen:\n```ts\nreturn 2\n```\n", { code: "programs_several" }],
+  ...EMPTY.map((source): [string, string, object] => ["nothing in it", source, { code: "program_empty" }]),
+  ["an invalid first character that is named", "return 1\0", notText(9)],
+  ["an invalid first character that is named", "\u001b[31m", notText(1)],
+  ["an invalid first character that is named", "a\u0008", notText(2)],
+  ["an invalid first character that is named", "return '\ufffd\ufffd\ufffd'", notText(9)],
+  ["a byte more than 32 KiB", sized(PROGRAM_BYTES + 1), { code: "program_too_large" }],
+  [
+    "a fault behind prose and a fence, which has its place and its line in the source",
+    "Here:\n```js\nconst a = 1;\n  const b = ;\n```",
+    { name: "SyntaxError", code: "syntax", line: 4, column: 13, excerpt: "const b = ;" },
+  ],
+])("a program with %s is refused (%#)", async (_, source, fault) => {
+  expect(await prepare(source)).toMatchObject({ ok: false, fault: { name: "ProgramError", ...fault } });
 });
 
-test.each(["", "   ", "\n\t\r\n", "\u00a0\ufeff", "```js\n```", "```js\n\n```\n"])(
-  "an empty program is refused (program %#)",
-  async (source) => {
-    expect(await prepare(source)).toMatchObject({ ok: false, fault: { name: "ProgramError", code: "program_empty" } });
-  },
-);
-
-test.each([
-  ["return 1\0", 9],
-  ["\u001b[31m", 1],
-  ["a\u0008", 2],
-  ["return '\ufffd\ufffd\ufffd'", 9],
-])(
-  "a program that is not text (%j) is refused, and the error names the first invalid character",
-  async (source, character) => {
-    expect(await prepare(source)).toMatchObject({
-      ok: false,
-      fault: { code: "program_not_text", message: expect.stringContaining(`character ${character} `) as string },
-    });
-  },
-);
-
-test("a program of exactly 32 KiB is read, and one byte more is refused", async () => {
-  const program = (bytes: number) => `return '${"é".repeat((bytes - 9) / 2)}'${bytes % 2 === 0 ? " " : ""}`;
-  expect(Buffer.byteLength(program(PROGRAM_BYTES))).toBe(PROGRAM_BYTES);
-  expect((await prepare(program(PROGRAM_BYTES))).ok).toBe(true);
-  expect(await prepare(program(PROGRAM_BYTES + 1))).toMatchObject({
-    ok: false,
-    fault: { name: "ProgramError", code: "program_too_large" },
-  });
-});
-
-test("a fault has its place and its line in the source, also behind prose and a fence", async () => {
-  expect(await prepare("Here:\n```js\nconst a = 1;\n  const b = ;\n```")).toMatchObject({
-    ok: false,
-    fault: {
-      name: "SyntaxError",
-      code: "syntax",
-      line: 4,
-      column: 13,
-      excerpt: "const b = ;",
-    },
-  });
+test("a program of exactly 32 KiB is read", async () => {
+  expect(Buffer.byteLength(sized(PROGRAM_BYTES))).toBe(PROGRAM_BYTES);
+  expect((await prepare(sized(PROGRAM_BYTES))).ok).toBe(true);
 });
 
 const PARSING: Options = {

@@ -117,12 +117,8 @@ describe.each(DRIVERS.filter(({ isFleet }) => share || !isFleet))("$name", ({ ha
 
   test.runIf(hasKeys).each(KINDS)("has no more than the key of the %s may do now", async (kind) => {
     await using here = await open();
-    const driven = await begin(
-      here,
-      kind,
-      keys({ ...SMALL, tools: ["ask", "other"], allowedCallers: undefined }, BOSS),
-    );
-    await drive(driven);
+    const changed = { ...SMALL, tools: ["ask", "other"], allowedCallers: undefined };
+    await drive(await begin(here, kind, keys(changed, BOSS)));
     expect(here.ran).toEqual(["ask programmatic"]);
   });
 
@@ -134,18 +130,13 @@ describe.each(DRIVERS.filter(({ isFleet }) => share || !isFleet))("$name", ({ ha
     expect(await endingOf(here.journal, driven.id)).toEqual({ type: "cancelled", code: "key_revoked" });
   });
 
-  test("leaves what the limits of a key were to what it began with", async () => {
+  test.each([
+    ["leaves what the limits of a key were to what it began with", 2, 9],
+    ...(hasKeys ? [["takes what the limits of a key are now, if they are less", undefined, 2] as const] : []),
+  ] as const)("%s", async (_, before, now) => {
     await using here = await open();
-    const small = { ...SMALL, limits: { calls: 2 } };
-    const driven = await begin(here, "program", keys({ ...small, limits: { calls: 9 } }, BOSS), small, BUSY);
-    await drive(driven);
-    expect(here.ran).toEqual(["ask programmatic", "free programmatic"]);
-  });
-
-  test.runIf(hasKeys)("takes what the limits of a key are now, if they are less", async () => {
-    await using here = await open();
-    const driven = await begin(here, "program", keys({ ...SMALL, limits: { calls: 2 } }, BOSS), SMALL, BUSY);
-    await drive(driven);
+    const limited = (calls: number | undefined) => (calls === undefined ? SMALL : { ...SMALL, limits: { calls } });
+    await drive(await begin(here, "program", keys(limited(now), BOSS), limited(before), BUSY));
     expect(here.ran).toEqual(["ask programmatic", "free programmatic"]);
   });
 });

@@ -8,20 +8,6 @@ async function read(code: string): Promise<unknown> {
   return "fault" in parsed ? [parsed.fault.code, parsed.fault.message, parsed.position] : bodyOf(parsed.text);
 }
 
-test.each<[string, string, number, number]>([
-  ["x = ;", "Unexpected token.", 1, 5],
-  ["const a = 1;\n  const a = 2;", "Identifier 'a' has already been declared.", 2, 9],
-  ["return 'abc", "Unterminated string constant.", 1, 8],
-  ["`abc", "Unterminated template.", 1, 2],
-  ["if (a) {", "Unexpected token.", 1, 9],
-  ["return 1\n}", "Unexpected token.", 2, 2],
-  ["class A { @log f() {} }", "A program cannot have decorators. Call the function with what it is to wrap.", 1, 11],
-  ["return /(/", "Invalid regular expression: /(/: Unterminated group.", 1, 9],
-  ["break", "Unsyntactic break.", 1, 1],
-])("the syntax error in %j is told with its place", async (code, message, line, column) => {
-  expect(await read(code)).toEqual(["syntax", message, { line, column }]);
-});
-
 test.each(["}\n{", "} async function x() {", "return 1 } f(); {", "let a: number = 1; }\n{"])(
   "the program %j cannot leave the function around it",
   async (code) => {
@@ -63,25 +49,9 @@ test.each<[code: string, value: unknown]>([
 
 const AsyncFunction = (async () => {}).constructor as new (body: string) => () => Promise<unknown>;
 
-test("a text that is neither JavaScript nor TypeScript gets the error for JavaScript", async () => {
-  expect(await read("let x: number = ;")).toEqual(["syntax", "Unexpected token.", { line: 1, column: 6 }]);
-});
-
 const NO_IMPORT =
   "A program cannot import modules. Tools are available as `tools`; write any other code you need into the program.";
 const NO_EXPORT = "A program cannot export values. Use `return` instead.";
-
-test.each<[string, string, number, number]>([
-  ["import fs from 'node:fs'", NO_IMPORT, 1, 1],
-  ["let x: number\nimport { a } from 'b'", NO_IMPORT, 2, 1],
-  ["const a = 1;\n  const fs = await import('fs');", NO_IMPORT, 2, 20],
-  ["let x: number = 1; await import('fs')", NO_IMPORT, 1, 26],
-  ["return import.meta.url", "A program is not a module and has no import.meta.", 1, 8],
-  ["const a = 1; export { a } from 'a'", NO_EXPORT, 1, 14],
-  ["export default class {}", NO_EXPORT, 1, 1],
-])("the module %j is refused with what to do instead", async (code, message, line, column) => {
-  expect(await read(code)).toEqual(["program_is_module", message, { line, column }]);
-});
 
 test.each([
   ["const a = 1; export { a }", "const a = 1;             "],
@@ -108,22 +78,38 @@ const PYTHON =
 const SHELL =
   "This is a command for a shell, and the program must be JavaScript. There is no shell: call tools, and compute with JavaScript.";
 const BACKSLASH = "A backslash is outside of the program's strings. Write a line break as one, and not as \\n.";
-test.each([
-  ["return rows.map((row) => await tools.a(row))", NOT_ASYNC],
-  ["function f(): number { return await tools.a() }\nreturn f()", NOT_ASYNC],
-  ["def main():\n    return 1", PYTHON],
-  ["for row in rows:\n    print(row)", PYTHON],
-  ["rows = await tools.list()\nreturn [row for row in rows if row]", PYTHON],
-  ["curl -s https://example.com | jq .", SHELL],
-  ["$ ls -la /tmp", SHELL],
-  ["#!/bin/bash\nset -e\ncat a.txt", SHELL],
-  [String.raw`return 1;\\nreturn 2`, BACKSLASH],
-])("%j is told what it is", async (code, message) => {
-  expect(await read(code)).toMatchObject([
-    message === NOT_ASYNC ? "await_not_async" : "syntax",
-    message,
-    expect.anything(),
-  ]);
+const ANYWHERE = [expect.any(Number), expect.any(Number)] as [number, number];
+
+test.each<[code: string, message: string, line: number, column: number, fault?: string]>([
+  ["x = ;", "Unexpected token.", 1, 5],
+  ["const a = 1;\n  const a = 2;", "Identifier 'a' has already been declared.", 2, 9],
+  ["return 'abc", "Unterminated string constant.", 1, 8],
+  ["`abc", "Unterminated template.", 1, 2],
+  ["if (a) {", "Unexpected token.", 1, 9],
+  ["return 1\n}", "Unexpected token.", 2, 2],
+  ["class A { @log f() {} }", "A program cannot have decorators. Call the function with what it is to wrap.", 1, 11],
+  ["return /(/", "Invalid regular expression: /(/: Unterminated group.", 1, 9],
+  ["break", "Unsyntactic break.", 1, 1],
+  // Neither JavaScript nor TypeScript.
+  ["let x: number = ;", "Unexpected token.", 1, 6],
+  ["import fs from 'node:fs'", NO_IMPORT, 1, 1, "program_is_module"],
+  ["let x: number\nimport { a } from 'b'", NO_IMPORT, 2, 1, "program_is_module"],
+  ["const a = 1;\n  const fs = await import('fs');", NO_IMPORT, 2, 20, "program_is_module"],
+  ["let x: number = 1; await import('fs')", NO_IMPORT, 1, 26, "program_is_module"],
+  ["return import.meta.url", "A program is not a module and has no import.meta.", 1, 8, "program_is_module"],
+  ["const a = 1; export { a } from 'a'", NO_EXPORT, 1, 14, "program_is_module"],
+  ["export default class {}", NO_EXPORT, 1, 1, "program_is_module"],
+  ["return rows.map((row) => await tools.a(row))", NOT_ASYNC, ...ANYWHERE, "await_not_async"],
+  ["function f(): number { return await tools.a() }\nreturn f()", NOT_ASYNC, ...ANYWHERE, "await_not_async"],
+  ["def main():\n    return 1", PYTHON, ...ANYWHERE],
+  ["for row in rows:\n    print(row)", PYTHON, ...ANYWHERE],
+  ["rows = await tools.list()\nreturn [row for row in rows if row]", PYTHON, ...ANYWHERE],
+  ["curl -s https://example.com | jq .", SHELL, ...ANYWHERE],
+  ["$ ls -la /tmp", SHELL, ...ANYWHERE],
+  ["#!/bin/bash\nset -e\ncat a.txt", SHELL, ...ANYWHERE],
+  [String.raw`return 1;\\nreturn 2`, BACKSLASH, ...ANYWHERE],
+])("%j is refused with its place, and told what it is: %s", async (code, message, line, column, fault = "syntax") => {
+  expect(await read(code)).toEqual([fault, message, { line, column }]);
 });
 
 const TOO_DEEP = ["syntax", "The program is nested too deeply to be read.", undefined];

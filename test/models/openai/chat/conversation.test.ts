@@ -177,7 +177,7 @@ function isJson(text: string): boolean {
 }
 
 const NAMED = [["get_weather", PIECES.join("")]];
-test.each<[string, readonly object[], readonly (readonly [string, string])[]]>([
+test.each<[string, readonly object[], readonly (readonly string[])[]]>([
   ["a name in each", PIECES.map((text) => part(0, "a", "get_weather", text)), NAMED],
   ["a name in each, and no id", PIECES.map((text, n) => part(0, "", n < 2 ? "get_weather" : "", text)), NAMED],
   [
@@ -219,7 +219,7 @@ test.each<[string, readonly object[], readonly (readonly [string, string])[]]>([
       part(1, undefined, undefined, '{"k":2}'),
       part(2, undefined, undefined, '{"k":3}'),
     ],
-    [1, 2, 3].map((k) => ["f", `{"k":${k}}`] as const),
+    [1, 2, 3].map((k) => ["f", `{"k":${k}}`]),
   ],
   [
     "another index with the same id later",

@@ -260,78 +260,61 @@ describe.each(MODES)("OpenAI Responses, %s", (_, stream) => {
   });
 });
 
+/** The items of a streamed reply, whose last event lists these. */
+function itemsOf(events: readonly object[], output: readonly object[] = []): unknown {
+  const stream = new ResponsesStream(UNSHOWN);
+  const completed = { type: "response.completed", response: { status: "completed", output } };
+  for (const event of [...events, completed]) stream.take({ output_index: 0, ...event });
+  return stream.reply?.items;
+}
+const added = (item: object) => ({ type: "response.output_item.added", item });
+const done = (item: object) => ({ type: "response.output_item.done", item });
+
 test("a reply is what its last event lists, if its items have one place or were not all told", () => {
   const [first, second] = [call("c_1", "f", { k: 1 }), call("c_2", "f", { k: 2 })];
-  const done = (item: object) => ({ type: "response.output_item.done", output_index: 0, item });
   for (const told of [[first], [first, second]])
-    for (const output of [[first, second], []]) {
-      const stream = new ResponsesStream(UNSHOWN);
-      for (const item of told) stream.take(done(item));
-      stream.take({ type: "response.completed", response: { status: "completed", output } });
-      if (output.length > 0) expect(stream.reply?.items).toEqual(output);
-      else if (told.length === 1) expect(stream.reply?.items).toEqual(told);
-      else expect(() => stream.reply).toThrow("place 0");
-    }
+    expect(itemsOf(told.map(done), [first, second])).toEqual([first, second]);
+  expect(itemsOf([done(first)])).toEqual([first]);
+  expect(() => itemsOf([first, second].map(done))).toThrow("place 0");
 });
 
-test("a call that is done without its input has the one that came in pieces", () => {
-  for (const [field, type, pieces] of [
-    ["arguments", "function_call", "response.function_call_arguments.delta"],
-    ["input", "custom_tool_call", "response.custom_tool_call_input.delta"],
-  ] as const)
-    for (const [given, kept] of [
-      ["", '{"k":1}'],
-      [null, '{"k":1}'],
-      ['{"k":2}', '{"k":2}'],
-    ]) {
-      const stream = new ResponsesStream(UNSHOWN);
-      for (const delta of ['{"k"', ":1}"]) stream.take({ type: pieces, output_index: 0, delta });
-      stream.take({ type: "response.output_item.done", output_index: 0, item: { type, call_id: "c", [field]: given } });
-      stream.take({ type: "response.completed", response: { status: "completed", output: [] } });
-      expect(stream.reply?.items).toEqual([{ type, call_id: "c", [field]: kept }]);
-    }
-});
-
-test("a call whose whole input came at once, before an item that says nothing, has that input", () => {
-  for (const [field, type, name, nothing] of [
-    ["arguments", "function_call", "response.function_call_arguments.done", "{}"],
-    ["input", "custom_tool_call", "response.custom_tool_call_input.done", ""],
-  ] as const) {
-    const stream = new ResponsesStream(UNSHOWN);
-    const item = { type, call_id: "c", name: "f" };
-    stream.take({ type: "response.output_item.added", output_index: 0, item: { ...item, [field]: "" } });
-    stream.take({ type: name, output_index: 0, [field]: '{"k":1}' });
-    stream.take({ type: "response.output_item.done", output_index: 0, item: { ...item, [field]: nothing } });
-    stream.take({ type: "response.completed", response: { status: "completed", output: [] } });
-    expect(stream.reply?.items).toEqual([{ ...item, [field]: '{"k":1}' }]);
-  }
+test.each([
+  ["arguments", "function_call", "response.function_call_arguments", "{}"],
+  ["input", "custom_tool_call", "response.custom_tool_call_input", ""],
+] as const)("the %s of a call are those that came in pieces, or at once, where its item says nothing", (...of) => {
+  const [field, type, events, nothing] = of;
+  const item = { type, call_id: "c", name: "f" };
+  const pieces = ['{"k"', ":1}"].map((delta) => ({ type: `${events}.delta`, delta }));
+  for (const [given, kept] of [
+    ["", '{"k":1}'],
+    [null, '{"k":1}'],
+    ['{"k":2}', '{"k":2}'],
+  ])
+    expect(itemsOf([...pieces, done({ ...item, [field]: given })])).toEqual([{ ...item, [field]: kept }]);
+  const whole = { type: `${events}.done`, [field]: '{"k":1}' };
+  const told = itemsOf([added({ ...item, [field]: "" }), whole, done({ ...item, [field]: nothing })]);
+  expect(told).toEqual([{ ...item, [field]: '{"k":1}' }]);
 });
 
 test("a reply with an item that is added and never done is incomplete", () => {
-  const stream = new ResponsesStream(UNSHOWN);
-  stream.take({ type: "response.output_item.added", output_index: 0, item: call("c_1", "f", { k: 1 }) });
-  stream.take({ type: "response.completed", response: { status: "completed", output: [] } });
-  expect(stream.reply).toBeUndefined();
+  expect(itemsOf([added(call("c_1", "f", { k: 1 }))])).toBeUndefined();
 });
 
-test("without a key model_unavailable is thrown, and the message names what is missing", async () => {
-  expect(() => openai({ model: "gpt-test", apiKey: "" })).toThrow(/OPENAI_API_KEY.*apiKey/);
-  expect(() => openai({ model: "" })).toThrow('openai({ model }): expected the model\'s name, got "".');
-  expect(() => openai({ model: "m", apiKey: "k", baseUrl: "file:///x" })).toThrow(
-    "openai({ baseUrl }): expected an origin",
-  );
-  expect(() => openai({ model: "m", apiKey: "k", fetch: "proxy" as never })).toThrow(
-    'openai({ fetch }): expected a function like fetch, got "proxy".',
-  );
-  const withBreak = () => openai({ model: "m", apiKey: "sk-1\nhunter2" });
-  expect(withBreak).toThrow("check OPENAI_API_KEY");
-  expect(withBreak).not.toThrow("hunter2");
-  expect(() => openai({ model: "m", apiKey: "k", store: "yes" as never })).toThrow(
-    'openai({ store }): expected true or false, got "yes".',
-  );
-  const withPassword = () => openai({ model: "m", apiKey: "k", baseUrl: "https://user:hunter2@example.com/v1" });
-  expect(withPassword).toThrow("openai({ baseUrl }): the URL contains a user name or a password");
-  expect(withPassword).not.toThrow("hunter2");
+test.each<[Partial<OpenAiOptions>, RegExp]>([
+  [{ apiKey: "" }, /OPENAI_API_KEY.*apiKey/],
+  [{ model: "" }, /^openai\(\{ model \}\): expected the model's name, got ""\./],
+  [{ baseUrl: "file:///x" }, /^openai\(\{ baseUrl \}\): expected an origin/],
+  [{ fetch: "proxy" as never }, /^openai\(\{ fetch \}\): expected a function like fetch, got "proxy"\./],
+  [{ apiKey: "sk-1\nhunter2" }, /check OPENAI_API_KEY/],
+  [{ store: "yes" as never }, /^openai\(\{ store \}\): expected true or false, got "yes"\./],
+  [{ baseUrl: "https://user:hunter2@example.com/v1" }, /^openai\(\{ baseUrl \}\): the URL contains a user name or a p/],
+])("an option that is wrong is refused by its name, and no secret is in the message: %j", (options, message) => {
+  const make = () => openai({ model: "gpt-test", apiKey: "k", ...options });
+  expect(make).toThrow(message);
+  expect(make).not.toThrow("hunter2");
+});
+
+test("what is no model is refused", async () => {
   await using runtime = await runtimeWith([]);
   await expect(runtime.agent({ model: {} as never, task: "x" })).rejects.toThrow("agent({ model }): expected a model");
 });
