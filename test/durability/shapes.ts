@@ -115,20 +115,10 @@ export function makeTools(
       ...common,
       name: "put",
       effect: "idempotent",
-      execute: async (_, context) => {
-        await effect(keyOf(context), "idempotent");
-        return null;
-      },
+      execute: (_, context) => effect(keyOf(context), "idempotent").then(() => null),
     }),
     defineTool({ ...common, name: "ask", effect: "read", execute: "client" }),
-    defineTool({
-      ...common,
-      name: "fails",
-      effect: "read",
-      execute: () => {
-        throw new Error("always");
-      },
-    }),
+    defineTool({ ...common, name: "fails", effect: "read", execute: () => Promise.reject(new Error("always")) }),
   ];
 }
 

@@ -4,8 +4,10 @@
  * too, and `residentBytes` is by how much the host's process has grown meanwhile. Started with --expose-gc and
  * --max-old-space-size.
  */
+import { setTimeout as delay } from "node:timers/promises";
 import { z } from "zod";
-import { createRuntime, createSqliteJournal, defineTool, PortcullisError } from "../../src/index.ts";
+import { createRuntime, createSqliteJournal, PortcullisError } from "../../src/index.ts";
+import { makeTool } from "../support/tools.ts";
 
 const collectGarbage = globalThis.gc as () => void;
 const heldNow = () => {
@@ -30,113 +32,51 @@ const sample = () => {
   if (sampled % 16 === 0) look();
 };
 
-const programmatic = { allowedCallers: ["programmatic"], effect: "read" } as const;
+const nothing = z.object({});
+const long = z.object({ value: z.string() });
 const tools = [
-  defineTool({
-    ...programmatic,
+  makeTool({
     name: "slow",
-    description: "Keeps its input for a while",
     inputSchema: z.object({ rows: z.array(z.array(z.number())) }),
     execute: async ({ rows }) => {
-      await new Promise((resolve) => {
-        setTimeout(resolve, 100);
-      });
+      await delay(100);
       sample();
       return rows.length;
     },
   }),
-  defineTool({
-    ...programmatic,
+  makeTool({
     name: "fail",
-    description: "Fails at length",
     inputSchema: z.object({ n: z.number() }),
     execute: ({ n }) => {
       sample();
       throw new PortcullisError("tool_failed", `${n} ${"x".repeat(1_000_000)}`);
     },
   }),
-  defineTool({
-    ...programmatic,
-    name: "strict",
-    description: "Takes no other field",
-    inputSchema: z.strictObject({ n: z.number().optional() }),
-    execute: () => null,
-  }),
-  defineTool({
-    ...programmatic,
-    name: "tick",
-    description: "Looks how much is held",
-    inputSchema: z.object({}),
-    execute: () => {
-      sample();
-      return null;
-    },
-  }),
-  defineTool({
-    ...programmatic,
-    name: "look",
-    description: "Looks a while later how much is held",
-    inputSchema: z.object({}),
-    execute: async () => {
-      await new Promise((resolve) => {
-        setTimeout(resolve, 1500);
-      });
-      look();
-      return null;
-    },
-  }),
-  defineTool({
-    ...programmatic,
-    name: "large",
-    description: "Returns a very long text, a moment later",
-    inputSchema: z.object({}),
-    execute: async () => {
-      await new Promise((resolve) => {
-        setTimeout(resolve, 50);
-      });
-      return "x".repeat(20_000_000);
-    },
-  }),
-  defineTool({
-    ...programmatic,
+  makeTool({ name: "strict", inputSchema: z.strictObject({ n: z.number().optional() }), execute: () => null }),
+  makeTool({ name: "tick", inputSchema: nothing, execute: () => (sample(), null) }),
+  makeTool({ name: "look", inputSchema: nothing, execute: () => delay(1500).then(() => (look(), null)) }),
+  makeTool({ name: "large", inputSchema: nothing, execute: () => delay(50).then(() => "x".repeat(20_000_000)) }),
+  makeTool({
     name: "text",
-    description: "Returns a long text",
     inputSchema: z.object({ wide: z.boolean() }),
-    execute: ({ wide }) => {
-      sample();
-      return "x".repeat(1_000_000) + (wide ? "→" : "");
-    },
+    execute: ({ wide }) => (sample(), "x".repeat(1_000_000) + (wide ? "→" : "")),
   }),
-  defineTool({
-    ...programmatic,
-    name: "take",
-    description: "Takes a long text",
-    inputSchema: z.object({ value: z.string() }),
-    execute: ({ value }) => {
-      sample();
-      return value.length;
-    },
-  }),
-  defineTool({
-    ...programmatic,
+  makeTool({ name: "take", inputSchema: long, execute: ({ value }) => (sample(), value.length) }),
+  /** Keeps a long text until the call is ended. */
+  makeTool({
     name: "stay",
-    description: "Keeps a long text until the call is ended",
-    inputSchema: z.object({ value: z.string() }),
+    inputSchema: long,
     timeoutMs: 3000,
     execute: () => {
       setTimeout(sample, 1000);
       return new Promise(() => {});
     },
   }),
-  defineTool({
-    ...programmatic,
+  makeTool({
     name: "late",
-    description: "Returns a long text after a while",
-    inputSchema: z.object({}),
+    inputSchema: nothing,
     execute: async () => {
-      await new Promise((resolve) => {
-        setTimeout(resolve, 100);
-      });
+      await delay(100);
       // Once all of them have answered.
       setTimeout(sample, 1000);
       return "x".repeat(1_000_000);

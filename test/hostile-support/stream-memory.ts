@@ -4,8 +4,10 @@
  * a journal. Started with --expose-gc and --max-old-space-size.
  */
 import { statSync } from "node:fs";
+import { setTimeout as delay } from "node:timers/promises";
 import { z } from "zod";
-import { createRuntime, createSqliteJournal, defineTool } from "../../src/index.ts";
+import { createRuntime, createSqliteJournal } from "../../src/index.ts";
+import { makeTool } from "../support/tools.ts";
 
 const MIB = 1024 * 1024;
 const ROW_BYTES = 500;
@@ -37,12 +39,10 @@ function textOf(key: number): string {
   return word.repeat(ROW_BYTES / word.length).slice(0, ROW_BYTES - 20 - String(key).length);
 }
 
-const programmatic = { allowedCallers: ["programmatic"], effect: "read" } as const;
 const tools = [
-  defineTool({
-    ...programmatic,
+  // Gives rows in the order of their keys, which are multiples of a number.
+  makeTool({
     name: "rows",
-    description: "Gives rows in the order of their keys, which are multiples of a number",
     inputSchema: z.object({ of: z.number() }),
     outputSchema: z.object({ key: z.number(), text: z.string() }),
     stream: true,
@@ -53,15 +53,11 @@ const tools = [
       }
     },
   }),
-  defineTool({
-    ...programmatic,
+  // Tells a while later how many rows were given.
+  makeTool({
     name: "given",
-    description: "Tells a while later how many rows were given",
     inputSchema: z.object({}),
-    execute: () =>
-      new Promise((resolve) => {
-        setTimeout(() => resolve(given), 300);
-      }),
+    execute: () => delay(300).then(() => given),
   }),
 ];
 

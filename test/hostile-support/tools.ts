@@ -1,5 +1,7 @@
+import { setTimeout as delay } from "node:timers/promises";
 import { z } from "zod";
-import { defineTool, PortcullisError, type Tool } from "../../src/index.ts";
+import { PortcullisError, type Tool } from "../../src/index.ts";
+import { makeTool } from "../support/tools.ts";
 
 /** Stands for whatever only the host may know; nothing a program or its reader gets may hold it. */
 export const HOST_SECRET = "host-secret-7c1e5b";
@@ -33,42 +35,27 @@ const STRANGE = JSON.parse(
   '{"__proto__":{"polluted":true},"constructor":{"prototype":{"polluted":true}},"toJSON":"no function","then":"no function","toString":1,"valueOf":null,"length":-1,"hasOwnProperty":false,"\\u2028":"\\u001e\\u0000\\ud800"}',
 ) as unknown;
 
-const programmatic = { allowedCallers: ["programmatic"], effect: "read" } as const;
 const empty = z.object({});
 
 export const HOSTILE_TOOLS: readonly Tool[] = [
-  defineTool({
-    ...programmatic,
+  makeTool({
     name: "read",
-    description: "Reads a row",
     inputSchema: z.object({ id: z.number() }),
     execute: ({ id }) => ({ id, name: `row ${id}` }),
   }),
-  defineTool({
-    ...programmatic,
-    name: "echo",
-    description: "Returns what it is given",
-    inputSchema: z.object({ value: z.any() }),
-    execute: ({ value }) => value as unknown,
-  }),
-  defineTool({
-    ...programmatic,
+  makeTool({ name: "echo", inputSchema: z.object({ value: z.any() }), execute: ({ value }) => value as unknown }),
+  makeTool({
     name: "list",
-    description: "Counts rows",
     inputSchema: z.object({ ids: z.array(z.number()) }),
     execute: ({ ids }) => ({ count: ids.length }),
   }),
-  defineTool({
-    ...programmatic,
+  makeTool({
     name: "large",
-    description: "Returns about 300 MB",
     inputSchema: z.object({ kind: z.enum(["rows", "numbers", "keys", "string", "documents", "bytes"]) }),
     execute: ({ kind }) => large.get(kind),
   }),
-  defineTool({
-    ...programmatic,
+  makeTool({
     name: "rows",
-    description: "Gives rows, by default without end",
     inputSchema: z.object({ n: z.number().default(Number.POSITIVE_INFINITY), size: z.number().default(100) }),
     outputSchema: z.object({ id: z.number(), text: z.string() }),
     stream: true,
@@ -77,10 +64,8 @@ export const HOSTILE_TOOLS: readonly Tool[] = [
       for (let id = 0; id < n; id += 1) yield { id, text };
     },
   }),
-  defineTool({
-    ...programmatic,
+  makeTool({
     name: "bad_rows",
-    description: "Gives two rows, and then goes wrong",
     inputSchema: z.object({
       how: z.enum(["throws", "invalid", "huge", "hangs", "endless", "promise", "returns", "text", "finally"]),
     }),
@@ -88,42 +73,21 @@ export const HOSTILE_TOOLS: readonly Tool[] = [
     stream: true,
     execute: ({ how }) => (how === "text" ? "no rows" : (goWrong(how) as Iterable<unknown>)),
   }),
-  defineTool({
-    ...programmatic,
-    name: "hang",
-    description: "Never returns",
-    inputSchema: empty,
-    execute: () => new Promise(() => {}),
-  }),
-  defineTool({
-    ...programmatic,
+  makeTool({ name: "hang", inputSchema: empty, execute: () => new Promise(() => {}) }),
+  makeTool({
     name: "slow",
-    description: "Returns after a while",
     inputSchema: z.object({ ms: z.number() }),
-    execute: ({ ms }) =>
-      new Promise((resolve) => {
-        setTimeout(() => resolve({ ms }), ms);
-      }),
+    execute: ({ ms }) => delay(ms, { ms }),
   }),
-  defineTool({
-    ...programmatic,
+  makeTool({
     name: "fail",
-    description: "Throws an error that is full of host data",
     inputSchema: z.object({ how: z.enum(["error", "cause", "getter", "string", "rejection", "public", "result"]) }),
     execute: ({ how }) => failWithHostData(how),
   }),
-  defineTool({
-    ...programmatic,
-    name: "strange",
-    description: "Returns names that mean something",
-    inputSchema: empty,
-    execute: () => STRANGE,
-  }),
-  defineTool({
+  makeTool({ name: "strange", inputSchema: empty, execute: () => STRANGE }),
+  makeTool({
     name: "write",
-    description: "Changes something",
     inputSchema: z.object({ id: z.number(), ms: z.number().default(20) }),
-    allowedCallers: ["programmatic"],
     effect: "write",
     execute: ({ id, ms }, { signal }) =>
       new Promise((resolve) => {
@@ -132,10 +96,8 @@ export const HOSTILE_TOOLS: readonly Tool[] = [
         signal.addEventListener("abort", end);
       }),
   }),
-  defineTool({
+  makeTool({
     name: "vault.open",
-    description: "Not for programs",
-    inputSchema: z.looseObject({}),
     allowedCallers: ["direct"],
     effect: "write",
     execute: () => {
