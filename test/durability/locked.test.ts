@@ -1,11 +1,11 @@
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect, test } from "vitest";
-import { z } from "zod";
-import { createRuntime, createSqliteJournal, defineTool } from "../../src/index.ts";
+import { createRuntime, createSqliteJournal } from "../../src/index.ts";
 import type { Journal, JournalRecord } from "../../src/journal/index.ts";
 import { createMemorySandbox } from "../../src/runtime/testing.ts";
 import { newFolder } from "../support/new-folder.ts";
+import { notedTool, tool } from "../support/tools.ts";
 
 const sandbox = createMemorySandbox();
 const folder = newFolder();
@@ -20,31 +20,14 @@ function open(lockTimeoutMs: number) {
 
 /** A tool whose first run locks the journal before it returns, and one that notes its runs. */
 function makeTools(lock: () => void) {
-  const paid: string[] = [];
-  const common = { description: "d", inputSchema: z.object({}), allowedCallers: ["programmatic"] } as const;
   let isFirst = true;
-  const tools = [
-    defineTool({
-      ...common,
-      name: "lock",
-      effect: "read",
-      execute: () => {
-        if (isFirst) lock();
-        isFirst = false;
-        return 1;
-      },
-    }),
-    defineTool({
-      ...common,
-      name: "pay",
-      effect: "write",
-      execute: (_, { idempotencyKey }) => {
-        paid.push(idempotencyKey);
-        return 2;
-      },
-    }),
-  ];
-  return { tools, paid };
+  const locking = tool("lock", () => {
+    if (isFirst) lock();
+    isFirst = false;
+    return 1;
+  });
+  const { tool: paying, inputs: paid } = notedTool({ name: "pay", effect: "write", execute: () => 2 });
+  return { tools: [locking, paying], paid };
 }
 
 const PROGRAM = "return (await tools.lock({})) + (await tools.pay({}));";

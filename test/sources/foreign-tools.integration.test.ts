@@ -6,11 +6,13 @@ import { expect, test } from "vitest";
 import { z } from "zod";
 import { createRuntime, fromAiSdk, fromAnthropic, fromOpenAIAgents, fromOpenApi, type Tool } from "../../src/index.ts";
 import { createMemorySandbox } from "../../src/runtime/testing.ts";
+import { throws } from "../support/failing.ts";
 
 const sandbox = createMemorySandbox();
 
 const policy = { allowedCallers: ["programmatic"], effect: "read" } as const;
 const k = z.object({ k: z.number().default(7) });
+const spec = { openapi: "3.1.0", info: { title: "x", version: "1" }, paths: { "/x": { get: { operationId: "x" } } } };
 
 /** What a program gets of a call, or the message of its refusal or failure. */
 async function call(tools: readonly Tool[], expression: string): Promise<unknown> {
@@ -32,18 +34,12 @@ test("a policy says how a tool of any other library is shown, found and repeated
     defer: false,
   } as const;
   const schema = { type: "object", properties: {}, additionalProperties: false } as const;
-  const spec = { openapi: "3.1.0", info: { title: "x", version: "1" }, paths: { "/x": { get: { operationId: "x" } } } };
-  await using api = await fromOpenApi({ name: "api", spec, baseUrl: "http://127.0.0.1:1" }, { ...policy, ...more });
+  const whole = { ...policy, ...more };
+  await using api = await fromOpenApi({ name: "api", spec, baseUrl: "http://127.0.0.1:1" }, whole);
   const adopted = [
-    ...fromAiSdk({ x: aiTool({ description: "X", inputSchema: k, execute: () => 1 }) }, { ...policy, ...more }),
-    ...fromAnthropic([betaTool({ name: "x", description: "X", inputSchema: schema, run: () => "1" })], {
-      ...policy,
-      ...more,
-    }),
-    ...fromOpenAIAgents([agentsTool({ name: "x", description: "X", parameters: k, execute: () => 1 })], {
-      ...policy,
-      ...more,
-    }),
+    ...fromAiSdk({ x: aiTool({ description: "X", inputSchema: k, execute: () => 1 }) }, whole),
+    ...fromAnthropic([betaTool({ name: "x", description: "X", inputSchema: schema, run: () => "1" })], whole),
+    ...fromOpenAIAgents([agentsTool({ name: "x", description: "X", parameters: k, execute: () => 1 })], whole),
     ...api.tools,
   ];
   expect(adopted).toHaveLength(4);
@@ -58,7 +54,6 @@ test.each([
 ])("a mistake within a policy is the policy's, whatever the source: %j", async (mistake, message) => {
   const given = (mistake instanceof Promise || Array.isArray(mistake) ? mistake : { ...policy, ...mistake }) as never;
   expect(() => fromAiSdk({ x: aiTool({ inputSchema: k, execute: () => 1 }) }, given)).toThrow(message);
-  const spec = { openapi: "3.1.0", info: { title: "x", version: "1" }, paths: { "/x": { get: { operationId: "x" } } } };
   const api = fromOpenApi({ name: "api", spec, baseUrl: "http://127.0.0.1:1" }, given);
   await expect(api).rejects.toThrow(message.replace('"x"', '"api.x"'));
 });
@@ -168,15 +163,13 @@ test("Anthropic's runnable tools are called, and their text is a text", async ()
 test("functions of OpenAI Agents are called, ask for approval, and fail as they say", async () => {
   const parameters = z.object({ k: z.number() });
   const description = "For tests";
-  const throws = () => {
-    throw new Error("hunter2");
-  };
+  const fails = throws("hunter2");
   const tools = fromOpenAIAgents(
     [
       agentsTool({ name: "double", description, parameters, execute: ({ k }) => ({ twice: k * 2 }) }),
       agentsTool({ name: "paid", description, parameters, needsApproval: true, execute: () => "paid" }),
-      agentsTool({ name: "soft", description, parameters, execute: throws }),
-      agentsTool({ name: "hard", description, parameters, errorFunction: null, execute: throws }),
+      agentsTool({ name: "soft", description, parameters, execute: fails }),
+      agentsTool({ name: "hard", description, parameters, errorFunction: null, execute: fails }),
     ],
     (name) => (name === "double" ? policy : { ...policy, effect: "write" }),
   );
@@ -276,10 +269,7 @@ test("with a shape alone the source's own schema no longer holds, and with outpu
 });
 
 test("a shape that throws fails the call, and its error stays on the host", async () => {
-  const shape = () => {
-    throw new Error("hunter2");
-  };
-  const tools = fromAiSdk({ rows }, { ...policy, shape });
+  const tools = fromAiSdk({ rows }, { ...policy, shape: throws("hunter2") });
   await using runtime = await createRuntime({ tools, sandbox, logger: { error() {} } });
   const { output } = await runtime.execute("return await tools.rows({});");
   expect(output.text).toContain("rows failed.");

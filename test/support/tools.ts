@@ -105,13 +105,12 @@ export const broken = tool("broken", () => {
 });
 
 /** For both callers: a thing costs as many euros as its name has letters. */
-export const price = defineTool({
+export const price = makeTool({
   name: "shop.price",
   description: "Price of one thing.",
   inputSchema: z.object({ thing: z.string() }),
   outputSchema: z.object({ euros: z.number() }),
   allowedCallers: ["direct", "programmatic"],
-  effect: "read",
   execute: ({ thing }) => ({ euros: thing.length }),
 });
 
@@ -122,13 +121,10 @@ export const pay = makeTool({ ...payment, inputSchema: z.object({}), execute: ()
 /** For both callers: pays euros, only after an approval. It counts the payments by idempotency key. */
 export function payTool() {
   const paid = new Map<string, number>();
-  const tool = defineTool({
-    name: "pay",
-    description: "Pays",
+  const tool = makeTool({
+    ...payment,
     inputSchema: z.object({ euros: z.number() }),
     allowedCallers: ["direct", "programmatic"],
-    effect: "write",
-    approval: "always",
     execute: ({ euros }, { idempotencyKey }) => {
       paid.set(idempotencyKey, (paid.get(idempotencyKey) ?? 0) + 1);
       return { paid: euros };

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { checkOptions } from "../../../src/base/index.ts";
 import { entriesOf, OPTIONS_OBJECTS } from "../../documents/option-tables.ts";
+import { failing, throws } from "../../support/failing.ts";
 
 /** Functions that do the work itself: whoever calls them says what their errors mean. Any other function is guarded by its rule. */
 const WORKERS = [
@@ -42,21 +43,13 @@ const broken = new Error("db down: 10.0.0.7");
 test.each(guarded)(
   "of $title an error has the code callback_failed, or is ignored, and its promise rejects for nobody else",
   async ({ name, rule }) => {
-    const throws = given(name, rule, () => {
-      throw broken;
-    });
-    const rejects = given(name, rule, async () => {
-      throw broken;
-    });
-    const failed = {
-      code: "callback_failed",
-      message: expect.stringContaining(`\`${name}\` failed`) as string,
-      cause: broken,
-    };
+    const fails = given(name, rule, throws(broken));
+    const rejects = given(name, rule, () => Promise.reject(broken));
+    const failed = { ...failing("callback_failed", `\`${name}\` failed`), cause: broken };
     const isTold = /^on[A-Z]/.test(name) && name !== "onAddress";
-    if (isTold) expect([throws(), await rejects()]).toEqual([undefined, undefined]);
+    if (isTold) expect([fails(), await rejects()]).toEqual([undefined, undefined]);
     else {
-      expect(throws).toThrow(expect.objectContaining(failed));
+      expect(fails).toThrow(expect.objectContaining(failed));
       await expect(rejects()).rejects.toMatchObject(failed);
     }
     // Nobody waits for this one: if it counted as unhandled, the run would fail.

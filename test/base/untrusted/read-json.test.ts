@@ -5,6 +5,11 @@ import { AT_ONCE, plainFault, readJson, asUntrusted } from "../../../src/base/in
 const NONE = { depth: Number.POSITIVE_INFINITY, values: Number.POSITIVE_INFINITY };
 const READER = { tenant: "test", hold: () => () => {} };
 
+const read = (text: string, bounds: Partial<typeof NONE> = {}) =>
+  readJson(asUntrusted(text), { ...NONE, ...bounds }, READER);
+const refused = (fault: string) => ({ ok: false, fault });
+const parsed = (text: string) => ({ ok: true, value: JSON.parse(text) as unknown });
+
 /** Depth and values of parsed JSON. */
 function sizeOf(value: unknown): { depth: number; values: number } {
   if (typeof value !== "object" || value === null) return { depth: 0, values: 1 };
@@ -20,18 +25,10 @@ test("what is within the bounds is read as JSON.parse reads it, at its exact dep
     fc.asyncProperty(fc.jsonValue({ maxDepth: 5 }), fc.nat(2), async (value, space) => {
       const text = JSON.stringify(value, undefined, space);
       const { depth, values } = sizeOf(JSON.parse(text));
-      expect(await readJson(asUntrusted(text), NONE, READER)).toEqual({ ok: true, value: JSON.parse(text) as unknown });
-      expect(await readJson(asUntrusted(text), { ...NONE, depth }, READER)).toMatchObject({ ok: true });
-      if (depth > 0)
-        expect(await readJson(asUntrusted(text), { ...NONE, depth: depth - 1 }, READER)).toEqual({
-          ok: false,
-          fault: "depth",
-        });
-      if (values > 1)
-        expect(await readJson(asUntrusted(text), { ...NONE, values: values - 1 }, READER)).toEqual({
-          ok: false,
-          fault: "values",
-        });
+      expect(await read(text)).toEqual(parsed(text));
+      expect(await read(text, { depth })).toMatchObject({ ok: true });
+      if (depth > 0) expect(await read(text, { depth: depth - 1 })).toEqual(refused("depth"));
+      if (values > 1) expect(await read(text, { values: values - 1 })).toEqual(refused("values"));
     }),
   );
 });
@@ -41,14 +38,13 @@ test("any text is read as JSON.parse reads it, or refused", async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(piece, { maxLength: 30 }), async (pieces) => {
       const text = pieces.join("");
-      let parsed: unknown;
+      let expected: object = refused("syntax");
       try {
-        parsed = JSON.parse(text);
+        expected = parsed(text);
       } catch {
-        expect(await readJson(asUntrusted(text), NONE, READER)).toEqual({ ok: false, fault: "syntax" });
-        return;
+        // It is no JSON.
       }
-      expect(await readJson(asUntrusted(text), NONE, READER)).toEqual({ ok: true, value: parsed });
+      expect(await read(text)).toEqual(expected);
     }),
   );
 });
@@ -56,10 +52,7 @@ test("any text is read as JSON.parse reads it, or refused", async () => {
 test("a string over many slices is one value, wherever its escapes are", async () => {
   for (const shift of [0, 1, 2]) {
     const text = `["${"x".repeat(shift)}${String.raw`\"[,`.repeat(100_000)}"]`;
-    expect(await readJson(asUntrusted(text), { depth: 1, values: 2 }, READER)).toEqual({
-      ok: true,
-      value: JSON.parse(text) as unknown,
-    });
+    expect(await read(text, { depth: 1, values: 2 })).toEqual(parsed(text));
   }
 });
 

@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import { Lane, type SlicedWork } from "../../../src/base/index.ts";
 import { type LoopClock, SliceScheduler } from "../../../src/base/values/slice-scheduler.ts";
 import { workingClock } from "../../support/clock.ts";
+import { throws } from "../../support/failing.ts";
 
 /** An event loop that turns when it is told to, on a clock that runs only while work is done. */
 function steppedLoop() {
@@ -18,9 +19,7 @@ function steppedLoop() {
   };
   return {
     scheduler: new SliceScheduler(clock),
-    work: (ms: number) => {
-      nowMs += ms;
-    },
+    work: (ms: number) => void (nowMs += ms),
     /** Turns the loop once, and says how long that took; undefined where nothing waits for it. */
     turn: () => {
       if (nextTurn.length === 0) return undefined;
@@ -140,9 +139,7 @@ test("work that fails rejects, begun at once or later, and the next is done", as
   const loop = steppedLoop();
   const lane = new Lane("one", loop.scheduler);
   const failure = new Error("no");
-  const fail = () => {
-    throw failure;
-  };
+  const fail = throws(failure);
   // eslint-disable-next-line require-yield
   function* failing(): SlicedWork<void> {
     fail();

@@ -8,14 +8,14 @@ import { syncBuiltinESMExports } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
-import { fromMcp, type McpServer } from "../../../src/index.ts";
+import { fromMcp, type McpServer, type McpSource } from "../../../src/index.ts";
 import { type OAuth, readOAuth } from "../../../src/sources/mcp/auth/auth-option.ts";
 import { authFetch } from "../../../src/sources/mcp/auth/auth-fetch.ts";
 import { OAuthClient } from "../../../src/sources/mcp/auth/oauth-client.ts";
 import { tokenStore } from "../../../src/sources/mcp/auth/token-store.ts";
-import { type HttpServer, serve } from "./http-servers.ts";
+import { answerByHand, type HttpServer, serve } from "./http-servers.ts";
 import { call, READ, run } from "./servers.ts";
-import { failing } from "../../support/failing.ts";
+import { failing, throws } from "../../support/failing.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "portcullis-auth-"));
 let files = 0;
@@ -26,28 +26,18 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }));
 const json = (response: ServerResponse, status: number, body: object, headers = {}) =>
   response.writeHead(status, { "content-type": "application/json", ...headers }).end(JSON.stringify(body));
 
-/** A server with the tool `echo` that takes some tokens alone, and says in its answer which it was given. */
-function answerMcp(body: Buffer, response: ServerResponse, token: string): unknown {
-  const { id, method } = JSON.parse(body.toString()) as { readonly id?: number; readonly method: string };
-  if (id === undefined) return response.writeHead(202).end();
-  const results: Record<string, object> = {
-    initialize: { protocolVersion: "2025-11-25", capabilities: { tools: {} }, serverInfo: { name: "t", version: "1" } },
-    "tools/list": { tools: [{ name: "echo", inputSchema: { type: "object" } }] },
-    "tools/call": { content: [{ type: "text", text: `given ${token}` }], isError: true },
-  };
-  const result = results[method];
-  if (!result) return json(response, 200, { jsonrpc: "2.0", id, error: { code: -32601, message: "no" } });
-  return json(response, 200, { jsonrpc: "2.0", id, result });
-}
-
 const bearerOf = ({ headers }: IncomingMessage) => (headers.authorization ?? "").replace("Bearer ", "");
 
-const guarded = (isTaken: (token: string) => boolean) =>
-  serve((request, body, response) => {
-    if (request.method !== "POST") return response.writeHead(405).end();
-    const token = bearerOf(request);
-    return isTaken(token) ? answerMcp(body, response, token) : response.writeHead(401).end();
-  });
+/** Has the tool `echo`, which takes some tokens alone, and says in its answer which it was given. */
+const echoing = (isTaken: (token: string) => boolean) =>
+  answerByHand(
+    ({ request, send }) => send({ content: [{ type: "text", text: `given ${bearerOf(request)}` }], isError: true }),
+    {
+      tools: ["echo"],
+      refuses: (request, response) => !isTaken(bearerOf(request)) && response.writeHead(401).end(),
+    },
+  );
+const guarded = (isTaken: (token: string) => boolean) => serve(echoing(isTaken));
 const sourceOf = ({ url }: HttpServer, auth: McpServer["auth"]) =>
   fromMcp({ name: "web", url, protocol: "2025-11-25", ...(auth && { auth }) }, READ);
 
@@ -80,9 +70,7 @@ describe("a function of tokens", () => {
   test.each<[string, () => string, string, string]>([
     [
       "throws",
-      () => {
-        throw new Error("no vault at /srv/x");
-      },
+      throws("no vault at /srv/x"),
       "gives no access: its `auth` gave no token (The function `auth` failed: no vault at /srv/x).",
       "gives no access: its `auth` gave no token.",
     ],
@@ -198,7 +186,7 @@ async function authorized({
           "www-authenticate": `Bearer error="insufficient_scope", scope="${scope}", error_description="Writes need more"`,
         })
         .end();
-    if (bearerOf(request) === `access-${given}-secret`) return answerMcp(body, response, bearerOf(request));
+    if (bearerOf(request) === `access-${given}-secret`) return echoing(() => true)(request, body, response);
     const resource = `${origin}/.well-known/oauth-protected-resource/mcp`;
     return response.writeHead(401, { "www-authenticate": `Bearer resource_metadata="${resource}"` }).end();
   });
@@ -211,6 +199,16 @@ async function authorized({
   const end = () => ([isEnded, given] = [true, given + 1]);
   return { server, registered, grants, expire: () => (given += 1), end, opened, onAddress, signIn };
 }
+
+/** What comes of so many calls at once. */
+const callsAtOnce = async (tools: McpSource["tools"], count: number) =>
+  (
+    await run(
+      tools,
+      `return Promise.all(Array.from({ length: ${count} }, () => tools.web.echo({}).catch(({ message }) => message)))`,
+    )
+  ).outcome;
+const allGiven = (count: number) => ({ value: Array.from({ length: count }, () => expect.stringContaining("given")) });
 
 describe("OAuth", () => {
   test("a person allows it once: registration, PKCE and tokens are kept for the owner alone, and used by the next process", async () => {
@@ -268,17 +266,10 @@ describe("OAuth", () => {
     const store = newStore();
     await using one = await signIn({ store });
     await using other = await signIn({ store });
-    const ask = async ({ tools }: typeof one) =>
-      (
-        await run(
-          tools,
-          "return Promise.all([1, 2, 3, 4].map(() => tools.web.echo({}).catch(({ message }) => message)))",
-        )
-      ).outcome;
     for (let times = 1; times <= 2; times += 1) {
       expire();
-      for (const outcome of await Promise.all([ask(one), ask(other)]))
-        expect(outcome).toMatchObject({ value: Array.from({ length: 4 }, () => expect.stringContaining("given")) });
+      const outcomes = await Promise.all([one, other].map(({ tools }) => callsAtOnce(tools, 4)));
+      expect(outcomes).toMatchObject([allGiven(4), allGiven(4)]);
       expect([opened.length, grants.length]).toEqual([1, 1 + times]);
     }
   });
@@ -290,11 +281,7 @@ describe("OAuth", () => {
     const { end, opened, signIn } = await authorized(how);
     await using source = await signIn();
     end();
-    const { outcome } = await run(
-      source.tools,
-      "return Promise.all([1, 2, 3].map(() => tools.web.echo({}).catch(({ message }) => message)))",
-    );
-    expect(outcome).toMatchObject({ value: Array.from({ length: 3 }, () => expect.stringContaining("given")) });
+    expect(await callsAtOnce(source.tools, 3)).toMatchObject(allGiven(3));
     expect(opened).toHaveLength(2);
   });
 

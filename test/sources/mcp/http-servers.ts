@@ -78,11 +78,16 @@ interface ByHand {
 }
 
 /** A server of the old version, written by hand. It has sessions if it names one. */
-export function serveByHand(
+export function serveByHand(answerCall: AnswerCall, options?: ByHand): Promise<HttpServer> {
+  return serve(answerByHand(answerCall, options));
+}
+
+/** How such a server answers a request. */
+export function answerByHand(
   answerCall: AnswerCall,
   { session, stream, refuses, tools = ["echo", "other"], capabilities = { tools: {} }, others = {} }: ByHand = {},
-): Promise<HttpServer> {
-  return serve((request, body, response) => {
+): Parameters<typeof serve>[0] {
+  return (request, body, response) => {
     // The end of a session is never answered: a source closes all the same.
     if (request.method === "DELETE") return;
     if (request.method !== "POST") return stream ? stream(response, request) : response.writeHead(405).end();
@@ -107,5 +112,5 @@ export function serveByHand(
     };
     const failure = { code: -32601, message: "Method not found" };
     return send(results[method]?.((params ?? {}) as Readonly<Record<string, string>>) ?? { failure });
-  });
+  };
 }

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { createMcpHandler } from "@modelcontextprotocol/server";
-import { describe, expect, test, vi } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { fromMcp, type McpServer } from "../../../src/index.ts";
 import { makeServer } from "./fixtures/modern-server.ts";
 import { type AnswerCall, type HttpServer, serve, serveByHand, serveFetch } from "./http-servers.ts";
@@ -10,19 +10,24 @@ import { failing } from "../../support/failing.ts";
 
 const sourceOf = ({ url }: HttpServer, more: Partial<McpServer> = {}) => fromMcp({ name: "web", url, ...more }, READ);
 
+/** A server of the package, and its handler, which ends with the test. */
+async function serveModern(make: () => ReturnType<typeof makeServer> = () => makeServer()) {
+  const handler = createMcpHandler(make);
+  onTestFinished(() => handler.close());
+  return { ...(await serveFetch((request) => handler.fetch(request))), handler };
+}
+
 const text = (value: string) => ({ content: [{ type: "text" as const, text: value }] });
 
 // ---- both versions of the protocol -------------------------------------------------------------------------------
 
 describe.each(["auto", "2025-11-25", "2026-07-28"] as const)("a server of the package, protocol %s", (protocol) => {
   test("is called, and its values are typed", async () => {
-    const handler = createMcpHandler(() => makeServer());
-    await using server = await serveFetch((request) => handler.fetch(request));
+    await using server = await serveModern();
     await using source = await sourceOf(server, { protocol });
     expect(await call(source.tools, 'web.shout({ text: "hi" })')).toEqual({ loud: "HI" });
     const isModern = server.headers.some((headers) => headers["mcp-method"] === "tools/call");
     expect(isModern).toBe(protocol !== "2025-11-25");
-    await handler.close();
   });
 });
 
@@ -49,15 +54,13 @@ test.each<[string, number, object | string]>([
 );
 
 test("in the new version a server that needs an answer gets it from approve, and the call goes on", async () => {
-  const handler = createMcpHandler(() => makeServer());
-  await using server = await serveFetch((request) => handler.fetch(request));
+  await using server = await serveModern();
   await using source = await fromMcp({ name: "web", url: server.url }, WRITE);
   const approve = vi.fn(({ input }: { readonly input: unknown }) => JSON.stringify(input).includes("a.txt"));
   expect(await call(source.tools, 'web.remove({ file: "a.txt" })', { approve })).toBe("removed a.txt");
   expect(await call(source.tools, 'web.remove({ file: "b.txt" })', { approve })).toBe("kept b.txt");
   expect(await call(source.tools, 'web.remove({ file: "a.txt" })')).toBe("kept a.txt");
   expect(approve).toHaveBeenCalledTimes(2);
-  await handler.close();
 });
 
 test.each([
@@ -76,44 +79,38 @@ test.each([
   "in the new version a server that asks for input without end, %s",
   async (_what, expression, decide, requests, questions, message) => {
     let nagged = 0;
-    const handler = createMcpHandler(() => makeServer(() => (nagged += 1)));
-    await using server = await serveFetch((request) => handler.fetch(request));
+    await using server = await serveModern(() => makeServer(() => (nagged += 1)));
     await using source = await sourceOf(server);
     const approve = decide && vi.fn(decide);
     const answer = await call(source.tools, `web.${expression}`, approve ? { approve } : {});
     expect(answer).toMatchObject({ message: expect.stringContaining(message) });
     expect([nagged, approve?.mock.calls.length ?? 0]).toEqual([requests, questions]);
-    await handler.close();
   },
 );
 
 test("in the new version fields that a schema marks are sent as headers too", async () => {
-  const handler = createMcpHandler(() => makeServer());
-  await using server = await serveFetch((request) => handler.fetch(request));
+  await using server = await serveModern();
   await using source = await sourceOf(server);
   expect(await call(source.tools, 'web.region({ region: "eu" })')).toBe("eu");
   expect(await call(source.tools, 'web.region({ region: "Köln" })')).toBe("Köln");
   const sent = server.headers.flatMap((headers) => headers["mcp-param-region"] ?? []);
   expect(sent).toEqual(["eu", `=?base64?${Buffer.from("Köln").toString("base64")}?=`]);
-  await handler.close();
 });
 
 test("in the new version a change of the list is told over a subscription", async () => {
   const { promise: changed, resolve: onSourceChange } = Promise.withResolvers();
   let tools = 0;
-  const handler = createMcpHandler(() => {
+  await using server = await serveModern(() => {
     const server = makeServer();
     tools += 1;
     if (tools > 4) server.registerTool("later", { description: "Later" }, () => text("later"));
     return server;
   });
-  await using server = await serveFetch((request) => handler.fetch(request));
   await using source = await sourceOf(server, { onSourceChange });
   tools = 10;
-  handler.notify.toolsChanged();
+  server.handler.notify.toolsChanged();
   expect(await changed).toEqual({ source: "web", added: ["later"], removed: [], changed: [] });
   expect(await call(source.tools, "web.later({})")).toBe("later");
-  await handler.close();
 });
 
 // ---- where requests go -------------------------------------------------------------------------------------------

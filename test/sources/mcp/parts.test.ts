@@ -3,6 +3,7 @@ import { afterEach, describe, expect, test, vi } from "vitest";
 import { credentialsOf, ServerText } from "../../../src/sources/mcp/clean-credentials.ts";
 import { type ListReader, ToolListBuilder, toolsOf, unassignedOf } from "../../../src/sources/mcp/make-tools.ts";
 import { runs, testOfAll } from "../../support/all-tests.ts";
+import { countTurns } from "../../support/count-turns.ts";
 import { READ } from "./servers.ts";
 import { failing } from "../../support/failing.ts";
 
@@ -51,17 +52,11 @@ testOfAll("other work has the thread between the entries of a list, however few 
     name: `t${n}`,
     inputSchema: { type: "object", properties },
   }));
-  let turns = 0;
-  let isDone = false;
-  const count = () => {
-    turns += 1;
-    if (!isDone) setImmediate(count);
-  };
-  setImmediate(count);
+  const turns = countTurns();
   const { tools } = await listOf({ source: "s", policies: READ, timeoutMs: 1000, call: async () => 1 }, entries);
-  isDone = true;
+  const counted = turns();
   expect(tools).toHaveLength(40);
-  expect(turns).toBeGreaterThanOrEqual(40);
+  expect(counted).toBeGreaterThanOrEqual(40);
 });
 
 // ---- credentials -------------------------------------------------------------------------------------------------

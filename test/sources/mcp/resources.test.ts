@@ -1,5 +1,5 @@
 import { createMcpHandler, McpServer, ResourceTemplate } from "@modelcontextprotocol/server";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { agentAsTool, createRuntime, fromMcp, type McpSource, type Tool } from "../../../src/index.ts";
 import { createMemoryJournal, type Journal } from "../../../src/journal/index.ts";
 import { createMemorySandbox, scriptedModel } from "../../../src/runtime/testing.ts";
@@ -41,6 +41,17 @@ const LINK = (uri: string) => ({ type: "resource_link", uri, name: "a document" 
 const sourceOf = ({ url }: HttpServer, name = "docs", policy: object = BOTH): Promise<McpSource> =>
   fromMcp({ name, url, protocol: "2025-11-25", resources: true }, policy as typeof READ);
 
+/** The source of such a server, which ends with its test; `asked` is what the server was asked to read. */
+async function sourceWith(served?: ByHand) {
+  const server = await serveResources(served);
+  const source = await sourceOf(server);
+  onTestFinished(async () => {
+    await source[Symbol.asyncDispose]();
+    await server[Symbol.asyncDispose]();
+  });
+  return { tools: source.tools, problems: source.problems, asked: server.asked };
+}
+
 const tried = (expression: string) =>
   `try { return await tools.${expression} } catch (error) { return error.code + ": " + error.message }`;
 
@@ -68,10 +79,9 @@ test("the tool reads, whatever the policy of the server's tools says of effects,
 });
 
 test("a link of a result is read, the rest is refused and not asked for", async () => {
-  await using server = await serveResources();
-  await using source = await sourceOf(server);
+  const { tools, asked } = await sourceWith();
   const value = await valueOf(
-    source.tools,
+    tools,
     `
     const before = await tools.docs.read_resource({ uri: "doc:a" }).catch((error) => error.code);
     const { content: [{ uri }] } = await tools.docs.links({});
@@ -85,19 +95,18 @@ test("a link of a result is read, the rest is refused and not asked for", async 
     "text of doc:a",
     expect.stringContaining('a result of docs has named here, and none has named "doc:c"'),
   ]);
-  expect(server.asked).toEqual(["doc:a"]);
+  expect(asked).toEqual(["doc:a"]);
 });
 
 test("what a resource's own contents name is read too, and an embedded resource", async () => {
-  await using server = await serveResources({
+  const { tools } = await sourceWith({
     results: { embed: [{ type: "resource", resource: { uri: "doc:index", text: "…" } }] },
     read: (uri) => ({
       contents: uri === "doc:index" ? [LINK("doc:index/1"), LINK("doc:index/2")].map(asText) : [asText({ uri })],
     }),
   });
-  await using source = await sourceOf(server);
   const value = await valueOf(
-    source.tools,
+    tools,
     `
     await tools.docs.embed({});
     const { contents } = await tools.docs.read_resource({ uri: "doc:index" });
@@ -117,9 +126,8 @@ const asText = ({ uri }: { readonly uri: string }) => ({ uri, text: "text", _met
 
 test("a model gets bytes as a file with where they come from, and a program as base64", async () => {
   const blob = Buffer.from("bytes").toString("base64");
-  await using server = await serveResources({ read: (uri) => ({ contents: [{ uri, mimeType: "image/gif", blob }] }) });
-  await using source = await sourceOf(server);
-  await using runtime = await createRuntime({ tools: source.tools, sandbox });
+  const { tools } = await sourceWith({ read: (uri) => ({ contents: [{ uri, mimeType: "image/gif", blob }] }) });
+  await using runtime = await createRuntime({ tools, sandbox });
   const told: unknown[] = [];
   await runtime.agent({
     task: "Read it.",
@@ -140,7 +148,7 @@ test("a model gets bytes as a file with where they come from, and a program as b
   ]);
   expect(told).not.toMatchObject([{ text: expect.stringContaining(blob) }]);
   const report = await run(
-    source.tools,
+    tools,
     `await tools.docs.links({}); return await tools.docs.read_resource({ uri: "doc:a" })`,
   );
   expect(report.outcome).toMatchObject({ value: { contents: [{ uri: "doc:a", mimeType: "image/gif", blob }] } });
@@ -279,8 +287,7 @@ describe("restored from the journal", () => {
 });
 
 test("an agent that is a tool reads what results of its caller have named", async () => {
-  await using server = await serveResources();
-  await using source = await sourceOf(server);
+  const { tools } = await sourceWith();
   const agent = agentAsTool({
     name: "reader",
     description: "Reads",
@@ -289,10 +296,10 @@ test("an agent that is a tool reads what results of its caller have named", asyn
       { programs: [`return await tools.docs.read_resource({ uri: "doc:a" })`] },
       ({ results }) => ({ text: results.map(({ text }) => text).join() }),
     ]),
-    tools: source.tools,
+    tools,
   });
   const value = await valueOf(
-    [...source.tools, agent],
+    [...tools, agent],
     `await tools.docs.links({}); return (await tools.reader({ task: "Read doc:a" }))`,
   );
   expect(JSON.stringify(value)).toContain("text of doc:a");
@@ -318,11 +325,10 @@ test.each([
 
 testOfAll("of a result that names 100,000 resources the first 500 count, and the refusal says so", async () => {
   const links = Array.from({ length: 100_000 }, (_, index) => LINK(`doc:${index}`));
-  await using server = await serveResources({ results: { links } });
-  await using source = await sourceOf(server);
+  const { tools } = await sourceWith({ results: { links } });
   const read = (uri: string) => `await tools.docs.read_resource({ uri: "${uri}" }).catch((error) => error.message)`;
   const { outcome, calls } = await run(
-    source.tools,
+    tools,
     `await tools.docs.links({}); return [${read("doc:499")}, ${read("doc:500")}]`,
   );
   expect(outcome).toMatchObject({ value: ["text of doc:499", expect.stringContaining("the first 500 count")] });
@@ -345,49 +351,42 @@ test.each<readonly [string, (uri: string) => object, string]>([
   ["bytes that are too large", (uri) => ({ contents: [{ uri, blob: BIG }] }), "result_too_large: "],
   ["a text that is too large", (uri) => ({ contents: [{ uri, text: BIG }] }), "result_too_large: "],
 ])("a server that gives %s fails its call in words", async (_what, read, expected) => {
-  await using server = await serveResources({ read });
-  await using source = await sourceOf(server);
-  const { outcome } = await run(
-    source.tools,
-    `await tools.docs.links({}); ${tried('docs.read_resource({ uri: "doc:a" })')}`,
-    { limits: { resultBytes: 1024 * 1024 } },
-  );
+  const { tools } = await sourceWith({ read });
+  const { outcome } = await run(tools, `await tools.docs.links({}); ${tried('docs.read_resource({ uri: "doc:a" })')}`, {
+    limits: { resultBytes: 1024 * 1024 },
+  });
   expect(outcome).toMatchObject({ value: expect.stringMatching(new RegExp(`^${expected}`, "s")) });
 });
 
 test("results that name what is no text name nothing", async () => {
   const odd = [{ type: "resource_link", uri: 1 }, { type: "resource", resource: null }, { type: "resource_link" }];
-  await using server = await serveResources({ results: { links: odd } });
-  await using source = await sourceOf(server);
-  const { outcome, calls } = await run(source.tools, "return (await tools.docs.links({})).content.length");
+  const { tools } = await sourceWith({ results: { links: odd } });
+  const { outcome, calls } = await run(tools, "return (await tools.docs.links({})).content.length");
   expect(outcome).toMatchObject({ value: 3 });
   expect(calls[0]).not.toHaveProperty("named");
 });
 
 test("a server without resources has no such tool, and the source says so", async () => {
-  await using server = await serveResources({ capabilities: { tools: {} } });
-  await using source = await sourceOf(server);
-  expect(source.tools.map(({ name }) => name)).toEqual(["docs.links"]);
-  expect(source.problems).toEqual([expect.stringContaining("no resources")]);
+  const { tools, problems } = await sourceWith({ capabilities: { tools: {} } });
+  expect(tools.map(({ name }) => name)).toEqual(["docs.links"]);
+  expect(problems).toEqual([expect.stringContaining("no resources")]);
 });
 
 test("a tool of the server that has the name stays, and the source says what is left out", async () => {
-  await using server = await serveResources({ results: { read_resource: [{ type: "text", text: "its own" }] } });
-  await using source = await sourceOf(server);
-  expect(await call(source.tools, "docs.read_resource({})")).toBe("its own");
-  expect(source.problems).toEqual([expect.stringContaining("read_resource")]);
+  const { tools, problems } = await sourceWith({ results: { read_resource: [{ type: "text", text: "its own" }] } });
+  expect(await call(tools, "docs.read_resource({})")).toBe("its own");
+  expect(problems).toEqual([expect.stringContaining("read_resource")]);
 });
 
 test("with redaction a URI with a secret is not named, no digest of it is journalled, and texts are redacted", async () => {
   const SECRET = "sk-secret-0123456789";
-  await using server = await serveResources({
+  const { tools } = await sourceWith({
     results: { links: [LINK("doc:a"), LINK(`doc:${SECRET}`)] },
     read: (uri) => ({ contents: [{ uri, text: `the key is ${SECRET}` }] }),
   });
-  await using source = await sourceOf(server);
   const journal = createMemoryJournal();
   await using runtime = await createRuntime({
-    tools: source.tools,
+    tools,
     sandbox,
     journal,
     logger: { error() {} },

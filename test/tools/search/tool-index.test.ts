@@ -20,6 +20,11 @@ function inSlices<Value>(work: Generator<undefined, Value>): readonly [value: Va
   }
 }
 
+const described = (name: string, description: string, more: Partial<Tool> = {}): Tool => ({
+  ...tool(name, () => null),
+  description,
+  ...more,
+});
 const indexOf = (tools: readonly Tool[]) => inSlices(ToolIndex.of(tools))[0];
 const found = (index: ToolIndex, words: string, limit: number) => inSlices(index.search(words, limit))[0];
 const namesIn = (index: ToolIndex) => (words: string) => found(index, words, 10).map(({ name }) => name);
@@ -55,23 +60,20 @@ test.each([
 ])("a tool is found by %s", (_, words, name) => {
   const properties = { currency: { type: "string" }, level: { type: "integer", description: "the dunning level" } };
   const debtor = { type: "object", properties: { debtors: { type: "array", items: { type: "string" } } } };
-  const open: Tool = {
-    ...tool("billing.open", () => null),
-    description: "Invoices that are overdue.",
+  const open = described("billing.open", "Invoices that are overdue.", {
     inputSchema: jsonSchema({ type: "object", properties }),
     outputSchema: jsonSchema({ type: "array", items: { type: "object", properties: { remaining: debtor } } }),
     tags: ["Finance"],
     source: "ledger",
-  };
-  const customers = { ...tool("crm.listCustomers", () => null), description: "All of them, by lastname." };
+  });
+  const customers = described("crm.listCustomers", "All of them, by lastname.");
   const index = indexOf([customers, open, tool("weather.today", () => null)]);
   expect(namesIn(index)(words)[0]).toBe(name);
 });
 
-const notes = ["listNotes", "createNote", "updateNote", "deleteNote"].map((name) => ({
-  ...tool(`desk.${name}`, () => null, { effect: name.startsWith("list") ? "read" : "write" }),
-  description: "A note.",
-}));
+const notes = ["listNotes", "createNote", "updateNote", "deleteNote"].map((name) =>
+  described(`desk.${name}`, "A note.", { effect: name.startsWith("list") ? "read" : "write" }),
+);
 test.each([
   ["which notes are there", "desk.listNotes"],
   ["write a note", "desk.createNote"],
@@ -88,27 +90,22 @@ test.each([
 
 test("no tool that deletes comes first where nothing tells what is to be done, and none that is deprecated", () => {
   expect(namesIn(indexOf(notes.toReversed()))("note").at(-1)).toBe("desk.deleteNote");
-  const old = { ...tool("desk.notes1", () => null), description: "A note. Deprecated: use notes2." };
-  const other = { ...tool("desk.notes2", () => null), description: "A note. Newer than notes1, and to be used." };
+  const old = described("desk.notes1", "A note. Deprecated: use notes2.");
+  const other = described("desk.notes2", "A note. Newer than notes1, and to be used.");
   expect(namesIn(indexOf([old, other]))("note")).toEqual(["desk.notes2", "desk.notes1"]);
 });
 
 test("a search is not padded: what is far from the best is left out, and where nothing is close, nothing is found", () => {
-  const lists = Array.from({ length: 40 }, (_, n) => ({
-    ...tool(`it.list${n}`, () => null),
-    description: `Lists things of kind ${n}.`,
-  }));
-  const index = indexOf([...lists, { ...tool("buy.listSuppliers", () => null), description: "Lists suppliers." }]);
+  const lists = Array.from({ length: 40 }, (_, n) => described(`it.list${n}`, `Lists things of kind ${n}.`));
+  const index = indexOf([...lists, described("buy.listSuppliers", "Lists suppliers.")]);
   expect(namesIn(index)("list suppliers")).toEqual(["buy.listSuppliers"]);
   expect(namesIn(index)("list the greenhouse orchids")).toEqual([]);
   expect(namesIn(indexOf(notes))("list the orchids")).toEqual(["desk.listNotes"]);
 });
 
 test("tools of a service that the query names come first, unless its name is a verb", () => {
-  const tools = ["drive.installedApps", "chat.apps", "fetch.apps"].map((name) => ({
-    ...tool(name, () => null, { effect: "read" }),
-    description: name === "drive.installedApps" ? "Apps that are installed." : "About an app.",
-  }));
+  const installed = described("drive.installedApps", "Apps that are installed.");
+  const tools = [installed, ...["chat.apps", "fetch.apps"].map((name) => described(name, "About an app."))];
   const search = namesIn(indexOf(tools));
   expect(search("apps installed in chat")[0]).toBe("chat.apps");
   expect(search("fetch the installed apps")[0]).toBe("drive.installedApps");
@@ -116,8 +113,8 @@ test("tools of a service that the query names come first, unless its name is a v
 
 test("a question prefers tools that read, and an order those that change something", () => {
   const tools = [
-    { ...tool("crm.label", () => null), description: "A label of a customer.", effect: "write" as const },
-    { ...tool("crm.labels", () => null), description: "A label of a customer." },
+    described("crm.label", "A label of a customer.", { effect: "write" }),
+    described("crm.labels", "A label of a customer."),
   ];
   const search = namesIn(indexOf(tools));
   expect(search("which labels has a customer")[0]).toBe("crm.labels");
@@ -150,14 +147,11 @@ test("any query on any texts finds only tools of the index, each once, and at mo
       fc.oneof(fc.string({ unit: anyCharacter }), fc.constant("__proto__ constructor toString")),
       fc.integer({ min: 1, max: 5 }),
       (descriptions, query, limit) => {
-        const tools = descriptions.map((description, place) => ({
-          ...tool(`t${place}`, () => null),
-          description: `${description} constructor`,
-        }));
+        const tools = descriptions.map((description, place) => described(`t${place}`, `${description} constructor`));
         const best = found(indexOf(tools), query, limit);
         expect(best.length).toBeLessThanOrEqual(limit);
         expect(new Set(best).size).toBe(best.length);
-        expect(best.every((one) => tools.includes(one as (typeof tools)[number]))).toBe(true);
+        expect(best.every((one) => tools.includes(one as Tool))).toBe(true);
       },
     ),
     { numRuns: runs(100) },
@@ -166,10 +160,10 @@ test("any query on any texts finds only tools of the index, each once, and at mo
 
 test("a search is made word by word, and takes a bounded number of words for one that no tool has", () => {
   const letters = "abcdefghijklmnopqrstuvwxyz";
-  const tools = Array.from({ length: 1100 }, (_, place) => ({
-    ...tool(`t${place}`, () => null),
-    description: `zzaquo${letters[place % 26]}${letters[Math.floor(place / 26) % 26]}${letters[Math.floor(place / 676)]}`,
-  }));
+  const tools = Array.from({ length: 1100 }, (_, place) => {
+    const ends = [place % 26, Math.floor(place / 26) % 26, Math.floor(place / 676)].map((at) => letters[at]);
+    return described(`t${place}`, `zzaquo${ends.join("")}`);
+  });
   const query = Array.from({ length: 32 }, (_, place) => `zzaq${letters[place % 26]}${place > 25 ? "xq" : "q"}`).join(
     " ",
   );
