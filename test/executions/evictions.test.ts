@@ -250,16 +250,27 @@ try { await tools.hold({}); } finally { console.log("goodbye"); }`;
   expect(usage.evictions).toBe(1);
 });
 
-test("a cancelled program that gets no guest ends all the same", async () => {
+/** A sandbox that has a first guest, and others once it is told to. */
+function withOneGuest() {
   const inner = evicting(createMemorySandbox());
-  let opened = 0;
-  const open: Sandbox["open"] = (options, abort) => {
-    opened += 1;
-    if (opened === 1) return inner.open(options, abort);
-    return new Promise((_, reject) => abort.addEventListener("abort", () => reject(abort.reason as Error)));
+  const free = signal();
+  const guests = { opened: 0 };
+  const open: Sandbox["open"] = async (options, abort) => {
+    guests.opened += 1;
+    if (guests.opened > 1) {
+      const { promise, reject } = Promise.withResolvers<never>();
+      abort.addEventListener("abort", () => reject(abort.reason as Error));
+      await Promise.race([free.happened, promise]);
+    }
+    return inner.open(options, abort);
   };
+  return { inner, guests, free, sandbox: { ...inner, open } };
+}
+
+test("a cancelled program that gets no guest ends all the same", async () => {
+  const { inner, sandbox } = withOneGuest();
   const { hold, called } = holding();
-  await using runtime = await createRuntime({ tools: [hold], sandbox: { ...inner, open } });
+  await using runtime = await createRuntime({ tools: [hold], sandbox });
   const cancel = new AbortController();
   const running = runtime.execute("await tools.hold({});", { signal: cancel.signal });
   await called;
@@ -269,21 +280,10 @@ test("a cancelled program that gets no guest ends all the same", async () => {
 });
 
 test("time without a guest is not counted in wallMs, and a program that gets none within queueMs reports what it has done", async () => {
-  const inner = evicting(createMemorySandbox());
-  let opened = 0;
-  const free = signal();
-  const open: Sandbox["open"] = async (options, abort) => {
-    opened += 1;
-    if (opened > 1) {
-      const { promise, reject } = Promise.withResolvers<never>();
-      abort.addEventListener("abort", () => reject(abort.reason as Error));
-      await Promise.race([free.happened, promise]);
-    }
-    return inner.open(options, abort);
-  };
+  const { inner, guests, free, sandbox } = withOneGuest();
   await using runtime = await createRuntime({
     tools: [tool("pay", (input) => input, { effect: "write" })],
-    sandbox: { ...inner, open },
+    sandbox,
     limits: { wallMs: 400 },
   });
   const program = "await tools.pay({}); return 1;";
@@ -292,7 +292,7 @@ test("time without a guest is not counted in wallMs, and a program that gets non
   expect(late.output.text).toContain("It had begun");
   expect(late.output.text).toContain("Already done, and not undone: pay.");
 
-  opened = 0;
+  guests.opened = 0;
   const { work } = workingClock();
   const running = runtime.execute(program);
   await isEvicted(inner, 2);

@@ -9,6 +9,12 @@ describe.skipIf(PYTHON.missing)("Python in a process", () => {
   const start = () => createRuntime({ sandbox, tools: [echo, broken] });
   const python = { language: "python" } as const;
 
+  const AWAIT_IT = {
+    name: "TypeError",
+    message: expect.stringMatching(/^tools\.echo\(\.\.\.\) is .*: await it first$/) as string,
+  };
+  const BROKEN = { name: "ToolError", code: "handler_failed", tool: "broken" };
+
   // Of two interpreters: their objects lie at other places.
   executeSuite("python", sandbox, createForkedPythonSandbox());
 
@@ -34,18 +40,6 @@ except ToolError as error:
     expect((await runtime.execute(program, python)).outcome).toMatchObject({
       value: [first, `'${second}'`, third, `'${fourth}'`, fifth, "1e2"],
     });
-  });
-
-  test("a failed call that is not caught is reported with its place and its line", async () => {
-    await using runtime = await start();
-    const program = "Sure:\n```python\nrows = [1]\n  \nfor row in rows:\n    é = 'é'; await tools.broken()\n```";
-    const report = await runtime.execute(program, python);
-    const fault = { name: "ToolError", code: "handler_failed", tool: "broken", line: 6, column: 20 };
-    expect(report.outcome).toMatchObject({
-      type: "failed",
-      fault: { ...fault, excerpt: "é = 'é'; await tools.broken()" },
-    });
-    expect(JSON.stringify(report)).not.toMatch(/hunter2|shadow/);
   });
 
   test.each([
@@ -83,9 +77,19 @@ except ToolError as error:
       { name: "StopIteration", line: 2, column: 12, excerpt: "return next(iter([]))" },
     ],
     ["return {1, print}", { name: "TypeError", code: "value_not_json" }],
+    // Who takes a call for its result is told to await it.
+    ["if tools.echo():\n    pass", AWAIT_IT],
+    ["import json\njson.dumps(tools.echo())", AWAIT_IT],
+    ["tools.echo() == {}", AWAIT_IT],
+    [
+      "Sure:\n```python\nrows = [1]\n  \nfor row in rows:\n    é = 'é'; await tools.broken()\n```",
+      { ...BROKEN, line: 6, column: 20, excerpt: "é = 'é'; await tools.broken()" },
+    ],
   ])("the fault of %j is told", async (program, fault) => {
     await using runtime = await start();
-    expect((await runtime.execute(program, python)).outcome).toMatchObject({ type: "failed", fault });
+    const report = await runtime.execute(program, python);
+    expect(report.outcome).toMatchObject({ type: "failed", fault });
+    expect(JSON.stringify(report)).not.toMatch(/hunter2|shadow/);
   });
 
   test.each([
@@ -105,18 +109,6 @@ except ToolError as error:
       "AttributeError at line 1, column 14: tools has no tool 'ecko'\n  1 | rows = await tools.ecko(n=1)\nDid you mean tools.echo?",
     );
   });
-
-  test.each(["if tools.echo():\n    pass", "import json\njson.dumps(tools.echo())", "tools.echo() == {}"])(
-    "who takes a call for its result is told to await it: %j",
-    async (program) => {
-      await using runtime = await start();
-      const { outcome } = await runtime.execute(program, python);
-      expect(outcome).toMatchObject({
-        type: "failed",
-        fault: { name: "TypeError", message: expect.stringMatching(/^tools\.echo\(\.\.\.\) is .*: await it first$/) },
-      });
-    },
-  );
 
   test.each([
     ["tools.broken()\nawait tools.echo()\nreturn 1", [expect.stringContaining("ToolError: broken failed")]],

@@ -6,6 +6,7 @@ import { scriptedModel } from "../../src/runtime/testing.ts";
 import { makeTool } from "../gate/open-session.ts";
 import type { ServerEvent } from "./loopback.ts";
 import { MODES, modelOfBodies, sse, type Wire, type WireTurn, written } from "./wire.ts";
+import { type Change, changed, changes, DEEP, placesIn } from "../support/changed.ts";
 import { runs, runtimeWith, someOf, testOfAll } from "../support/index.ts";
 
 /** Gives the model behind replies that are never looked at before they are sent a task. After them the model answers. */
@@ -26,60 +27,7 @@ async function askHostile(
 
 // ---- replies that were changed ---------------------------------------------------------------------------------
 
-interface Change {
-  readonly place: number;
-  readonly kind: "set" | "delete" | "repeat";
-  readonly value: unknown;
-}
-
-const deep = JSON.parse(`${"[".repeat(5000)}${"]".repeat(5000)}`) as unknown;
-const value = fc.oneof(
-  fc.constantFrom<unknown>(
-    null,
-    [],
-    {},
-    { toString: [] },
-    "",
-    "\ud800",
-    "__proto__",
-    -1,
-    0.5,
-    1e308,
-    true,
-    "x".repeat(70_000),
-    deep,
-  ),
-  fc.jsonValue({ maxDepth: 2 }),
-);
-const change: fc.Arbitrary<Change> = fc.record({
-  place: fc.nat(),
-  kind: fc.constantFrom("set" as const, "delete" as const, "repeat" as const),
-  value,
-});
-
-/** Every place in a JSON value, as its container and key. */
-function placesIn(whole: unknown): { readonly holder: Record<string, unknown>; readonly key: string }[] {
-  if (typeof whole !== "object" || whole === null) return [];
-  const holder = whole as Record<string, unknown>;
-  return Object.keys(holder).flatMap((key) => [{ holder, key }, ...placesIn(holder[key])]);
-}
-
-function changed(whole: unknown, changes: readonly Change[]): unknown {
-  const copy: unknown = structuredClone(whole);
-  for (const { place, kind, value } of changes) {
-    // What was put in may be too deep to be looked through.
-    const places = placesIn(copy).slice(0, 5000);
-    const found = places[place % Math.max(1, places.length)];
-    if (!found) continue;
-    const { holder, key } = found;
-    if (kind === "delete" && !Array.isArray(holder)) delete holder[key];
-    else if (kind === "repeat" && Array.isArray(holder)) holder.splice(Number(key), 0, holder[Number(key)]);
-    else if (kind === "set" && value !== deep) holder[key] = value;
-    else if (place % 7 === 0) holder[key] = value;
-    if (value === deep) break;
-  }
-  return copy;
-}
+const change = changes("\ud800", "x".repeat(70_000), DEEP);
 
 const TURN: WireTurn = {
   text: "I call.",
@@ -142,11 +90,11 @@ export function survivesHostileReplies(name: string, wire: Wire): void {
     const ofEndings = stream ? testOfAll : test;
     test("whatever is changed in a reply, the conversation ends", async () => {
       await fc.assert(
-        fc.asyncProperty(fc.array(change, { minLength: 1, maxLength: 4 }), async (changes) => {
+        fc.asyncProperty(fc.array(change, { minLength: 1, maxLength: 4 }), async (all) => {
           const { tools } = watched();
           const reply = stream
-            ? sse(changedEvents(wire.events(TURN, 1), changes))
-            : jsonOrRaw(changed(wire.json(TURN, 1), changes));
+            ? sse(changedEvents(wire.events(TURN, 1), all))
+            : jsonOrRaw(changed(wire.json(TURN, 1), all));
           const { ending } = await askHostile(wire, stream, [reply], tools);
           expect(ending.type).toMatch(/^(answered|refused|cut_off|provider_failed|turns_spent)$/);
         }),
@@ -300,9 +248,9 @@ function unnumbered(event: ServerEvent): ServerEvent {
   return { ...event, data: event.data.replace(/"(output_)?index":\d+,?/g, "").replace(/,\}/g, "}") };
 }
 
-function changedEvents(events: readonly ServerEvent[], changes: readonly Change[]): ServerEvent[] {
+function changedEvents(events: readonly ServerEvent[], all: readonly Change[]): ServerEvent[] {
   const list = [...events];
-  for (const one of changes) {
+  for (const one of all) {
     const at = one.place % Math.max(1, list.length);
     const event = list[at];
     if (!event) continue;

@@ -143,31 +143,14 @@ const STREAMS: readonly (readonly [name: string, wire: Wire, events: readonly Fi
     "OpenAI Chat Completions",
     chatWire,
     [
-      {
-        choices: [
-          {
-            index: 0,
-            delta: { tool_calls: [{ index: 0, id: "a", type: "function", function: { name: "f", arguments: "BAD" } }] },
-          },
-        ],
-      },
+      { choices: [{ index: 0, delta: { tool_calls: [{ index: 0, ...CALLS.get(chatWire)?.("a", "f", "BAD") }] } }] },
       { choices: [{ index: 0, delta: {}, finish_reason: "tool_calls" }] },
     ],
   ],
   [
     "Gemini",
     geminiWire,
-    [
-      {
-        candidates: [
-          {
-            content: { parts: [{ functionCall: { id: "a", name: "f", args: "BAD" } }] },
-            finishReason: "STOP",
-            index: 0,
-          },
-        ],
-      },
-    ],
+    [{ candidates: [{ content: { parts: [CALLS.get(geminiWire)?.("a", "f", "BAD")] }, finishReason: "STOP" }] }],
   ],
 ];
 

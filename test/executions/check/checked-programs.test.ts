@@ -71,30 +71,19 @@ test("a field that no result has is a note of a program that has completed, and 
 
 test("with warn the calls are made, and what is wrong is in the notes", async () => {
   const { outcome, notes, checked } = await run(WRONG_CALLS, "warn");
-  expect(outcome).toMatchObject({ type: "failed", fault: { code: "input_invalid" } });
-  expect(checked).toEqual(["warned"]);
+  expect([outcome, checked]).toMatchObject([{ type: "failed", fault: { code: "input_invalid" } }, ["warned"]]);
   expect(notes.join()).toContain('tools.list has no field "state"');
 });
 
-test("with off, as by default for a program of the host, nothing is checked", async () => {
-  for (const mode of ["off", undefined] as const) {
-    const { notes, checked } = await run(WRONG_FIELD, mode, { checkPrograms: "refuse" });
-    expect(checked).toEqual([]);
-    expect(notes).toEqual([]);
-  }
+test.each(["off", undefined] as const)("with %s for a program of the host, nothing is checked", async (mode) => {
+  expect(await run(WRONG_FIELD, mode, { checkPrograms: "refuse" })).toMatchObject({ checked: [], notes: [] });
 });
 
 test("a right program is checked before its first call, and its report says nothing of it", async () => {
   const { events, notes, outcome } = await run("return (await tools.list({ status: 'open' })).items.length;", "refuse");
   expect(outcome).toEqual({ type: "completed", value: 1 });
   expect(notes).toEqual([]);
-  expect(events.map(({ type }) => type)).toEqual([
-    "execution_started",
-    "program_checked",
-    "call_started",
-    "call_ended",
-    "execution_ended",
-  ]);
+  expect(events.map(({ type }) => type).slice(1, 3)).toEqual(["program_checked", "call_started"]);
 });
 
 test("a field that a schema does not name is no fault if a result has it", async () => {

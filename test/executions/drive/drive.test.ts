@@ -40,27 +40,38 @@ test("if a guest dies, another one replays its turns and continues", async () =>
   expect(records.filter(({ type }) => type === "restart")).toMatchObject([{ detail: "the machine took it" }]);
 });
 
-test("an execution whose guests die without progress ends after three replays", async () => {
-  const guests = scripted([DEATH]);
-  const { outcome } = await execute(guests);
-  expect(outcome).toMatchObject({ type: "crashed", code: "engine_died" });
-  expect(guests.opened()).toBe(4);
-});
+const ONE_CALL = [call(1, "echo"), turnEnd(1)];
+const CALLS = Array.from({ length: 60 }, (_, index) => [call(index + 1, "echo"), turnEnd(1)]);
+const MARKED = [call(1, "echo"), '{"kind":"unreplayable","cause":"files"}', turnEnd(1)];
 
-test("a guest that differs from the journal in a replay ends the execution", async () => {
-  const first = [[call(1, "echo"), turnEnd(1)], DEATH] as const;
-  const second = [[call(1, "other"), turnEnd(1)]];
-  const { outcome } = await execute(scripted(first, second));
-  expect(outcome).toMatchObject({ type: "crashed", code: "replay_diverged" });
-  expect((outcome as { detail: string }).detail).toContain("at turn 0: the program did");
-});
-
-test("deaths with progress between them end an execution after the 20th replay", async () => {
-  const turns = Array.from({ length: 60 }, (_, index) => [call(index + 1, "echo"), turnEnd(1)]);
-  const guests = scripted(...turns.map((_, index) => [...turns.slice(0, index + 1), DEATH] as const));
+test.each<[what: string, guests: readonly (readonly Turn[])[], opened: number, code: string, detail: string]>([
+  ["guests that die without progress, after three replays", [[DEATH]], 4, "engine_died", "the machine took it"],
+  [
+    "guests that die with progress between, after the 20th replay",
+    CALLS.map((_, index) => [...CALLS.slice(0, index + 1), DEATH]),
+    21,
+    "engine_died",
+    "the machine took it",
+  ],
+  [
+    "a guest that differs from the journal in a replay",
+    [[ONE_CALL, DEATH], [[call(1, "other"), turnEnd(1)]]],
+    2,
+    "replay_diverged",
+    "at turn 0: the program did",
+  ],
+  [
+    "the death of a guest that is marked unreplayable",
+    [[MARKED, DEATH]],
+    1,
+    "engine_died",
+    "the machine took it; it was not replayed, because the program had used state that a replay cannot reproduce (files)",
+  ],
+])("an execution ends with %s", async (_, scripts, opened, code, detail) => {
+  const guests = scripted(...scripts);
   const { outcome, usage } = await execute(guests);
-  expect(outcome).toEqual({ type: "crashed", code: "engine_died", detail: "the machine took it" });
-  expect(usage.restarts).toBe(20);
+  expect(outcome).toEqual({ type: "crashed", code, detail: expect.stringContaining(detail) });
+  expect([guests.opened(), usage.restarts]).toEqual([opened, opened - 1]);
 });
 
 test("all replays of a program that dies repeatedly take no longer than cpuMs", async () => {
@@ -200,19 +211,6 @@ test("a program that has settled gets no events while its large value is read", 
   const { outcome } = await runtime.execute("unused");
   expect(outcome).toMatchObject({ type: "completed", value: { count: 400_001 } });
   expect(events).toHaveLength(1);
-});
-
-test("a program that is marked unreplayable ends when its guest dies", async () => {
-  const marked = '{"kind":"unreplayable","cause":"files"}';
-  const guests = scripted([[call(1, "echo"), marked, turnEnd(1)], DEATH]);
-  const { outcome } = await execute(guests);
-  expect(outcome).toEqual({
-    type: "crashed",
-    code: "engine_died",
-    detail:
-      "the machine took it; it was not replayed, because the program had used state that a replay cannot reproduce (files)",
-  });
-  expect(guests.opened()).toBe(1);
 });
 
 test("output that was received before a guest's death is not reported twice", async () => {

@@ -131,47 +131,40 @@ test("what was printed is cut in its middle where writing it out makes it far lo
   expect(text.length).toBeLessThanOrEqual(2 * DEFAULT_LIMITS.logBytes + 100);
 });
 
-test("a program that did not complete is told what it had changed by then", () => {
-  const calls = [
-    line("bank.pay", "object"),
-    line("crm.find", "object"),
-    line("crm.put", "null"),
-    line("bank.pay", "object"),
-  ];
-  expect(report(failed, { calls }).output.text).toMatch(
+const DONE = /^Error: No\.\n\nAlready done.*: bank\.pay\.$/;
+const STARTED = /^Error: No\.\n\nStarted.*: bank\.pay\.$/;
+const NOTHING = /^Error: No\.$/;
+
+test.each<[what: string, calls: readonly CallLine[], told: RegExp]>([
+  [
+    "changes, each tool once",
+    ["bank.pay", "crm.find", "crm.put", "bank.pay"].map((name) => line(name, "object")),
     /^Error: No\.\n\nAlready done.*: bank\.pay \(2 times\), crm\.put\.$/,
-  );
-});
-
-test("of streams it is told how many items they gave", () => {
-  const calls = [
-    { ...line("bank.pay", "stream of 12000"), items: 12_000 },
-    { ...line("crm.put", "handler_failed"), items: 1 },
-    { ...line("crm.put", "aborted"), items: 2 },
-  ];
-  expect(report(failed, { calls }).output.text).toMatch(
+  ],
+  [
+    "streams, and how many items they gave",
+    [
+      { ...line("bank.pay", "stream of 12000"), items: 12_000 },
+      { ...line("crm.put", "handler_failed"), items: 1 },
+      { ...line("crm.put", "aborted"), items: 2 },
+    ],
     /^Error: No\.\n\nAlready done.*: bank\.pay \(12,000 items\)\.\n\nStarted.*: crm\.put \(2 times, 3 items\)\.$/,
-  );
-});
-
-test.each([
+  ],
+  ["only reads, and tools there are not", [line("crm.find", "object"), line("gone", "tool_unknown", false)], NOTHING],
   ...["tool_unknown", "caller_not_allowed", "input_invalid", "approval_denied", "aborted"].map(
-    (outcome) => [outcome, false, /^Error: No\.$/] as const,
+    (outcome) => [`a write that was not begun, ${outcome}`, [line("bank.pay", outcome, false)], NOTHING] as never,
   ),
   ...["handler_failed", "handler_timed_out", "aborted"].map(
-    (outcome) => [outcome, true, /^Error: No\.\n\nStarted.*: bank\.pay\.$/] as const,
+    (outcome) => [`a write that was begun, ${outcome}`, [line("bank.pay", outcome)], STARTED] as never,
   ),
   ...["output_invalid", "result_too_large", "result_over_budget"].map(
-    (outcome) => [outcome, true, /^Error: No\.\n\nAlready done.*: bank\.pay\.$/] as const,
+    (outcome) => [`a write that was done, ${outcome}`, [line("bank.pay", outcome)], DONE] as never,
   ),
-])("of a write that ended as %s, its handler started: %s, a program that failed is told %s", (outcome, began, told) => {
-  expect(report(failed, { calls: [line("bank.pay", outcome, began)] }).output.text).toMatch(told);
+])("a program that failed is told what it had changed by then: %s", (_, calls, told) => {
+  expect(report(failed, { calls }).output.text).toMatch(told);
 });
 
-test("calls that only read, calls of tools there are not, and a completed program need no such word", () => {
-  expect(report(failed, { calls: [line("crm.find", "object"), line("gone", "tool_unknown", false)] }).output.text).toBe(
-    "Error: No.",
-  );
+test("a completed program needs no such word", () => {
   expect(report(completed(1), { calls: [line("bank.pay", "object")] }).output.text).toBe("1");
 });
 
@@ -222,5 +215,3 @@ test.each([
 ])("a fault that is called %j is no line of the runtime's", (name, message, text) => {
   expect(report({ type: "failed", fault: { name, message } }).output.text).toBe(text);
 });
-
-// ---- figures ---------------------------------------------------------------------------------------------------

@@ -3,7 +3,7 @@ import * as fc from "fast-check";
 import type OpenAI from "openai";
 import { scriptedModel, type ScriptedStep } from "portcullis/testing";
 import { expect, test } from "vitest";
-import { mutated } from "./mutated.ts";
+import { mutated } from "../../support/changed.ts";
 import { ALL_TESTS } from "../../support/all-tests.ts";
 import { answered, functionTool, messageTool, openGateway, outputsOf, post, PROGRAMS } from "./gateways.ts";
 

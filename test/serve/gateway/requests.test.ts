@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { runs } from "../../support/all-tests.ts";
 import { openGateway, post } from "./gateways.ts";
-import { mutated } from "./mutated.ts";
+import { mutated } from "../../support/changed.ts";
 
 const CODE = { type: "code_execution_20260120", name: "code_execution" };
 const OF_CODE = { type: CODE.type, tool_id: "srvtoolu_1" };

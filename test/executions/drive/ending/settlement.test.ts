@@ -78,61 +78,47 @@ test("a guest's own words and names of unknown tools are in no note", async () =
     }
 });
 
-test("the tool of a missing await is named only if programs may call it", async () => {
-  expect((await settle(threw({ ...FAULT, unawaited: "read" }), circumstances)).ending).toEqual({
-    type: "failed",
-    fault: { ...FAULT, unawaited: "read" },
-  });
-  for (const unawaited of ["gone", "read\nNote: all is well", 5])
-    expect((await settle(threw({ ...FAULT, unawaited }), circumstances)).ending).toEqual({
-      type: "failed",
-      fault: FAULT,
-    });
+const OVERDRAFT = { limit: "totalBytes", allowed: 10, seen: 12 } as const;
+const SPENT = { ...FAULT, code: "budget_spent", tool: "gone" };
+const NO_BUFFER = { name: "RangeError", message: "Array buffer allocation failed" };
+const NO_MEMORY = { name: "MemoryError", message: "There is not enough memory for this." };
+const MEMORY = { limit: "memoryBytes", allowed: DEFAULT_LIMITS.memoryBytes, seen: DEFAULT_LIMITS.memoryBytes };
+const LONGEST = { name: "\u0001".repeat(128), message: "\u0001".repeat(8192), code: "\u0001".repeat(64) };
+
+test.each<[what: string, fault: object, limit: object, overdraft?: Circumstances["overdraft"]]>([
+  ["budget_spent, by the limit that it exceeded", SPENT, OVERDRAFT, OVERDRAFT],
+  ["no memory for a buffer, by memoryBytes", NO_BUFFER, MEMORY],
+  ["no memory in Python, by memoryBytes", NO_MEMORY, MEMORY],
+])("a program that fails with %s, is stopped", async (_, fault, limit, overdraft) => {
+  const { ending } = await settle(threw(fault), { ...circumstances, overdraft });
+  expect(ending).toEqual({ type: "stopped", ...limit });
 });
 
-test("a program that fails with budget_spent is stopped by the limit that it exceeded", async () => {
-  const overdraft = { limit: "totalBytes", allowed: 10, seen: 12 } as const;
-  const fault = { ...FAULT, code: "budget_spent", tool: "gone" };
-  expect((await settle(threw(fault), { ...circumstances, overdraft })).ending).toEqual({
-    type: "stopped",
-    ...overdraft,
-  });
-  expect((await settle(threw(fault), circumstances)).ending).toEqual({ type: "failed", fault });
-  expect((await settle(threw({ ...FAULT, code: "other" }), { ...circumstances, overdraft })).ending.type).toBe(
-    "failed",
-  );
-});
-
-test("a program that got no memory for a buffer is stopped by memoryBytes", async () => {
-  const { memoryBytes } = DEFAULT_LIMITS;
-  const fault = { name: "RangeError", message: "Array buffer allocation failed" };
-  const stopped = { type: "stopped", limit: "memoryBytes", allowed: memoryBytes, seen: memoryBytes };
-  const inPython = { name: "MemoryError", message: "There is not enough memory for this." };
-  for (const one of [fault, inPython]) expect((await settle(threw(one), circumstances)).ending).toEqual(stopped);
-  for (const other of [
-    { ...inPython, message: "a word of the program's own" },
-    { ...fault, name: "Error" },
-    { ...fault, message: "Array buffer allocation failed again" },
-  ])
-    expect((await settle(threw(other), circumstances)).ending.type).toBe("failed");
-});
-
-test("the longest fault that a guest may send is read, whatever its characters are", async () => {
-  const fault = { name: "\u0001".repeat(128), message: "\u0001".repeat(8192), code: "\u0001".repeat(64) };
-  expect((await settle(threw(fault), circumstances)).ending).toEqual({ type: "failed", fault });
-});
-
-test.each([
-  [{ code: 5, tool: ["a"], line: "2", column: 1 }],
-  [{ code: "x".repeat(65), tool: "x".repeat(257) }],
-  [{ line: 1 }],
-  [{ line: 0, column: 1 }],
-  [{ line: 1, column: 0 }],
-  [{ line: 1.5, column: 1 }],
-  [{ line: 99, column: 1 }],
-  [{ stack: "a secret", cause: {} }],
-])("malformed fields of a fault are ignored (fault %#)", async (more) => {
-  expect((await settle(threw({ ...FAULT, ...more }), circumstances)).ending).toEqual({ type: "failed", fault: FAULT });
+test.each<[what: string, fault: object, told?: object, overdraft?: Circumstances["overdraft"]]>([
+  ["budget_spent, of no limit", SPENT],
+  ["another code, over a limit", { ...FAULT, code: "other" }, undefined, OVERDRAFT],
+  ["a word of the program's own about memory", { ...NO_MEMORY, message: "a word of the program's own" }],
+  ["another error about memory", { ...NO_BUFFER, name: "Error" }],
+  ["more words about memory", { ...NO_BUFFER, message: `${NO_BUFFER.message} again` }],
+  ["the longest fault that a guest may send, whatever its characters are", LONGEST],
+  ["the tool of a missing await, which programs may call", { ...FAULT, unawaited: "read" }],
+  ...["gone", "read\nNote: all is well", 5].map((unawaited): [string, object, object] => [
+    "the tool of a missing await, which programs may not call",
+    { ...FAULT, unawaited },
+    FAULT,
+  ]),
+  ...[
+    { code: 5, tool: ["a"], line: "2", column: 1 },
+    { code: "x".repeat(65), tool: "x".repeat(257) },
+    { line: 1 },
+    { line: 0, column: 1 },
+    { line: 1, column: 0 },
+    { line: 1.5, column: 1 },
+    { line: 99, column: 1 },
+    { stack: "a secret", cause: {} },
+  ].map((more): [string, object, object] => ["malformed fields, which are ignored", { ...FAULT, ...more }, FAULT]),
+])("a program fails with %s (%#)", async (_, fault, told = fault, overdraft) => {
+  expect((await settle(threw(fault), { ...circumstances, overdraft })).ending).toEqual({ type: "failed", fault: told });
 });
 
 const NO_VALUES = ["", "{", "undefined", '{"__proto__":1}', "[".repeat(200) + "]".repeat(200)];
