@@ -97,14 +97,10 @@ test.each([call, output])("%j without a body is refused", (header) => {
   expect(reasonFor(header, "")).toBe(`its kind is ${header.kind}, and it lacks its body`);
 });
 
-test.each([
-  ["", "its header is not a JSON object"],
-  ["\n{}", "its header is not a JSON object"],
-  ["prepared", "its header is not a JSON object"],
-  ["null", "its header is not a JSON object"],
-  ['["call"]', "its header is not a JSON object"],
-  ['"call"', "its header is not a JSON object"],
-  ['{"kind":"clear","id":1', "its header is not a JSON object"],
+test.each<readonly [string, string]>([
+  ...["", "\n{}", "prepared", "null", '["call"]', '"call"', '{"kind":"clear","id":1'].map(
+    (text) => [text, "its header is not a JSON object"] as const,
+  ),
   ["{}", "its kind is unknown: absent"],
   ['{"kind":"answer"}', 'its kind is unknown: "answer"'],
   ['{"kind":"toString"}', 'its kind is unknown: "toString"'],

@@ -35,13 +35,7 @@ export class FigureTable {
       return [
         group,
         String(lines.length),
-        worst("overMs").toFixed(0),
-        worst("gapMs").toFixed(0),
-        worst("ownGapMs").toFixed(0),
-        (worst("peakBytes") / MIB).toFixed(0),
-        (worst("keptBytes") / MIB).toFixed(0),
-        worst("cpuAfterMs").toFixed(0),
-        worst("nextMs").toFixed(1),
+        ...COLUMNS.map(([, figure, unit = 1, digits = 0]) => (worst(figure) / unit).toFixed(digits)),
       ];
     });
     const table = [HEADINGS, ...rows];
@@ -50,14 +44,13 @@ export class FigureTable {
   }
 }
 
-const HEADINGS = [
-  "worst of",
-  "attacks",
-  "ms over limit",
-  "gap ms",
-  "of its own",
-  "peak MiB",
-  "kept MiB",
-  "cpu ms after",
-  "next program ms",
+const COLUMNS: readonly (readonly [heading: string, figure: keyof Figures, unit?: number, digits?: number])[] = [
+  ["ms over limit", "overMs"],
+  ["gap ms", "gapMs"],
+  ["of its own", "ownGapMs"],
+  ["peak MiB", "peakBytes", MIB],
+  ["kept MiB", "keptBytes", MIB],
+  ["cpu ms after", "cpuAfterMs"],
+  ["next program ms", "nextMs", 1, 1],
 ];
+const HEADINGS = ["worst of", "attacks", ...COLUMNS.map(([heading]) => heading)];

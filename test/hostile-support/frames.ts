@@ -27,25 +27,14 @@ export function call(id: unknown, tool: unknown, input: unknown = {}): string {
   return `${JSON.stringify({ kind: "call", id, tool })}\n${typeof input === "string" ? input : JSON.stringify(input)}`;
 }
 
-export function next(id: unknown): string {
-  return JSON.stringify({ kind: "next", id });
-}
+const about = (kind: string) => (id: unknown) => JSON.stringify({ kind, id });
+export const next = about("next");
+export const cancel = about("cancel");
+export const clear = about("clear");
 
-export function cancel(id: unknown): string {
-  return JSON.stringify({ kind: "cancel", id });
-}
+export const timer = (id: unknown, ms: unknown): string => JSON.stringify({ kind: "timer", id, ms });
 
-export function timer(id: unknown, ms: unknown): string {
-  return JSON.stringify({ kind: "timer", id, ms });
-}
-
-export function clear(id: unknown): string {
-  return JSON.stringify({ kind: "clear", id });
-}
-
-export function turnEnd(open: unknown): string {
-  return JSON.stringify({ kind: "turn_end", open });
-}
+export const turnEnd = (open: unknown): string => JSON.stringify({ kind: "turn_end", open });
 
 /** `body` is JSON text. */
 export function output(body: string, dropped: unknown = 0): string {

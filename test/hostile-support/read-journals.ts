@@ -139,17 +139,14 @@ interface Open {
   readonly server: PortcullisServer;
 }
 
-async function ask({ server }: Open, method: string, path: string, body?: unknown): Promise<string> {
-  const response = await server.fetch(
-    new Request(`http://localhost/v1/executions${path}`, {
-      method,
-      headers: {
-        authorization: `Bearer ${KEY}`,
-        ...(body === undefined ? {} : { "content-type": "application/json" }),
-      },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    }),
-  );
+function send({ server }: Open, method: string, path: string, body?: unknown, more: object = {}): Promise<Response> {
+  const type: Record<string, string> = body === undefined ? {} : { "content-type": "application/json" };
+  const headers = { authorization: `Bearer ${KEY}`, ...type, ...more };
+  return server.fetch(new Request(`http://localhost${path}`, { method, headers, body: JSON.stringify(body) }));
+}
+
+async function ask(open: Open, method: string, path: string, body?: unknown): Promise<string> {
+  const response = await send(open, method, `/v1/executions${path}`, body);
   return `${response.status} ${(await response.text()).slice(0, 200)}`;
 }
 
@@ -160,8 +157,7 @@ const STREAMED = 30;
 async function streams(open: Open, count: number): Promise<string> {
   const { records } = await open.journal.find("e");
   const read = async () => {
-    const headers = { authorization: `Bearer ${KEY}` };
-    const response = await open.server.fetch(new Request("http://localhost/v1/executions/e/events", { headers }));
+    const response = await send(open, "GET", "/v1/executions/e/events");
     let seen = 0;
     for await (const chunk of response.body ?? []) {
       for (const [, id] of new TextDecoder().decode(chunk).matchAll(/^id: (\d+)/gm)) seen = Number(id);
@@ -172,32 +168,22 @@ async function streams(open: Open, count: number): Promise<string> {
   return String(Math.min(...(await Promise.all(Array.from({ length: count }, read)))));
 }
 
-async function results({ server }: Open, ids: readonly string[]): Promise<string> {
-  const send = async (body: object, session?: string | null) =>
-    server.fetch(
-      new Request("http://localhost/mcp", {
-        method: "POST",
-        headers: {
-          authorization: `Bearer ${KEY}`,
-          "content-type": "application/json",
-          accept: "application/json, text/event-stream",
-          ...(session ? { "mcp-session-id": session } : {}),
-        },
-        body: JSON.stringify({ jsonrpc: "2.0", ...body }),
-      }),
-    );
-  const begun = await send({
+async function results(open: Open, ids: readonly string[]): Promise<string> {
+  const accept = "application/json, text/event-stream";
+  const post = (body: object, session?: string | null) =>
+    send(open, "POST", "/mcp", { jsonrpc: "2.0", ...body }, { accept, ...(session && { "mcp-session-id": session }) });
+  const begun = await post({
     id: 1,
     method: "initialize",
     params: { protocolVersion: "2025-06-18", capabilities: {}, clientInfo: { name: "t", version: "1" } },
   });
   const session = begun.headers.get("mcp-session-id");
   await begun.text();
-  await (await send({ method: "notifications/initialized" }, session)).text();
+  await (await post({ method: "notifications/initialized" }, session)).text();
   const answers = await Promise.all(
     ids.map(async (execution, index) => {
       const params = { name: "result", arguments: { execution } };
-      return (await send({ id: index + 2, method: "tools/call", params }, session)).text();
+      return (await post({ id: index + 2, method: "tools/call", params }, session)).text();
     }),
   );
   return answers[0]?.slice(0, 300) ?? "";

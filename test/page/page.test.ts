@@ -55,8 +55,7 @@ withBrowser("a call is decided on the page, with its whole input shown, and the 
   await using one = await startPage(open);
   const program =
     'const to = "Ann";\nconst paid = await tools.bank.pay({ n: 250, to, iban: "DE02 1203" });\nreturn paid;';
-  await one.runtime.execute(program, { id: "pay" });
-  const { page } = await one.show("pay");
+  const { page } = await one.showRun(program, "pay");
   await untilText(page, '[data-approval="1"]', /"iban": "DE02 1203"/);
   expect(await textOf(page, '[data-approval="1"] .changes')).toContain("changes something");
   await page.type('[data-approval="1"] input', "checked");
@@ -267,8 +266,7 @@ withBrowser(
   async () => {
     await using one = await startPage(open);
     const id = `</script>${MARKUP}javascript:\u202e__proto__`;
-    await one.runtime.execute(PROGRAM, { id: id });
-    const { page } = await one.show(id);
+    const { page } = await one.showRun(PROGRAM, id);
     await page.waitForSelector("[data-approval]");
     expect(await textOf(page, '[data-part="program"] code')).toContain("<script>globalThis.hit=1</script>");
     await untilText(page, '[data-part="logs"]', /<img src=x onerror/);

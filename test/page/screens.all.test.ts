@@ -54,8 +54,7 @@ withBrowser(
 
 withBrowser("an address of an execution that is not there says so, and leads to those that are", async () => {
   await using one = await startPage(open);
-  await one.runtime.execute("return 1;", { id: "here" });
-  const { page, problems } = await one.show("here");
+  const { page, problems } = await one.showRun("return 1;", "here");
   for (const [hash, title] of [
     ["#/execution/gone", "This execution is not here"],
     ["#/compare/here/gone", "One of these executions is not here"],
@@ -225,8 +224,7 @@ withBrowser("names like __proto__ are calls and fields like others", async () =>
 for (const name of all) try { await tools[name]({ n: 1 }); } catch {}
 try { await tools.echo(JSON.parse('{"n":1,"__proto__":{"x":1}}')); } catch {}
 return all.length;`;
-  await one.runtime.execute(program, { id: "__proto__" });
-  const { page } = await one.show("__proto__");
+  const { page } = await one.showRun(program, "__proto__");
   await untilText(page, '[data-part="output"]', /4/);
   expect(await page.evaluate(() => Reflect.get({}, "x") as unknown)).toBeUndefined();
 });
@@ -234,8 +232,7 @@ return all.length;`;
 withBrowser("hundreds of thousands of invisible characters are shown whole, in few elements", async () => {
   await using one = await startPage(open);
   const program = `await tools.bank.pay({ n: 1, text: "a\\u200b".repeat(100_000) + "end" }); // ${"b\u200b".repeat(5000)}`;
-  await one.runtime.execute(program, { id: "e1" });
-  const { page } = await one.show("e1");
+  const { page } = await one.showRun(program, "e1");
   await untilText(page, "[data-approval] .whole", /a\\u200ba\\u200bend/);
   expect((await page.$$("[data-approval] .unsafe")).length).toBeLessThan(1100);
   expect((await textOf(page, "[data-approval] .whole")).length).toBeGreaterThan(7 * 100_000);

@@ -77,21 +77,27 @@ export async function startPage(open: (url: string, look?: Look) => Promise<Open
     opened.push(one);
     return one;
   };
+  /** Opens the page with its key, and goes to an execution. */
+  const show = async (execution: string, look: Look = {}) => {
+    const shown = await openPage(url, look);
+    await shown.page.waitForSelector("[data-execution]");
+    await shown.page.evaluate((id) => {
+      location.hash = `#/execution/${encodeURIComponent(id)}`;
+    }, execution);
+    await shown.page.waitForSelector("main[data-execution]");
+    return shown;
+  };
   return {
     runtime,
     gate,
     server,
     url,
     open: openPage,
-    /** Opens the page with its key, and goes to an execution. */
-    show: async (execution: string, look: Look = {}) => {
-      const shown = await openPage(url, look);
-      await shown.page.waitForSelector("[data-execution]");
-      await shown.page.evaluate((id) => {
-        location.hash = `#/execution/${encodeURIComponent(id)}`;
-      }, execution);
-      await shown.page.waitForSelector("main[data-execution]");
-      return shown;
+    show,
+    /** Runs a program to its end, or until it waits, and shows it. */
+    showRun: async (program: string, execution: string, look?: Look) => {
+      await runtime.execute(program, { id: execution });
+      return show(execution, look);
     },
     [Symbol.asyncDispose]: async () => {
       gate.open();

@@ -9,14 +9,7 @@ import { fileURLToPath } from "node:url";
 import { encodeFrames, FrameDecoder } from "../../bridge/wire.ts";
 import { PortcullisError } from "../../src/base/index.ts";
 import { FrameQueue } from "../../src/sandboxes/frame-queue.ts";
-import {
-  endOfRefused,
-  type Exit,
-  type Guest,
-  type KillReason,
-  type OpenOptions,
-  type Sandbox,
-} from "../../src/sandboxes/sandbox.ts";
+import { endOfRefused, type Exit, type Guest, type OpenOptions, type Sandbox } from "../../src/sandboxes/sandbox.ts";
 
 const guestPath = fileURLToPath(import.meta.resolve("#guest/guest.py"));
 const forkerPath = fileURLToPath(new URL("fork-guests.py", import.meta.url));
@@ -77,7 +70,7 @@ function sandboxOf(start: () => Promise<GuestProcess>, end: () => Promise<void>)
       signal.throwIfAborted();
       if (language !== "python")
         throw new PortcullisError("sandbox_unavailable", `The python-process sandbox runs python, not ${language}.`);
-      const guest = new PythonGuest(await start(), limits.frameBytes);
+      const guest = pythonGuest(await start(), limits.frameBytes);
       guests.add(guest);
       void guest.exit.then(() => guests.delete(guest));
       return guest;
@@ -157,57 +150,39 @@ function killIfAlive(pid: number): void {
   }
 }
 
-class PythonGuest implements Guest {
-  readonly exit: Promise<Exit>;
-  readonly frames = new FrameQueue(Number.POSITIVE_INFINITY, () => {});
-  readonly #process: GuestProcess;
-  readonly #decoder: FrameDecoder;
-  #ending: Exit | undefined;
-
-  constructor(guestProcess: GuestProcess, frameBytes: number) {
-    this.#process = guestProcess;
-    this.#decoder = new FrameDecoder(frameBytes);
-    guestProcess.pipe.on("data", (chunk: Buffer) => this.#receive(chunk));
-    guestProcess.pipe.on("error", () => {});
-    this.exit = guestProcess.ended.then((detail) => {
-      this.#ending ??= { type: "died", detail };
-      this.frames.end();
-      return this.#ending;
-    });
-  }
-
-  send(frames: readonly string[]): void {
-    if (this.#ending === undefined) this.#process.pipe.write(encodeFrames(frames));
-  }
-
-  usage() {
-    return { peakMemoryBytes: 0, processorMs: undefined };
-  }
-
-  kill(reason: KillReason): void {
-    this.#end({ type: "killed", reason });
-  }
-
-  release(): void {
-    this.#end({ type: "released" });
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    this.kill("disposed");
-    await this.exit;
-  }
-
-  #receive(chunk: Buffer): void {
-    if (this.#ending !== undefined) return;
-    this.frames.push(this.#decoder.push(chunk));
-    const { refused } = this.#decoder;
-    if (refused !== undefined) this.#end(endOfRefused(refused));
-  }
-
+function pythonGuest({ pipe, ended, kill }: GuestProcess, frameBytes: number): Guest {
+  const frames = new FrameQueue(Number.POSITIVE_INFINITY, () => {});
+  const decoder = new FrameDecoder(frameBytes);
+  let ending: Exit | undefined;
   /** The first ending counts. */
-  #end(exit: Exit): void {
-    if (this.#ending !== undefined) return;
-    this.#ending = exit;
-    this.#process.kill();
-  }
+  const end = (exit: Exit) => {
+    if (ending !== undefined) return;
+    ending = exit;
+    kill();
+  };
+  pipe.on("data", (chunk: Buffer) => {
+    if (ending !== undefined) return;
+    frames.push(decoder.push(chunk));
+    if (decoder.refused !== undefined) end(endOfRefused(decoder.refused));
+  });
+  pipe.on("error", () => {});
+  const exit = ended.then((detail) => {
+    ending ??= { type: "died", detail };
+    frames.end();
+    return ending;
+  });
+  return {
+    exit,
+    frames,
+    send(texts: readonly string[]) {
+      if (ending === undefined) pipe.write(encodeFrames(texts));
+    },
+    usage: () => ({ peakMemoryBytes: 0, processorMs: undefined }),
+    kill: (reason) => end({ type: "killed", reason }),
+    release: () => end({ type: "released" }),
+    async [Symbol.asyncDispose]() {
+      this.kill("disposed");
+      await exit;
+    },
+  };
 }

@@ -134,10 +134,7 @@ test("a model gets bytes as a file with where they come from, and a program as b
     model: scriptedModel([
       { calls: [{ id: "links", tool: "docs.links" }] },
       { calls: [{ id: "read", tool: "docs.read_resource", input: { uri: "doc:a" } }] },
-      ({ results }) => {
-        told.push(...results);
-        return { text: "Done." };
-      },
+      ({ results }) => (told.push(...results), { text: "Done." }),
     ]),
   });
   expect(told).toMatchObject([
@@ -199,8 +196,7 @@ test("what another server, another tool or another execution has named is not re
 });
 
 describe("restored from the journal", () => {
-  const held = (): Tool =>
-    makeTool({ name: "hold", allowedCallers: ["direct", "programmatic"], approval: "always", execute: () => "held" });
+  const held = makeTool({ ...BOTH, name: "hold", approval: "always", execute: () => "held" });
 
   /** A runtime with a connection of its own, as another process has it. */
   async function inOther<Value>(
@@ -210,7 +206,7 @@ describe("restored from the journal", () => {
   ): Promise<Value> {
     await using source = await fromMcp({ name: "docs", url, protocol: "2025-11-25", resources: true }, BOTH);
     await using runtime = await createRuntime({
-      tools: [...source.tools, held()],
+      tools: [...source.tools, held],
       journal,
       sandbox,
       approve: () => "later",
@@ -263,14 +259,8 @@ describe("restored from the journal", () => {
         { programs: ["return (await tools.docs.links({})).content.length"] },
         { calls: [{ id: "hold", tool: "hold" }] },
         { calls: [read("doc:a"), read("doc:c")] },
-        (before) => {
-          note(before);
-          return { programs: [`return await tools.docs.read_resource({ uri: "doc:b" })`] };
-        },
-        (before) => {
-          note(before);
-          return { text: "Done." };
-        },
+        (before) => (note(before), { programs: [`return await tools.docs.read_resource({ uri: "doc:b" })`] }),
+        (before) => (note(before), { text: "Done." }),
       ]);
     const begun = await inOther(server.url, journal, (runtime) =>
       runtime.agent({ task: "Read them.", model: model() }),

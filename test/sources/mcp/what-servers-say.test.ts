@@ -50,6 +50,8 @@ test("with pin, a tool whose definition has changed is refused and listed no mor
   ]);
 });
 
+const ACCEPTED = [{ action: "accept", content: {} }];
+
 // ---- questions of the server -------------------------------------------------------------------------------------
 
 test("what a server asks in the midst of a call goes to approve, and is declined without one", async () => {
@@ -59,7 +61,7 @@ test("what a server asks in the midst of a call goes to approve, and is declined
     return true;
   };
   await using source = await fromMcp(await servedRaw("asks"), READ);
-  expect(await call(source.tools, "raw.echo({})", { approve })).toEqual([{ action: "accept", content: {} }]);
+  expect(await call(source.tools, "raw.echo({})", { approve })).toEqual(ACCEPTED);
   expect(inputs).toEqual([["raw.echo", { elicitation: { message: "Really?", fields: [] } }]]);
   await using other = await fromMcp(await servedRaw("asks"), READ);
   expect(await call(other.tools, "raw.echo({})")).toEqual([{ action: "decline" }]);
@@ -98,7 +100,7 @@ test("while an approver is asked, the time of the call stands still", async () =
     return true;
   };
   await using source = await fromMcp({ ...(await servedRaw("asks")), timeoutMs: 30_000 }, READ);
-  expect(await call(source.tools, "raw.echo({})", { approve })).toEqual([{ action: "accept", content: {} }]);
+  expect(await call(source.tools, "raw.echo({})", { approve })).toEqual(ACCEPTED);
 });
 
 test("a question is cancelled if it cannot be told which of several calls it belongs to", async () => {
@@ -122,9 +124,7 @@ test("a question is cancelled while the server may still work on a call that was
 
 test("a question belongs to the call that is open, also while tools are listed again", async () => {
   await using source = await fromMcp(rawServer("asks-while-listed"), READ);
-  expect(await call(source.tools, "raw.echo({})", { approve: () => true })).toEqual([
-    { action: "accept", content: {} },
-  ]);
+  expect(await call(source.tools, "raw.echo({})", { approve: () => true })).toEqual(ACCEPTED);
 });
 
 test("an approver is asked 16 questions in one call, and further ones are declined", async () => {

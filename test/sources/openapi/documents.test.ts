@@ -20,14 +20,7 @@ import {
 import { failing } from "../../support/failing.ts";
 
 const ids = (...operationIds: readonly (string | undefined)[]) =>
-  specOf(
-    Object.fromEntries(
-      operationIds.map((operationId, index) => [
-        `/p${index}`,
-        { get: operationId === undefined ? {} : { operationId } },
-      ]),
-    ),
-  );
+  specOf(Object.fromEntries(operationIds.map((operationId, index) => [`/p${index}`, { get: { operationId } }])));
 
 const named = (properties: object, more: object = {}) => ({ type: "object", properties, ...more });
 
