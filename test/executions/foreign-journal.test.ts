@@ -11,6 +11,7 @@ import {
   type JournalRecord,
   readLines,
 } from "../../src/journal/index.ts";
+import { placesIn } from "../support/changed.ts";
 import { failing, runs, runtimeWith } from "../support/index.ts";
 
 const common = {
@@ -102,18 +103,9 @@ const anything = fc.oneof(
 const CHANGE = fc.tuple(fc.nat(), fc.nat(), anything, fc.constantFrom("set", "delete", "rename"));
 
 function change(line: string, [, at, value, how]: readonly [number, number, unknown, string]): string {
-  const record = JSON.parse(line) as Record<string, unknown>;
-  const places: [Record<string, unknown>, string][] = [];
-  const visit = (one: unknown) => {
-    if (typeof one !== "object" || one === null) return;
-    for (const key of Object.keys(one)) {
-      if (key === "program" || key === "source") continue;
-      places.push([one as Record<string, unknown>, key]);
-      visit((one as Record<string, unknown>)[key]);
-    }
-  };
-  visit(record);
-  const [holder, key] = places[at % places.length] ?? [record, "type"];
+  const record = JSON.parse(line) as object;
+  const places = placesIn(record).filter(({ key }) => key !== "program" && key !== "source");
+  const { holder, key } = places[at % places.length] ?? { holder: record, key: "type" };
   if (how === "delete") delete holder[key];
   else if (how === "rename") holder[`${key}x`] = holder[key];
   else holder[key] = value;

@@ -33,9 +33,6 @@ async function sentOf(wire: Wire, message: UserMessage, parts?: readonly Content
 const BLOCKS: readonly (readonly [pattern: RegExp, name: string])[] = [
   [/"type":"image","source"/, "`image`"],
   [/"type":"document","source"/, "`document`"],
-  [/"type":"image","data"/, "`image`"],
-  [/"type":"document","data"/, "`document`"],
-  [/"type":"audio","data"/, "`audio`"],
   [/"type":"input_image"/, "`input_image`"],
   [/"type":"input_file"/, "`input_file`"],
   [

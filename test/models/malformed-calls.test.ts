@@ -158,8 +158,7 @@ const streamed = (events: readonly Fields[], input: unknown) =>
   events
     .map((event) => {
       const data = JSON.stringify(event).replace('"BAD"', JSON.stringify(input));
-      const name = event.type ?? event.event_type;
-      return `${typeof name === "string" ? `event: ${name}\n` : ""}data: ${data}\n\n`;
+      return `${typeof event.type === "string" ? `event: ${event.type}\n` : ""}data: ${data}\n\n`;
     })
     .join("");
 

@@ -29,8 +29,8 @@ const said: fc.Arbitrary<Said> = fc.record({
 /** The parts of a request in the order in which providers read them. Messages are an array, and what is before them is one text. */
 function partsOf(text: string) {
   const body = unmarked(JSON.parse(text)) as Readonly<Record<string, unknown>>;
-  const { tools, system, instructions, systemInstruction, system_instruction: own, messages, input, contents } = body;
-  const before = JSON.stringify([tools, system, instructions, systemInstruction, own]);
+  const { tools, system, instructions, systemInstruction, messages, input, contents } = body;
+  const before = JSON.stringify([tools, system, instructions, systemInstruction]);
   return {
     before,
     messages: ((messages ?? input ?? contents) as readonly unknown[]).map((one) => JSON.stringify(one)),

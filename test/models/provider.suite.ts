@@ -526,10 +526,6 @@ function resultsIn(body: unknown): ResultBlock[] {
   const { type, role, content, output, functionResponse } = body as Record<string, unknown>;
   if (type === "tool_result" || role === "tool") return [labelled(String(content))];
   if (type === "function_call_output" || type === "custom_tool_call_output") return [labelled(String(output))];
-  if (type === "function_result") {
-    const { name, result } = body as { readonly name: string; readonly result: Answered["response"] };
-    return [answered({ name, response: result })];
-  }
   if (functionResponse !== undefined) return [answered(functionResponse as Answered)];
   return Object.values(body).flatMap(resultsIn);
 }
@@ -594,5 +590,4 @@ const RESULTS = new Set<unknown>([
   "custom_tool_call_output",
   "tool",
   "functionResponse",
-  "function_result",
 ]);

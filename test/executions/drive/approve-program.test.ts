@@ -20,6 +20,14 @@ function open(journal: Journal, options: Partial<RuntimeOptions> = {}) {
   return runtimeWith([work], { journal, approvePrograms: true, ...options });
 }
 
+/** The journal of a program that was held for this approver. */
+async function heldFor(approve: Approve): Promise<Journal> {
+  const journal = createMemoryJournal();
+  await using runtime = await open(journal, { approve });
+  await runtime.execute(PROGRAM, { id: "one" });
+  return journal;
+}
+
 describe("a program that is held for a decision", () => {
   test("runs once it is allowed, and nothing of it before; the source is what the approver is shown", async () => {
     const journal = createMemoryJournal();
@@ -101,9 +109,7 @@ describe("a program that is held for a decision", () => {
   });
 
   test("is ended by a later denial, and by cancelling", async () => {
-    const journal = createMemoryJournal();
-    await using runtime = await open(journal, { approve: () => "later" });
-    await runtime.execute(PROGRAM, { id: "one" });
+    await using runtime = await open(await heldFor(() => "later"));
     const decisions = { program: { allow: false, by: "ann", note: "no" } };
     const { outcome } = await runtime.execution("one").resume({ decisions });
     expect(outcome).toMatchObject({ fault: { code: "approval_denied", message: expect.stringMatching(/"no"$/) } });
@@ -119,11 +125,7 @@ describe("a program that is held for a decision", () => {
   });
 
   test("stays held wherever its host died before the decision, and starts once wherever it died after", async () => {
-    const journal = createMemoryJournal();
-    {
-      await using runtime = await open(journal, { approve: () => true });
-      await runtime.execute(PROGRAM, { id: "one" });
-    }
+    const journal = await heldFor(() => true);
     const records = await Array.fromAsync(journal.read("one"));
     const decided = records.findIndex(({ type }) => type === "decision");
     for (let count = 1; count <= records.length; count += 1) {
@@ -144,12 +146,7 @@ describe("a program that is held for a decision", () => {
   });
 
   test("hosts that died while it was held do not count as deaths of the program", async () => {
-    const journal = createMemoryJournal();
-    {
-      await using runtime = await open(journal, { approve: () => "later" });
-      await runtime.execute(PROGRAM, { id: "one" });
-    }
-    const cut = await leftOf(journal, "one", 1);
+    const cut = await leftOf(await heldFor(() => "later"), "one", 1);
     for (let death = 0; death < 4; death += 1)
       await cut.append("one", 1 + death, [{ type: "claim", driver: `d${death}`, leaseMs: 0, at: 1 }]);
     await using runtime = await open(cut, { approve: () => true });

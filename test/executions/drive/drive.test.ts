@@ -149,50 +149,42 @@ test("no clock of a program, its Date included, starts before it has a guest", a
 });
 
 test("a program that finds the queue full is stopped at once by the limit queue", async () => {
-  const { sandbox } = scripted([]);
+  const guests = scripted([]);
   const open: Sandbox["open"] = () => Promise.reject(new QueueFull(7));
-  await using runtime = await createRuntime({ tools: [echo], sandbox: { ...sandbox, open } });
-  const { outcome, output } = await runtime.execute("unused");
+  const { outcome, output } = await execute({ ...guests, sandbox: { ...guests.sandbox, open } });
   expect(outcome).toEqual({ type: "stopped", limit: "queue", allowed: 7, seen: 7 });
   expect(output.text).toContain("Run it again later, unchanged");
 });
 
 test("a guest that settles while other events are outstanding is killed, not released", async () => {
   const exits: Exit[] = [];
-  const { sandbox } = scripted([[call(1, "echo"), call(2, "echo"), turnEnd(2)], [SETTLED]]);
+  const guests = scripted([[call(1, "echo"), call(2, "echo"), turnEnd(2)], [SETTLED]]);
   const open: Sandbox["open"] = async (options, abort) => {
-    const guest = await sandbox.open(options, abort);
+    const guest = await guests.sandbox.open(options, abort);
     void guest.exit.then((exit) => exits.push(exit));
     return guest;
   };
-  await using runtime = await createRuntime({ tools: [echo], sandbox: { ...sandbox, open } });
-  const { outcome } = await runtime.execute("unused");
+  const { outcome } = await execute({ ...guests, sandbox: { ...guests.sandbox, open } });
   expect(outcome).toEqual({ type: "completed", value: "done" });
   expect(exits).toEqual([{ type: "killed", reason: "it settled while other events were outstanding" }]);
 });
 
+const NO_MEMORY: Sandbox["open"] = () => Promise.reject(new Error("no memory left"));
+
 test("if no further guest can be opened, the calls made so far are reported", async () => {
-  const { sandbox } = scripted([[call(1, "echo"), turnEnd(1)], DEATH]);
-  let opened = 0;
-  const open: Sandbox["open"] = (options, signal) => {
-    opened += 1;
-    return opened === 1 ? sandbox.open(options, signal) : Promise.reject(new Error("no memory left"));
-  };
-  await using runtime = await createRuntime({ tools: [echo], sandbox: { ...sandbox, open } });
-  const { execution, outcome, calls } = await runtime.execute("unused");
+  const guests = scripted([[call(1, "echo"), turnEnd(1)], DEATH]);
+  const open: Sandbox["open"] = (...given) =>
+    guests.opened() === 0 ? guests.sandbox.open(...given) : NO_MEMORY(...given);
+  const { outcome, calls, records } = await execute({ ...guests, sandbox: { ...guests.sandbox, open } });
   expect(outcome).toEqual({ type: "crashed", code: "engine_died", detail: "no memory left" });
   expect(calls).toMatchObject([{ tool: "echo", outcome: { type: "value" } }]);
-  expect((await Array.fromAsync(runtime.journal.read(execution))).at(-1)).toMatchObject({ type: "outcome" });
+  expect(records.at(-1)).toMatchObject({ type: "outcome" });
 });
 
 test("an execution without any guest rejects, and its journal has an outcome", async () => {
-  const { sandbox } = scripted([]);
-  const open: Sandbox["open"] = () => Promise.reject(new Error("no memory left"));
-  await using runtime = await createRuntime({ tools: [echo], sandbox: { ...sandbox, open } });
+  await using runtime = await createRuntime({ tools: [echo], sandbox: { ...scripted([]).sandbox, open: NO_MEMORY } });
   await expect(runtime.execute("unused")).rejects.toThrow("no memory left");
-  const summaries = [];
-  for await (const summary of runtime.journal.list()) summaries.push(summary);
-  expect(summaries).toMatchObject([{ ended: true }]);
+  expect(await Array.fromAsync(runtime.journal.list())).toMatchObject([{ ended: true }]);
 });
 
 test("a program that has settled gets no events while its large value is read", async () => {

@@ -36,6 +36,11 @@ const asks = async ({ approve }: Pick<RunWork, "approve">, input: unknown = {}, 
 
 const rounds = { type: "rounds", state: undefined, responses: {} } as const;
 
+const yes = { action: "accept", content: { allow: true } };
+const answered = (state: unknown, responses: Record<string, unknown>) =>
+  request({ asking: { type: "rounds", state, responses } });
+const stateOf = (result: unknown) => (result as { readonly requestState: string }).requestState;
+
 test("a client is told of a run that makes no calls at least every ten seconds, in growing numbers", async () => {
   const told: number[] = [];
   const { promise, resolve } = Promise.withResolvers<void>();
@@ -74,18 +79,12 @@ test("questions of one call id at once have an answer each", async () => {
     const answers = await Promise.all([asks(work), asks(work)]);
     return textResult(JSON.stringify(answers.map(({ content }) => content[0])));
   };
-  const state = (result: object) => (result as { requestState: unknown }).requestState;
   const first = await runs.handle(callOf(both), request({ asking: rounds }));
   const { inputRequests } = first as unknown as { inputRequests: object };
   const [one, other] = Object.keys(inputRequests);
   expect([one, other]).toEqual(["1", "1.2"]);
-  const answer = (allow: boolean) => ({ action: "accept", content: { allow } });
-  const responses = { "1": answer(false), "1.2": answer(true) };
-  const answered = await runs.handle(
-    callOf(both),
-    request({ asking: { type: "rounds", state: state(first), responses } }),
-  );
-  const said = JSON.stringify(answered);
+  const responses = { "1": { ...yes, content: { allow: false } }, "1.2": yes };
+  const said = JSON.stringify(await runs.handle(callOf(both), answered(stateOf(first), responses)));
   expect(said.indexOf("false")).toBeGreaterThan(0);
   expect(said.indexOf("true")).toBeGreaterThan(said.indexOf("false"));
 });
@@ -109,7 +108,7 @@ test("a question that was asked by a request that is over is asked again by the 
   await expect.poll(() => asked.length).toBe(1);
   left.abort(new Error("left"));
   await expect(first).rejects.toThrow("left");
-  const second = await runs.handle(call, request({ asking: push({ action: "accept", content: { allow: true } }) }));
+  const second = await runs.handle(call, request({ asking: push(yes) }));
   expect(JSON.stringify(second)).toContain(String.raw`\"allow\":true`);
   expect(asked).toHaveLength(2);
 });
@@ -126,11 +125,6 @@ test.each([
   const other = callOf(async () => textResult("served"), { principal: "bob" });
   expect(await runs.handle(other, request())).toEqual(textResult("served"));
 });
-
-const yes = { action: "accept", content: { allow: true } };
-const answered = (state: unknown, responses: Record<string, unknown>) =>
-  request({ asking: { type: "rounds", state, responses } });
-const stateOf = (result: unknown) => (result as { readonly requestState: string }).requestState;
 
 test("a run is its principal's, also if another one chooses the same id, and both give back what they count for", async () => {
   const runs = new McpRuns();

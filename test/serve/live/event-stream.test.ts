@@ -25,24 +25,27 @@ async function stream(door: OpenServer, id: string, after?: string): Promise<Rea
   return response.body.getReader();
 }
 
+/** Reads a stream until its text has this, and gives the text. */
+async function readUntil(reader: ReadableStreamDefaultReader<Uint8Array>, part: RegExp, before = ""): Promise<string> {
+  let text = before;
+  while (!part.test(text)) {
+    const { done, value } = await reader.read();
+    if (done) throw new Error(text);
+    text += new TextDecoder().decode(value);
+  }
+  return text;
+}
+
 test("events come as they happen", async () => {
   await using door = await openServer();
   const program = "console.log('before'); await tools.crm.slow({}); console.log('after'); return 1";
   await door.run({ program, id: "live", wait: false });
   const reader = await stream(door, "live");
-  let text = "";
-  const until = async (part: string) => {
-    while (!text.includes(part)) {
-      const { done, value } = await reader.read();
-      if (done) throw new Error(text);
-      text += new TextDecoder().decode(value);
-    }
-  };
-  await until("call_started");
+  const text = await readUntil(reader, /call_started/);
   expect(text).toContain("before");
   expect(text).not.toContain("after");
   door.slow.release();
-  await until("execution_ended");
+  await readUntil(reader, /execution_ended/, text);
   expect((await reader.read()).done).toBe(true);
 });
 
@@ -70,7 +73,7 @@ test("a client reconnects after a restart of the server without losing or repeat
     await door.run(body);
     const reader = await stream(door, "e");
     await door.slow.begun();
-    while (!/call_started[^]*call_started/.test(first)) first += new TextDecoder().decode((await reader.read()).value);
+    first = await readUntil(reader, /call_started[^]*call_started/);
     await door.server.close({ drainMs: 0 });
   }
   await using next = await openServer(undefined, { journal });
@@ -151,8 +154,7 @@ test("a line is sent where nothing happens for long, also while records are appe
   const closing = new AbortController();
   const alive = setInterval(() => watch.wake("e"), 5);
   const reader = open(journal, watch, { signal: closing.signal, heartbeatMs: 100 }).getReader();
-  let text = "";
-  while (text.split(": still here").length < 4) text += new TextDecoder().decode((await reader.read()).value);
+  const text = await readUntil(reader, /(?:: still here[^]*){3}/);
   expect(idsIn(text)).toEqual(["0"]);
   clearInterval(alive);
   closing.abort();
