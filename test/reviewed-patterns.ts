@@ -147,6 +147,7 @@ export const REVIEWED_PATTERNS: Readonly<Record<string, readonly string[]>> = {
     String.raw`/<[^<>]*>/g`,
     String.raw`/<title>([^<]*)/i`,
     String.raw`/[0-9]+/`,
+    String.raw`/[0-9]+/g`,
     String.raw`/[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+/g`,
     String.raw`/^(?:\$|@|_{1,2})?([A-Za-z][A-Za-z0-9]*(?:[_-][A-Za-z0-9]+)*)$/`,
     String.raw`/^[0-9a-f]{8,}$/i`,

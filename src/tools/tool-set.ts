@@ -9,6 +9,8 @@ export const TOOLS = array<Tool>("an array of tools made by defineTool");
 /** The tools of one runtime, by name. Immutable. */
 export class ToolSet {
   readonly #tools = new Map<string, Tool>();
+  /** Tools with an `enabled` function. */
+  readonly #switched: readonly Tool[];
   /** Sets without some of the tools, by the names of the missing tools. */
   readonly #parts = new Map<string, ToolSet>();
 
@@ -34,6 +36,7 @@ export class ToolSet {
       this.#tools.set(tool.name, tool);
       for (const namespace of namespacesOf(tool.name)) inNamespace.set(namespace, tool.name);
     }
+    this.#switched = this.all.filter(({ enabled }) => enabled !== undefined);
   }
 
   /**
@@ -61,7 +64,7 @@ export class ToolSet {
    * boolean, does not exist; `onFailed` is told of it.
    */
   enabledFor(audience: ToolAudience, onFailed: (failed: ToolFailure) => void): ToolSet {
-    const off = this.all.filter((tool) => tool.enabled && !isEnabled(tool, audience, onFailed));
+    const off = this.#switched.filter((tool) => !isEnabled(tool, audience, onFailed));
     if (off.length === 0) return this;
     const key = off.map(({ name }) => name).join(" ");
     const known = this.#parts.get(key);

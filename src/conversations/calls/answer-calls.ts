@@ -155,15 +155,16 @@ async function callTool(sending: Sending, call: ToolCall): Promise<CallResult> {
     return refuseCall(live, call, "The caller of this call is of an unknown kind, so the call was refused.");
   const late = `The call of ${tool} took longer than the provider of the program waits, and was cancelled.`;
   // Only journalling can fail here, and the call itself reports that error.
-  const giveUp = () => void session.giveUp(callId, late).catch(() => {});
+  let isLate = false;
+  const giveUp = () => {
+    isLate = true;
+    void session.giveUp(callId, late).catch(() => {});
+  };
   using _ = answerBy === undefined ? undefined : after(answerBy - now(), giveUp);
   // What the journal says of it, if another driver has left it open.
   const past = { ...live.state.open.get(callId) };
   const answered = await session.call({ callId, tool, caller, inputText }, past);
-  if (!answered) {
-    const isLate = answerBy !== undefined && !scope.signal.aborted;
-    return refusal(call, isLate ? `TimeoutError: ${late}` : unansweredText(scope.signal));
-  }
+  if (!answered) return refusal(call, isLate ? `TimeoutError: ${late}` : unansweredText(scope.signal));
   const ways = { ...live.resultWays(session.share.lane), source: scope.gate.tools.get(tool)?.source };
   const result = await resultOfAnswer(call, answered, ways);
   return tool === SEARCH_TOOLS ? withFound(result, answered, live.opening.deferred) : result;

@@ -7,8 +7,7 @@ import {
   parsedJson,
   PortcullisError,
   written,
-  isFields,
-  option,
+  object,
   type OptionsOf,
   pick,
   readOptions,
@@ -246,10 +245,7 @@ export const LOAD_AGENTS_RULES = {
    * Models by the names that files have for them, like `{ fast: "anthropic:NAME" }`. A file can then name no other model;
    * without it, a file can name any model of a provider.
    */
-  models: option<AgentModels>(
-    `an object of models, or of their names, and none for the name "${INHERIT}"`,
-    (value) => isFields(value) && Object.entries(value).every(([name, one]) => name !== INHERIT && MODEL.accepts(one)),
-  ),
+  models: object<AgentModels>("an object of models, or of their names"),
   ...pick(AGENT_TOOL_RULES, "fallbacks", "loop", "concurrency", "timeoutMs"),
 };
 
@@ -269,6 +265,7 @@ export async function loadAgents<Context = unknown>(
 ): Promise<readonly Tool<Context>[]> {
   const read = readOptions(SUBJECT, options, LOAD_AGENTS_RULES);
   const { all } = new ToolSet(read.tools, `${SUBJECT}({ tools })`);
+  checkModels(read.models);
   const files: AgentFile[] = [];
   for (const path of await listFiles(folder)) files.push(await readAgentFile(path));
   const named = new Map<string, AgentFile>();
@@ -302,6 +299,15 @@ function nameOf(file: AgentFile): string {
   const fault = toolNameFault(name);
   if (fault !== undefined) throw file.at("name", `this name cannot be used: ${fault}.`);
   return name;
+}
+
+function checkModels(models: AgentModels | undefined): void {
+  for (const [name, model] of Object.entries<Model | ModelName>(models ?? {}))
+    if (name === INHERIT || !MODEL.accepts(model))
+      throw new PortcullisError(
+        "option_invalid",
+        `${SUBJECT}({ models: { ${name} } }): expected ${MODEL.expected}${name === INHERIT ? ", and another name for it" : ""}.`,
+      );
 }
 
 async function listFiles(folder: string): Promise<readonly string[]> {

@@ -175,6 +175,8 @@ export class Driver {
   }
 
   get #usage(): Usage {
+    // What a program that has not begun has used is the wait for its approval, also where it is cancelled meanwhile.
+    if (this.#state.turns === 0) Object.assign(this.#before, usageOf(this.#state));
     const { cpuMs, wallMs, approvalMs } = this.#clocks;
     const queuedMs = this.#before.queuedMs + this.#guests.queued.ms;
     const peakMemoryBytes = Math.max(this.#before.peakMemoryBytes, this.#guests.peakMemoryBytes);
@@ -188,8 +190,6 @@ export class Driver {
     // A host that leaves its executions open leaves the approval open, too.
     if (this.#end.isDecided) return;
     const unapproved = await approveProgram(this.#state, this.#session, this.#scope.limits);
-    // What a program that has not begun has used is the wait for its approval.
-    if (turns === 0) Object.assign(this.#before, usageOf(this.#state));
     if (unapproved) return this.#endWith(unapproved);
     if (past) {
       const hasEnded = end.settled !== undefined || unreplayable !== undefined;

@@ -1,3 +1,5 @@
+import { nearest } from "../../base/index.ts";
+
 export const NAME_LENGTH = 100;
 /** Names that are safe as names of files, on every system. */
 const NAME = /^[A-Za-z0-9][A-Za-z0-9 ._-]*$/;
@@ -20,5 +22,10 @@ export function artifactUnknown(
   // The latest are most likely meant.
   const listed = all.slice(-NAMES_LISTED).map((one) => `${JSON.stringify(one.name)} (${one.bytes} bytes)`);
   const more = all.length > listed.length ? ` and ${all.length - listed.length} more` : "";
-  return `nothing is kept under ${shown}, but under ${listed.join(", ")}${more}`;
+  const [meant] = nearest(
+    name,
+    Array.from(all, (one) => one.name),
+    1,
+  );
+  return `nothing is kept under ${shown}, but under ${listed.join(", ")}${more}${meant === undefined ? "" : `; did you mean ${JSON.stringify(meant)}?`}`;
 }

@@ -1,12 +1,12 @@
 import type { Artifact } from "../../journal/artifact-space.ts";
 import type { Redactor } from "../../journal/redaction/redactor.ts";
-import { type Lane, readHead } from "../../base/index.ts";
+import { isFields, type Lane, readHead } from "../../base/index.ts";
 import { entryCount, cut, shapeOf } from "./value-shape.ts";
 
-/** Characters of a value from which its shape and beginning are read, and lengths at which these are cut. */
+/** Characters of a value from which its shape and beginning are read, and lengths at which these are cut; least of a field. */
 const HEAD_LENGTH = 2048;
 const SHAPE_LENGTH = 800;
-const FIRST_LENGTH = 200;
+const [FIRST_LENGTH, FIELD_LENGTH] = [200, 10];
 
 export type ValueDescription = Pick<Artifact, "shape" | "first">;
 
@@ -24,5 +24,15 @@ export async function describeValue(
   const shape = cut(shapeOf(value, counts, SHAPE_LENGTH), SHAPE_LENGTH);
   const rows = Array.isArray(value) ? ` /* ${entryCount(value, counts)} */` : "";
   const first = Array.isArray(value) ? value[0] : value;
-  return { shape: shape + rows, first: cut(JSON.stringify(first) ?? "", FIRST_LENGTH) };
+  return { shape: shape + rows, first: cut(beginningOf(first), FIRST_LENGTH) };
+}
+
+/** The JSON of a value. Of a long object with few fields, each has its share, so that a long one does not hide the others. */
+function beginningOf(value: unknown): string {
+  const whole = JSON.stringify(value) ?? "";
+  if (whole.length <= FIRST_LENGTH || !isFields(value)) return whole;
+  const fields = Object.entries(value).map(([name, field]) => [JSON.stringify(name), JSON.stringify(field)] as const);
+  const names = fields.reduce((sum, [name]) => sum + name.length + 2, 2);
+  const share = Math.floor((FIRST_LENGTH - names) / fields.length);
+  return share < FIELD_LENGTH ? whole : `{${fields.map(([name, field]) => `${name}:${cut(field, share)}`).join(",")}}`;
 }

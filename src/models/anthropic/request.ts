@@ -95,12 +95,12 @@ export function plainSchema(schema: JsonSchema): JsonSchema | undefined {
 
 /** Whether a schema refers to itself, directly or through others. */
 export function hasCycle(schema: JsonSchema): boolean {
-  const partsOf = (part: unknown): unknown[] => {
-    if (typeof part !== "object" || part === null) return [];
+  const partsOf = (part: object): object[] => {
     const reference = textOf(part, "$ref");
-    return [...Object.values(part), ...(reference === undefined ? [] : [resolveReference(schema, reference)])];
+    const parts = [...Object.values(part), reference === undefined ? undefined : resolveReference(schema, reference)];
+    return parts.filter((one): one is object => typeof one === "object" && one !== null);
   };
-  return leadsToLoop<unknown>(schema, partsOf, new Map());
+  return leadsToLoop<object>(schema, partsOf, new Map());
 }
 
 function countOpen(schema: unknown): number {

@@ -243,8 +243,14 @@ function namesOnly(tools: readonly Tool[], form: Form, budgetTokens: number): st
     const leftOut = `Types and descriptions are left out${missing === 0 ? "" : `, and so are ${missing} of ${names.length} tools`}: the budget of ${budgetTokens} tokens has no room for them.`;
     return joinLines(form, leftOut, names.slice(0, kept));
   };
-  let kept = names.length;
-  while (kept > 0 && !hasAtMostTokens(withFirst(kept), budgetTokens)) kept = Math.floor(kept * 0.95);
+  // The number of names that fit is at least `kept` and below `tooMany`.
+  let kept = 0;
+  let tooMany = names.length + 1;
+  while (tooMany - kept > 1) {
+    const tried = Math.floor((kept + tooMany) / 2);
+    if (hasAtMostTokens(withFirst(tried), budgetTokens)) kept = tried;
+    else tooMany = tried;
+  }
   return withFirst(kept);
 }
 

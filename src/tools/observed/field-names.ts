@@ -46,6 +46,11 @@ function looksLikeField(name: string): boolean {
   return wordsOf(bare).length <= WORDS && parts.every(isPart) && parts.filter(hasDigit).length <= 1;
 }
 
+/** `user1` and `user_2` are the same name with another number. */
+export function withoutNumber(name: string): string {
+  return name.replaceAll(/[0-9]+/g, "#");
+}
+
 function wordsOf(name: string): readonly string[] {
   return name.match(CAMEL) ?? [];
 }
@@ -59,7 +64,7 @@ function isPart(part: string): boolean {
   const digits = /[0-9]+/.exec(part);
   // Digits end a part: `a1b2` is a code.
   if (digits && (digits[0].length > DIGITS || digits.index + digits[0].length < part.length)) return false;
-  return wordsOf(part).every((word) => word.length <= WORD_LENGTH && !isScrambled(word));
+  return wordsOf(part).every((word) => word.length <= WORD_LENGTH && !isScrambled(word)) && !isMixed(part);
 }
 
 function isScrambled(word: string): boolean {
@@ -71,4 +76,10 @@ function isScrambled(word: string): boolean {
     if (row >= CONSONANTS || (rare > 1 && word.length >= LONG_WORD)) return true;
   }
   return false;
+}
+
+/** Letters whose case changes more often than words do, as in base64. */
+function isMixed(part: string): boolean {
+  const words = wordsOf(part).filter((word) => !hasDigit(word));
+  return words.length > 2 && words.filter(({ length }) => length < 2).length * 2 >= words.length;
 }

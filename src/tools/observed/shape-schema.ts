@@ -1,5 +1,6 @@
 import { isFields } from "../../base/index.ts";
 import { type JsonSchema, resolveReference, takesText, takesNumbersAlone } from "../json-schema/json-schema.ts";
+import { withoutNumber } from "./field-names.ts";
 import { addShapes, hasDigits, type Kind, KINDS, type Shape } from "./shape.ts";
 
 const DIGITS = "integer as text";
@@ -85,12 +86,12 @@ const ALIKE = 3;
 
 /**
  * Names that look like names of fields are data too where they stand for objects that are all alike (`{ ann: { age },
- * bob: { age }, eve: { age } }`), where none of them was always there and their values are alike, and where names that are
- * surely data have values like theirs.
+ * bob: { age }, eve: { age } }`), where none of them was always there and their values are alike, where they differ by a
+ * number, and where names that are surely data have values like theirs.
  */
 function dataAmong(all: readonly Named[], others: Shape | undefined, objects: number): (one: Named) => boolean {
   const signatures = new Map(all.map(([name, of]) => [name, signatureOf(of)]));
-  const of = ([name]: Named) => signatures.get(name)!;
+  const of = ([name]: Named) => signatures.get(name) ?? "";
   const isAlways = ([, { seen }]: Named) => seen >= objects;
   const [first] = all;
   const areAlike = first !== undefined && all.every((one) => of(one) === of(first));
@@ -98,8 +99,11 @@ function dataAmong(all: readonly Named[], others: Shape | undefined, objects: nu
   const isMap =
     areAlike && (isStructured(first[1]) ? all.length >= (isChanging ? 2 : ALIKE) : all.length >= ALIKE && isChanging);
   if (isMap) return () => true;
+  const series = Map.groupBy(all, (one) => `${withoutNumber(one[0])} ${of(one)}`);
   const other = others && signatureOf(others);
-  return (one) => of(one) === other && (!isAlways(one) || objects === 1);
+  return (one) =>
+    (series.get(`${withoutNumber(one[0])} ${of(one)}`)?.length ?? 0) >= ALIKE ||
+    (of(one) === other && (!isAlways(one) || objects === 1));
 }
 
 function isStructured({ kinds, fields }: Shape): boolean {

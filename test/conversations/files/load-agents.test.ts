@@ -142,8 +142,8 @@ test.each([
   [{ tools: undefined }, "loadAgents({ tools })"],
   [{ allowedCallers: [] }, "loadAgents({ allowedCallers })"],
   [{ model: "sonnet" }, "loadAgents({ model })"],
-  [{ models: { fast: "sonnet" } }, "loadAgents({ models }): expected an object of models"],
-  [{ models: { inherit: "anthropic:x" } }, 'and none for the name "inherit"'],
+  [{ models: { fast: "sonnet" } }, "loadAgents({ models: { fast } }): expected a model"],
+  [{ models: { inherit: "anthropic:x" } }, "and another name for it"],
   [{ instructions: "x" }, 'loadAgents: there is no option "instructions"'],
 ])("options %j are refused by name", async (options, message) => {
   await expect(load({ "a.md": file("name: a\ndescription: A") }, options as never)).rejects.toThrow(message);

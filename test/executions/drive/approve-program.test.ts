@@ -3,6 +3,7 @@ import { z } from "zod";
 import { type Approve, type RuntimeOptions } from "../../../src/index.ts";
 import { createMemoryJournal, type Journal } from "../../../src/journal/index.ts";
 import { scriptedModel } from "../../../src/runtime/testing.ts";
+import { settableClock } from "../../support/clock.ts";
 import { failing, leftOf, makeTool, runtimeWith } from "../../support/index.ts";
 
 const done: number[] = [];
@@ -114,13 +115,16 @@ describe("a program that is held for a decision", () => {
     const { outcome } = await runtime.execution("one").resume({ decisions });
     expect(outcome).toMatchObject({ fault: { code: "approval_denied", message: expect.stringMatching(/"no"$/) } });
     const cancelling = new AbortController();
+    const clock = settableClock();
     const approve: Approve = ({ signal }) => {
+      clock.jump(700);
       cancelling.abort();
       expect(signal.aborted).toBe(true);
       return true;
     };
     const cancelled = await runtime.execute(PROGRAM, { approve, signal: cancelling.signal });
     expect(cancelled.outcome).toEqual({ type: "cancelled" });
+    expect(cancelled.usage.approvalMs).toBeGreaterThanOrEqual(700);
     expect(done).toEqual([]);
   });
 

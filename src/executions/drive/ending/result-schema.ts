@@ -1,5 +1,13 @@
 import { hash } from "node:crypto";
-import { cutMiddle, type Lane, option, optionError, PortcullisError, readPlainData } from "../../../base/index.ts";
+import {
+  cutMiddle,
+  type ExecutionId,
+  type Lane,
+  option,
+  optionError,
+  PortcullisError,
+  readPlainData,
+} from "../../../base/index.ts";
 import type { ProgramHeader } from "../../../journal/record.ts";
 import type { JsonSchema } from "../../../tools/json-schema/json-schema.ts";
 import {
@@ -78,14 +86,15 @@ export function refuseOtherResult(
   isNeeded: boolean,
 ): void {
   if (given ? given.digest === result : result === undefined || !isNeeded) return;
-  const [began, resumed] =
-    result === undefined
-      ? ["without a schema", "without `result`"]
-      : ["with a schema", "with that schema, as `result`"];
-  throw new PortcullisError(
-    "option_invalid",
-    `Execution ${JSON.stringify(execution)} began ${began} for its result: resume it ${resumed}.`,
-  );
+  throw new PortcullisError("option_invalid", otherResult(execution, result !== undefined, given !== undefined));
+}
+
+function otherResult(execution: ExecutionId, began: boolean, given: boolean): string {
+  const id = JSON.stringify(execution);
+  if (!began) return `Execution ${id} began without a schema for its result: resume it without \`result\`.`;
+  return given
+    ? `Execution ${id} began with another schema for its result: give it that schema, as \`result\`.`
+    : `Execution ${id} began with a schema for its result, and cannot continue without it: give it that schema, as \`result\`.`;
 }
 
 /**

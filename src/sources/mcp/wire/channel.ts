@@ -212,6 +212,8 @@ export class Channel implements Transport {
     if (!isFields(message)) return;
     const { id, method, result, error } = withoutNulls(message, LEVELS.own) as Message;
     const toPackage = () => this.onmessage?.(withoutNulls(message, LEVELS.package) as never);
+    // No request asks for progress, and the package writes what it does not know into an error.
+    if (method === "notifications/progress") return;
     if (typeof method === "string") return toPackage();
     const open = this.#open.get(id as MessageId);
     this.#givenUp.delete(id as MessageId);
