@@ -46,17 +46,17 @@ const list = (name: string) =>
 const response = { description: "ok", content: { "application/json": { schema: { type: "object" } } } };
 const operation = { operationId: "getThing", responses: { 200: response } };
 const info = { title: "things", version: "1" };
+const YAML =
+  "info: { title: things, version: '1' }\npaths:\n  /things:\n    get:\n      operationId: getThing\n      responses:\n        '200': { description: ok }\n";
 const SPECS: Readonly<Record<string, string | object>> = {
   "OpenAPI 3.1, JSON": JSON.stringify({ openapi: "3.1.0", info, paths: { "/things": { get: operation } } }),
-  "OpenAPI 3.0, YAML":
-    "openapi: 3.0.3\ninfo: { title: things, version: '1' }\npaths:\n  /things:\n    get:\n      operationId: getThing\n      responses:\n        '200': { description: ok }\n",
+  "OpenAPI 3.0, YAML": `openapi: 3.0.3\n${YAML}`,
   "Swagger 2.0, JSON": {
     swagger: "2.0",
     info,
     paths: { "/things": { get: { operationId: "getThing", responses: { 200: { description: "ok" } } } } },
   },
-  "Swagger 2.0, YAML":
-    "swagger: '2.0'\ninfo: { title: things, version: '1' }\npaths:\n  /things:\n    get:\n      operationId: getThing\n      responses:\n        '200': { description: ok }\n",
+  "Swagger 2.0, YAML": `swagger: '2.0'\n${YAML}`,
 };
 for (const [name, spec] of Object.entries(SPECS)) {
   await using source = await fromOpenApi({ name: "api", spec, baseUrl }, READ);

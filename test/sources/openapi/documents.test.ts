@@ -24,6 +24,9 @@ const ids = (...operationIds: readonly (string | undefined)[]) =>
 
 const named = (properties: object, more: object = {}) => ({ type: "object", properties, ...more });
 
+/** What programs read of the tools of a document. */
+const declared = async (spec: object | string) => declareTools((await sourceOf(spec)).tools);
+
 /** Whether an input fits. */
 const takes = async (tool: Tool | undefined, input: object) => (await validate(tool!.inputSchema, input)).ok;
 
@@ -117,8 +120,7 @@ describe("inputs", () => {
       },
       "/b": { put: { operationId: "b", ...bodyOf(named({ note: { type: "string" } })) } },
     });
-    const { tools } = await sourceOf(spec);
-    expect(declareTools(tools)).toMatch(
+    expect(await declared(spec)).toMatch(
       /a\(input: \{ id: string, title: string \}\)[^]*b\(input: \{ note\?: string \}\)/,
     );
   });
@@ -133,8 +135,7 @@ describe("inputs", () => {
       "/a/{id}": { post: { operationId: "a", parameters: [{ name: "id", in: "path" }], ...operation } },
       "/b": { put: { operationId: "b", ...bodyOf(named({ note: { type: "string" } })) } },
     });
-    const { tools } = await sourceOf(spec);
-    expect(declareTools(tools)).toContain("b(input: { body: { note?: string } })");
+    expect(await declared(spec)).toContain("b(input: { body: { note?: string } })");
   });
 
   const noted = named({ note: { type: "string" }, more: {} }, { required: ["note"] });
@@ -183,17 +184,13 @@ describe("inputs", () => {
     );
     const components = { schemas: { made: { type: "string", readOnly: true } } };
     const spec = { ...posting(schema, { components }), openapi: "3.0.0" };
-    expect(declareTools((await sourceOf(spec)).tools)).toContain(
-      'call(input: { text: "open" | null, owner?: number | null',
-    );
+    expect(await declared(spec)).toContain('call(input: { text: "open" | null, owner?: number | null');
   });
 
   test("have the fields that a body requires and does not describe, once if its path has them", async () => {
     const schema = named({ a: { type: "string" } }, { required: ["a", "gone", "id"] });
     const spec = operationOf(bodyOf(schema), "/x/{id}", "post");
-    expect(declareTools((await sourceOf(spec)).tools)).toContain(
-      "call(input: { id: string, a: string, gone: unknown })",
-    );
+    expect(await declared(spec)).toContain("call(input: { id: string, a: string, gone: unknown })");
   });
 
   test("name values of their own type, whatever YAML makes of them, and so do results", async () => {
@@ -201,7 +198,7 @@ describe("inputs", () => {
     const result = answerOf({ type: "object", properties: { v: schema } });
     const spec = operationOf({ parameters: [{ name: "v", in: "query", schema }], ...result });
     const values = 'v?: "1" | "true" | "no"';
-    expect(declareTools((await sourceOf(spec)).tools)).toContain(`call(input: { ${values} }): Promise<{ ${values} }>`);
+    expect(await declared(spec)).toContain(`call(input: { ${values} }): Promise<{ ${values} }>`);
   });
 
   test("say by which values alternatives are told apart, and what may be null in any version", async () => {
@@ -228,9 +225,7 @@ describe("inputs", () => {
         get: { operationId: "call", parameters: [parameter("integer")] },
       },
     });
-    expect(declareTools((await sourceOf(spec)).tools)).toContain(
-      "call(input: { n?: number /* integer */, id: string })",
-    );
+    expect(await declared(spec)).toContain("call(input: { n?: number /* integer */, id: string })");
   });
 });
 
@@ -537,7 +532,7 @@ paths:
   });
 
   test("is YAML", async () => {
-    expect(declareTools((await sourceOf(yaml)).tools)).toContain("call(input: { q?: string })");
+    expect(await declared(yaml)).toContain("call(input: { q?: string })");
   });
 
   test("is Swagger 2.0, whose host is not used", async () => {

@@ -180,16 +180,9 @@ describe("a request", () => {
   });
 
   test("carries no header that a program may not set, and none with a line break", async () => {
-    const spec = operationOf({
-      parameters: [
-        parameter("Host", "header"),
-        parameter("X-Forwarded-Host", "header"),
-        parameter("Authorization", "header"),
-        parameter("X-HTTP-Method-Override", "header"),
-        parameter("X-Own", "header"),
-      ],
-    });
-    await using server = await served(spec);
+    const names = ["Host", "X-Forwarded-Host", "Authorization", "X-HTTP-Method-Override", "X-Own"];
+    const parameters = names.map((name) => parameter(name, "header"));
+    await using server = await served(operationOf({ parameters }));
     const { properties } = jsonSchemaOf("api.call", "input", server.tools[0]!.inputSchema);
     expect(Object.keys(properties as object)).toEqual(["X-Own"]);
     expect(await server.call({ "X-Own": "a\r\nX-Evil: b" })).toMatchObject({ code: "handler_failed" });
