@@ -174,12 +174,7 @@ test.each([5, null, undefined, {}])(
 );
 
 test("a full context asks for no last turn, because the provider makes room", async () => {
-  const usage = {
-    input_tokens: 199_000,
-    output_tokens: 20,
-    cache_creation_input_tokens: 0,
-    cache_read_input_tokens: 0,
-  };
+  const usage = { input_tokens: 199_000, output_tokens: 20 };
   const content = [{ type: "tool_use", id: "toolu_1", name: "f", input: { k: 1 }, caller: { type: "direct" } }];
   await using served = await serve(anthropicWire, [{ raw: { content, usage } }, { text: "4" }]);
   const { ending } = await compacted(served.model({ stream: false }));

@@ -159,25 +159,24 @@ test("Chat Completions has no search of its own, and Gemini's takes no bounds: r
   }
 });
 
-test.each<[string, unknown, string]>([
-  [
-    "a provider's remote MCP",
-    [{ type: "mcp", server_url: "https://a.example" }],
-    "an array of tools made by webSearch",
-  ],
-  ["another kind", [{ type: "computer" }], "an array of tools made by webSearch"],
+test.each<[string, unknown, string?]>([
+  ["a provider's remote MCP", [{ type: "mcp", server_url: "https://a.example" }]],
+  ["another kind", [{ type: "computer" }]],
   ["one kind twice", [webSearch(), webSearch()], "each kind once"],
-  ["more fields", [{ type: "web_search", userLocation: {} }], "an array of tools made by webSearch"],
-  ["no list", webSearch(), "an array of tools made by webSearch"],
-])("hosted tools with %s are refused, and say what to do", async (_, hostedTools, why) => {
-  await using runtime = await runtimeWith([]);
-  const begun = runtime.agent({
-    model: scriptedModel([{ text: "1" }]),
-    task: "x",
-    settings: { hostedTools: hostedTools as never },
-  });
-  await expect(begun).rejects.toMatchObject(failing("option_invalid", why));
-});
+  ["more fields", [{ type: "web_search", userLocation: {} }]],
+  ["no list", webSearch()],
+])(
+  "hosted tools with %s are refused, and say what to do",
+  async (_, hostedTools, why = "an array of tools made by webSearch") => {
+    await using runtime = await runtimeWith([]);
+    const begun = runtime.agent({
+      model: scriptedModel([{ text: "1" }]),
+      task: "x",
+      settings: { hostedTools: hostedTools as never },
+    });
+    await expect(begun).rejects.toMatchObject(failing("option_invalid", why));
+  },
+);
 
 test.each([
   [{ allowedDomains: [] }],
@@ -204,6 +203,13 @@ const ranAt = (name: string, content: Fields): Fields => ({
   ],
 });
 
+/** The same of OpenAI, and of Gemini. */
+const item = (type: string, more: Fields): Fields => ({
+  output: [{ type, id: "i", status: "completed", ...more }, message],
+});
+const REMOTE = { name: "find", server_name: "crm", server_label: "crm" };
+const NO = { tool: "crm.find", isError: true, output: "no" };
+
 test.each<[string, Wire, Fields, object]>([
   [
     "a search that failed",
@@ -222,48 +228,24 @@ test.each<[string, Wire, Fields, object]>([
     anthropicWire,
     {
       content: [
-        { type: "mcp_tool_use", id: "s", name: "find", server_name: "crm", input: { q: 1 } },
+        { type: "mcp_tool_use", id: "s", ...REMOTE, input: { q: 1 } },
         { type: "mcp_tool_result", tool_use_id: "s", is_error: true, content: [{ type: "text", text: "no" }] },
         text,
       ],
     },
-    { tool: "crm.find", isError: true, output: "no" },
+    NO,
   ],
   [
     "code",
     responsesWire,
-    {
-      output: [
-        {
-          type: "code_interpreter_call",
-          id: "ci",
-          code: "print(4)",
-          status: "completed",
-          outputs: [{ type: "logs", logs: "4" }],
-        },
-        message,
-      ],
-    },
+    item("code_interpreter_call", { code: "print(4)", outputs: [{ type: "logs", logs: "4" }] }),
     { tool: "code_interpreter", isError: false, output: "4" },
   ],
   [
     "a call at a remote MCP server",
     responsesWire,
-    {
-      output: [
-        {
-          type: "mcp_call",
-          id: "mc",
-          server_label: "crm",
-          name: "find",
-          arguments: '{"q":1}',
-          error: "no",
-          status: "failed",
-        },
-        message,
-      ],
-    },
-    { tool: "crm.find", isError: true, output: "no" },
+    item("mcp_call", { ...REMOTE, arguments: '{"q":1}', error: "no", status: "failed" }),
+    NO,
   ],
   [
     "code",
@@ -353,12 +335,7 @@ test("an answer with a call of the provider's own that has no result is none, an
   expect((await talk.send("One.")).answer).toBe("A.");
   expect((await talk.send("Two.")).answer).toBe("B.");
   expect(served.refusals).toEqual([]);
-  const last = JSON.stringify(served.asked.at(-1)?.body);
-  expect([last.includes("Two."), last.includes("server_tool_use"), last.includes("has no result")]).toEqual([
-    true,
-    false,
-    true,
-  ]);
+  expect(JSON.stringify(served.asked.at(-1)?.body)).toMatch(/^(?!.*server_tool_use)(?=.*Two\.).*has no result/);
 });
 
 test("an address that is kept ends where it stands, and hides and turns nothing", () => {

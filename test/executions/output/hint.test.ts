@@ -133,27 +133,23 @@ const fieldHint = (message: string, excerpt: string, ...called: string[]) =>
   hintFor({ name: message.startsWith("'") ? "KeyError" : "TypeError", message, excerpt }, desk, called);
 
 const LISTED = 'A result of tools.desk.list has no field "items". It has "tickets".';
-test.each([
-  ["Cannot read properties of undefined (reading 'length')", "return r.items.length", LISTED],
-  ["Cannot read properties of undefined (reading 'map')", "return r.items?.a ?? items.map((x) => x)", LISTED],
-  ["r.items is not iterable", "for (const one of r.items) print(one)", LISTED],
-  ["'items'", 'return r["items"]', LISTED],
-  [
-    "Cannot read properties of undefined (reading 'slice')",
-    "r.tickets.map((x) => x.created_at.slice(0, 4))",
-    'A result of tools.desk.list has no field "created_at". Did you mean "createdAt"?',
-  ],
-])("who looks for a field that no result has is told what there is: %s in %s", (message, excerpt, expected) => {
-  expect(fieldHint(message, excerpt, "desk.list", "desk.count", "desk.list")).toBe(expected);
-});
+const CREATED = 'A result of tools.desk.list has no field "created_at". Did you mean "createdAt"?';
+const undefinedField = (name: string) => `Cannot read properties of undefined (reading '${name}')`;
+const ALL = ["desk.list", "desk.count", "desk.list"];
 
-test.each([
-  ["a field that a result may have", "return r.tickets.length", ["desk.list"]],
-  ["a field that another result may have", "return r.items.length", ["desk.list", "shop.list"]],
-  ["no result was read", "return r.items.length", []],
-  ["results without fields", "return r.items.length", ["desk.count"]],
-])("a field is no fault of the program where that cannot be told: %s", (_name, excerpt, called) => {
-  expect(fieldHint("Cannot read properties of undefined (reading 'length')", excerpt, ...called)).toBeUndefined();
+test.each<[what: string, message: string, excerpt: string, called: readonly string[], expected?: string]>([
+  ["no result has", undefinedField("length"), "return r.items.length", ALL, LISTED],
+  ["no result has", undefinedField("map"), "return r.items?.a ?? items.map((x) => x)", ALL, LISTED],
+  ["no result has", "r.items is not iterable", "for (const one of r.items) print(one)", ALL, LISTED],
+  ["no result has", "'items'", 'return r["items"]', ALL, LISTED],
+  ["no item has", undefinedField("slice"), "r.tickets.map((x) => x.created_at.slice(0, 4))", ALL, CREATED],
+  ["a result may have", undefinedField("length"), "return r.tickets.length", ["desk.list"]],
+  ["another result may have", undefinedField("length"), "return r.items.length", ["desk.list", "shop.list"]],
+  ["no result that was read could have", undefinedField("length"), "return r.items.length", []],
+  ["results without fields have not", undefinedField("length"), "return r.items.length", ["desk.count"]],
+])("who looks for a field that %s is told what there is, where that can be told: %s in %s", (_, ...given) => {
+  const [message, excerpt, called, expected] = given;
+  expect(fieldHint(message, excerpt, ...called)).toBe(expected);
 });
 
 test.each([

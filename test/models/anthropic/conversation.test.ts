@@ -247,16 +247,9 @@ describe.each(MODES)("hosted programs, %s", (_, stream) => {
   });
 
   test("A16: output that only the provider can read is sent back unchanged, and is nowhere text", async () => {
-    const sealed = {
-      ...printed(""),
-      content: {
-        type: "encrypted_code_execution_result",
-        encrypted_stdout: "c2VjcmV0",
-        stderr: "",
-        return_code: 0,
-        content: [],
-      },
-    };
+    const { stdout: _stdout, ...result } = printed("").content;
+    const output = { ...result, type: "encrypted_code_execution_result", encrypted_stdout: "c2VjcmV0" };
+    const sealed = { ...printed(""), content: output };
     const content = [program(), sealed, use("toolu_1", "f", { k: 1 })];
     const { served, answer, transcript } = await hosted([{ raw: { content, container } }, { text: "4" }], {
       tools: [counted("f").tool, depot()],
@@ -267,16 +260,10 @@ describe.each(MODES)("hosted programs, %s", (_, stream) => {
 
   test("the files that a hosted program left are told by the ids by which its provider gives them out", async () => {
     const files = ["file_011", "file_012", "file_011", "file 3", "x".repeat(300)];
-    const left = (type: string, output: string) => ({
-      ...printed(""),
-      content: {
-        type,
-        stdout: "",
-        stderr: "",
-        return_code: 0,
-        content: files.map((file_id) => ({ type: output, file_id })),
-      },
-    });
+    const left = (type: string, output: string) => {
+      const { content, ...result } = printed("");
+      return { ...result, content: { ...content, type, content: files.map((file_id) => ({ type: output, file_id })) } };
+    };
     const events: unknown[] = [];
     const bash = { type: "server_tool_use", id: "srvtoolu_b", name: "bash_code_execution", input: { command: "plot" } };
     const bashed = {
