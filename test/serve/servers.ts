@@ -22,6 +22,12 @@ export const KEYS = {
   ],
 };
 
+/** The keys without one, and with one that is changed. */
+export const keysWithout = (id: string) => ({ keys: KEYS.keys.filter((key) => key.id !== id) });
+export const keysWith = (id: string, change: object) => ({
+  keys: KEYS.keys.map((key) => (key.id === id ? { ...key, ...change } : key)),
+});
+
 export const keyOf = (id: string): string => `${id}-0123456789abcdef`;
 
 export interface OpenServer extends AsyncDisposable {
@@ -33,6 +39,8 @@ export interface OpenServer extends AsyncDisposable {
   readonly ask: (method: string, path: string, options?: AskOptions) => Promise<Answer>;
   /** Asks for a program to be run. */
   readonly run: (body: unknown, key?: string) => Promise<Answer>;
+  /** Decides about calls of an execution. */
+  readonly decide: (id: string, decisions: object) => Promise<Answer>;
 }
 
 export interface AskOptions {
@@ -90,6 +98,7 @@ export async function openServer(
     slow: { release: () => released.resolve(), begun: () => begun.promise },
     ask: (method, path, asked) => ask(server, method, path, asked),
     run: (body, key) => ask(server, "POST", "/v1/executions", { body, key }),
+    decide: (id, decisions) => ask(server, "POST", `/v1/executions/${id}/decisions`, { body: { decisions } }),
     async [Symbol.asyncDispose]() {
       released.resolve();
       await server.close({ drainMs: 0 });

@@ -318,30 +318,32 @@ const BROKEN = [
   ["takes memory without end", compilerOf("exec /usr/bin/env perl -e 'my @a; push @a, q(x) x 1e7 while 1'")],
 ] as const;
 
-test.each(someOf(BROKEN, 4))("the check is not made if the compiler %s", async (_name, compiler) => {
-  using _ = replaceClock(realClock);
-  expect((await check(WRONG, TOOLS, compiler)).findings).toBeUndefined();
-});
+const json = () => ({ type: "object", properties: { id: { type: "number" } }, additionalProperties: false });
+const schemaWith = (validate: () => object) =>
+  ({ "~standard": { version: 1, vendor: "own", validate, jsonSchema: { input: json, output: json } } }) as never;
 
-test("the check is not made for a program whose types take the compiler too long", async () => {
-  using _ = replaceClock(realClock);
-  const spreads = Array.from(
-    { length: 30 },
-    (_, n) => `const o${n + 1} = { ...o${n}, ...(c ? { a${n}: 1 } : { b${n}: 2 }) };`,
-  );
-  const source = `const c = Math.random() > 2; const o0 = {};\n${spreads.join("\n")}\nprint(o30.x);\n${WRONG}`;
-  expect((await check(source)).findings).toBeUndefined();
-});
+/** A program whose types take the compiler too long. */
+const SPREADS = `const c = Math.random() > 2; const o0 = {};
+${Array.from({ length: 30 }, (_, n) => `const o${n + 1} = { ...o${n}, ...(c ? { a${n}: 1 } : { b${n}: 2 }) };`).join("\n")}
+print(o30.x);
+${WRONG}`;
+const MUTE = tool(
+  "mute",
+  schemaWith(() => new Promise<never>(() => {})),
+);
 
-test("the check is not made if a tool's own schema does not answer", async () => {
-  using _ = replaceClock(realClock);
-  const json = () => ({ type: "object", properties: { id: { type: "number" } }, additionalProperties: false });
-  const validate = () => new Promise<never>(() => {});
-  const mute = {
-    "~standard": { version: 1, vendor: "mute", validate, jsonSchema: { input: json, output: json } },
-  } as const;
-  const { findings } = await check('return tools.mute({ id: "1" });', [tool("mute", mute)]);
-  expect(findings).toBeUndefined();
+test.each<[why: string, program: string, tools: readonly Tool[], compiler?: Compiler]>([
+  ...someOf(BROKEN, 4).map(([why, compiler]): [string, string, readonly Tool[], Compiler] => [
+    `the compiler ${why}`,
+    WRONG,
+    TOOLS,
+    compiler,
+  ]),
+  ["the program's types take the compiler too long", SPREADS, TOOLS],
+  ["a tool's own schema does not answer", 'return tools.mute({ id: "1" });', [MUTE]],
+])("the check is not made if %s", async (_, program, tools, compiler) => {
+  using __ = replaceClock(realClock);
+  expect((await check(program, tools, compiler)).findings).toBeUndefined();
 });
 
 test("other work has its turns while many messages are read", async () => {
@@ -353,15 +355,11 @@ test("other work has its turns while many messages are read", async () => {
   });
   onTestFinished(() => clearImmediate(turning));
   const readIn = new Set<number>();
-  const json = () => ({ type: "object", properties: { id: { type: "number" } } });
-  const validate = () => {
+  const slow = schemaWith(() => {
     clock.work(10);
     readIn.add(turn);
     return { issues: [{ message: "no number", path: ["id"] }] };
-  };
-  const slow = {
-    "~standard": { version: 1, vendor: "slow", validate, jsonSchema: { input: json, output: json } },
-  } as const;
+  });
   const calls = Array.from({ length: 20 }, () => 'tools.slow({ id: "1" });').join("\n");
   expect((await check(calls, [tool("slow", slow)])).findings).toHaveLength(1);
   expect(readIn.size).toBeGreaterThan(1);

@@ -32,17 +32,13 @@ test("a waiting program is decided over HTTP, with the key as its signature, and
   const waiting = await door.run({ program: PAY, id: "order-1" });
   expect(waiting.json).toMatchObject({ execution: "order-1", state: "waiting" });
   const { callId } = waiting.json.outcome.approvals[0];
-  const decided = await door.ask("POST", "/v1/executions/order-1/decisions", {
-    body: { decisions: { [callId]: { allow: true, by: "Ann" } } },
-  });
+  const decided = await door.decide("order-1", { [callId]: { allow: true, by: "Ann" } });
   expect([decided.status, decided.json]).toEqual([200, { execution: "order-1", state: "running" }]);
   const events = await door.ask("GET", "/v1/executions/order-1/events");
   expect(events.text).toContain('"by":"Ann (ann)"');
   const ended = await door.ask("GET", "/v1/executions/order-1");
   expect(ended.json).toMatchObject({ state: "ended", outcome: { type: "completed", value: { paid: 3 } } });
-  const again = await door.ask("POST", "/v1/executions/order-1/decisions", {
-    body: { decisions: { [callId]: { allow: false } } },
-  });
+  const again = await door.decide("order-1", { [callId]: { allow: false } });
   expect([again.status, again.json.error.code]).toEqual([409, "decision_exists"]);
 });
 
@@ -51,14 +47,12 @@ test("a client answers its calls, and a wrong result is refused while the call w
   const program = "return (await tools.desk.ask({})).said";
   const waiting = await door.run({ program, id: "q" });
   const { callId } = waiting.json.outcome.calls[0];
-  const wrong = await door.ask("POST", "/v1/executions/q/results", { body: { results: { [callId]: { value: 4 } } } });
+  const answer = (results: object) => door.ask("POST", "/v1/executions/q/results", { body: { results } });
+  const wrong = await answer({ [callId]: { value: 4 } });
   expect([wrong.status, wrong.json.error.code]).toEqual([400, "option_invalid"]);
-  const none = await door.ask("POST", "/v1/executions/q/results", { body: { results: { 99: { value: 4 } } } });
+  const none = await answer({ 99: { value: 4 } });
   expect([none.status, none.json.error.code]).toEqual([404, "call_unknown"]);
-  const right = await door.ask("POST", "/v1/executions/q/results", {
-    body: { results: { [callId]: { value: { said: "yes" } } } },
-  });
-  expect(right.status).toBe(200);
+  expect((await answer({ [callId]: { value: { said: "yes" } } })).status).toBe(200);
   await door.ask("GET", "/v1/executions/q/events");
   expect((await door.ask("GET", "/v1/executions/q")).json.outcome).toEqual({ type: "completed", value: "yes" });
 });

@@ -4,10 +4,9 @@ import { expect, test, vi } from "vitest";
 import { ALL_TESTS } from "../../support/all-tests.ts";
 import { workingClock } from "../../support/clock.ts";
 import { tool } from "../../support/tools.ts";
-import { KEYS, keyOf, openServer } from "../servers.ts";
+import { KEYS, keyOf, keysWithout, openServer } from "../servers.ts";
 import { countTurns } from "../../support/count-turns.ts";
 
-const without = (id: string) => ({ keys: KEYS.keys.filter((key) => key.id !== id) });
 test.each(["GET", "HEAD"])("a stream that is asked for with %s and left is not counted any more", async (method) => {
   await using door = await openServer();
   await door.run({ program: "return await tools.crm.slow({})", id: "long", wait: false });
@@ -86,7 +85,7 @@ test("keys can be replaced after a tool of one that stays is gone, and that one 
   let tools = [tool("crm.find", () => 1), tool("bank.pay", () => 1)];
   await using door = await openServer({ keys: KEYS }, { tools: () => tools });
   tools = tools.slice(1);
-  door.server.setKeys(without("ann"));
+  door.server.setKeys(keysWithout("ann"));
   expect((await door.ask("GET", "/v1/executions")).status).toBe(401);
   const program = "return Object.keys(tools)";
   const { json } = await door.run({ program }, keyOf("low"));

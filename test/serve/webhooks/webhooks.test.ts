@@ -73,7 +73,7 @@ test("a program that waits and then ends is told of twice, signed, with its call
   const { other, door, execute } = hooked;
   await execute("e 1", PAY);
   await other.until(1);
-  await door.ask("POST", "/v1/executions/e%201/decisions", { body: { decisions: { 1: { allow: true } } } });
+  await door.decide("e%201", { 1: { allow: true } });
   await other.until(2);
   const [waits, ended] = other.received;
   expect(waits?.json).toEqual({

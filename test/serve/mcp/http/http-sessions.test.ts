@@ -1,11 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { KEYS, type OpenServer, openServer } from "../../servers.ts";
+import { KEYS, keysWith, keysWithout, type OpenServer, openServer } from "../../servers.ts";
 import { initialize, send } from "./messages.ts";
-
-const without = (id: string) => ({ keys: KEYS.keys.filter((key) => key.id !== id) });
-const changed = (id: string, change: object) => ({
-  keys: KEYS.keys.map((key) => (key.id === id ? { ...key, ...change } : key)),
-});
 
 async function begin(door: OpenServer, key = "ann", padding = 0) {
   const message = initialize("2025-11-25", { experimental: { padding: { text: "x".repeat(padding) } } });
@@ -77,10 +72,10 @@ const ofAnswer = async (answer: Promise<Response>) => {
 const soon = () => new Date(Date.now() + 50).toISOString();
 
 describe.each([
-  ["is revoked", () => without("ann")],
-  ["gets another tenant", () => changed("ann", { tenant: "bolt" })],
-  ["loses the scope run", () => changed("ann", { scopes: ["read"] })],
-  ["expires", () => changed("ann", { expires: soon() })],
+  ["is revoked", () => keysWithout("ann")],
+  ["gets another tenant", () => keysWith("ann", { tenant: "bolt" })],
+  ["loses the scope run", () => keysWith("ann", { scopes: ["read"] })],
+  ["expires", () => keysWith("ann", { expires: soon() })],
 ] as const)("a key that %s", (_, keys) => {
   const open = () => openServer({ keys: KEYS });
 
@@ -105,7 +100,7 @@ test("a client whose key stays is not disturbed when other keys go", async () =>
   const { id } = await begin(door);
   const call = ofAnswer(send(door, SLOW, { session: id }));
   await door.slow.begun();
-  door.server.setKeys(without("bob"));
+  door.server.setKeys(keysWithout("bob"));
   door.slow.release();
   expect(await call).toContain('"result"');
   expect(await status(door, id)).toBe(200);

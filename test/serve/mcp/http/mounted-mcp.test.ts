@@ -1,21 +1,18 @@
 import { describe, expect, test } from "vitest";
-import { KEYS, keyOf, openServer } from "../../servers.ts";
+import { KEYS, keyOf, keysWith, openServer } from "../../servers.ts";
 import { ALL_TESTS } from "../../../support/all-tests.ts";
 import { CLIENTS, USUAL_CLIENTS } from "../clients.ts";
 import { initialize, send } from "./messages.ts";
 
 const PAY = "return await tools.bank.pay({ amount: 7 })";
 const SLOW = "return await tools.crm.slow({})";
-const changed = (id: string, change: object) => ({
-  keys: KEYS.keys.map((key) => (key.id === id ? { ...key, ...change } : key)),
-});
 
 describe.each(ALL_TESTS ? CLIENTS : USUAL_CLIENTS)("$client", ({ connect }) => {
   test.each([
     [["run", "decide"], 1],
     [["run"], 0],
   ])("the user of a key with the scopes %j is asked about calls %i times", async (scopes, times) => {
-    await using door = await openServer({ keys: changed("ann", { scopes }) });
+    await using door = await openServer({ keys: keysWith("ann", { scopes }) });
     const { url } = await door.server.listen({ port: 0 });
     const asked: string[] = [];
     await using client = await connect({ url: `${url}/mcp`, token: keyOf("ann") }, (message) => {
@@ -32,7 +29,7 @@ describe.each(ALL_TESTS ? CLIENTS : USUAL_CLIENTS)("$client", ({ connect }) => {
     const { url } = await door.server.listen({ port: 0 });
     await using client = await connect({ url: `${url}/mcp`, token: keyOf("ann") });
     expect((await client.call("run_program", { code: "return await tools.crm.find({})" })).isError).toBe(false);
-    door.server.setKeys(changed("ann", { tenant: "bolt", tools: ["crm.slow"] }));
+    door.server.setKeys(keysWith("ann", { tenant: "bolt", tools: ["crm.slow"] }));
     const answer = await client.call("run_program", { code: "return await tools.crm.find({})" }).catch(() => undefined);
     expect(answer?.isError ?? true).toBe(true);
     const { json } = await door.ask("GET", "/v1/executions", { key: keyOf("ada") });
@@ -46,7 +43,7 @@ test("values of a removed key are not given to a key of another tenant with the 
   await using before = await CLIENTS[3].connect({ url: `${url}/mcp`, token: keyOf("ann") });
   const { links } = await before.call("run_program", { code: "return 'x'.repeat(200_000)" });
   expect(await before.read(links[0] ?? "")).toContain("xxx");
-  door.server.setKeys(changed("ann", { tenant: "bolt", key: keyOf("new") }));
+  door.server.setKeys(keysWith("ann", { tenant: "bolt", key: keyOf("new") }));
   await using after = await CLIENTS[3].connect({ url: `${url}/mcp`, token: keyOf("new") });
   await expect(after.read(links[0] ?? "")).rejects.toThrow(/not found/i);
 });
