@@ -4,41 +4,17 @@ import type { Model } from "../../src/models/index.ts";
 import type { ProgramsOption } from "../../src/runtime/reports.ts";
 
 /** What `make live` asks, of each provider whose key is in the environment. A model can be chosen by a variable of its own. */
-const MODELS: readonly {
-  readonly key: string;
-  readonly variable: string;
-  readonly fallback: string;
-  readonly make: (model: string) => Model;
-  readonly programs: readonly ProgramsOption[];
-}[] = [
-  {
-    key: "ANTHROPIC_API_KEY",
-    variable: "ANTHROPIC_MODEL",
-    fallback: "claude-sonnet-4-5",
-    make: (model) => anthropic({ model }),
-    programs: ["local", "hosted"],
-  },
-  {
-    key: "OPENAI_API_KEY",
-    variable: "OPENAI_MODEL",
-    fallback: "gpt-5.4",
-    make: (model) => openai({ model }),
-    programs: ["local", "hosted"],
-  },
-  {
-    key: "OPENAI_API_KEY",
-    variable: "OPENAI_CHAT_MODEL",
-    fallback: "gpt-5.4",
-    make: (model) => openaiChat({ model }),
-    programs: ["local"],
-  },
-  {
-    key: "GEMINI_API_KEY",
-    variable: "GEMINI_MODEL",
-    fallback: "gemini-3-flash",
-    make: (model) => gemini({ model }),
-    programs: ["local"],
-  },
+const MODELS: readonly (readonly [
+  key: string,
+  variable: string,
+  fallback: string,
+  make: (options: { readonly model: string }) => Model,
+  programs: readonly ProgramsOption[],
+])[] = [
+  ["ANTHROPIC_API_KEY", "ANTHROPIC_MODEL", "claude-sonnet-4-5", anthropic, ["local", "hosted"]],
+  ["OPENAI_API_KEY", "OPENAI_MODEL", "gpt-5.4", openai, ["local", "hosted"]],
+  ["OPENAI_API_KEY", "OPENAI_CHAT_MODEL", "gpt-5.4", openaiChat, ["local"]],
+  ["GEMINI_API_KEY", "GEMINI_MODEL", "gemini-3-flash", gemini, ["local"]],
 ];
 
 const units = new Map([
@@ -58,13 +34,13 @@ const TASK =
   "How many units of K-9 and K-10 are there together? Ask the warehouse from one program, and answer with the number only.";
 
 let failed = 0;
-for (const { key, variable, fallback, make, programs } of MODELS) {
+for (const [key, variable, fallback, make, programs] of MODELS) {
   const name = process.env[variable] ?? fallback;
   if (!process.env[key]) {
     process.stdout.write(`skipped ${variable} (${name}): ${key} is not set\n`);
     continue;
   }
-  const model = make(name);
+  const model = make({ model: name });
   for (const where of programs) {
     await using runtime = await createRuntime({ tools: [getStock] });
     const { ending, usage } = await runtime.agent({

@@ -12,10 +12,7 @@ import { WIRES, anthropicWire, chatWire, geminiWire, responsesWire } from "./wir
  */
 
 /** A reply whose calls are given in the provider's own form. */
-const REPLIES: ReadonlyMap<Wire, (calls: readonly unknown[]) => Fields> = new Map<
-  Wire,
-  (calls: readonly unknown[]) => Fields
->([
+const REPLIES = new Map<Wire, (calls: readonly unknown[]) => Fields>([
   [anthropicWire, (content) => ({ content, stop_reason: "tool_use" })],
   [responsesWire, (output) => ({ output, status: "completed" })],
   [chatWire, (tool_calls) => ({ message: { role: "assistant", content: null, tool_calls } })],
@@ -24,7 +21,7 @@ const REPLIES: ReadonlyMap<Wire, (calls: readonly unknown[]) => Fields> = new Ma
 
 /** A call in the provider's own form, by its name and input. */
 type MakeCall = (id: string, name: unknown, input: unknown) => Fields;
-const CALLS: ReadonlyMap<Wire, MakeCall> = new Map<Wire, MakeCall>([
+const CALLS = new Map<Wire, MakeCall>([
   [anthropicWire, (id, name, input) => ({ type: "tool_use", id, name, input })],
   [
     responsesWire,

@@ -9,16 +9,8 @@ const folder = newFolder();
 const MODEL = fileURLToPath(new URL("fixtures/echo-model.ts", import.meta.url));
 
 test("`portcullis serve --model` has the models that it names, within its bounds, and continues its conversations when it is started anew", async () => {
-  const options = [
-    "--model",
-    MODEL,
-    "--set",
-    "maxTurns=3",
-    "--set",
-    "maxTokens=5000",
-    "--journal",
-    join(folder, "cli.db"),
-  ];
+  const bounds = ["maxTurns=3", "maxTokens=5000"].flatMap((bound) => ["--set", bound]);
+  const options = ["--model", MODEL, ...bounds, "--journal", join(folder, "cli.db")];
   const say = async (path: string, body: object) => {
     await using server = await openServerProcess(...options);
     const models = await (await server.ask("GET", "/v1/models")).json();

@@ -40,7 +40,7 @@ test("a decision is signed with the key, however long a name the client gives", 
   const program = "return await tools.bank.pay({ amount: 3 })";
   await door.run({ program, id: "pays" });
   const by = "the boss".padEnd(256, " ");
-  await door.ask("POST", "/v1/executions/pays/decisions", { body: { decisions: { 1: { allow: true, by } } } });
+  await door.decide("pays", { 1: { allow: true, by } });
   const { text } = await door.ask("GET", "/v1/executions/pays/events");
   expect(/"by":"([^"]*)"/.exec(text)?.[1]).toMatch(/\(ann\)$/);
 });

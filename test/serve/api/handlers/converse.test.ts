@@ -48,22 +48,14 @@ function slowModel(rest: readonly ScriptedStep[] = [heard]) {
 test("a conversation is begun, continued and shown, and rests between its messages", async () => {
   await using door = await open();
   const begun = await door.begin({ message: "one", id: "chat" });
-  expect([begun.status, begun.json]).toMatchObject([
-    200,
-    {
-      execution: "chat",
-      kind: "conversation",
-      state: "waiting",
-      driven: false,
-      conversation: { model: echo.name, said: 1, turns: 1, ending: { type: "answered", answer: "heard one" } },
-    },
-  ]);
+  const conversation = { model: echo.name, said: 1, turns: 1, ending: { type: "answered", answer: "heard one" } };
+  const rests = { execution: "chat", kind: "conversation", state: "waiting" };
+  expect([begun.status, begun.json]).toMatchObject([200, { ...rests, driven: false, conversation }]);
   const more = await door.say("chat", { message: ["two", "three"], expect: 1 });
   expect(more.json.conversation).toMatchObject({ said: 3, turns: 2, ending: { answer: "heard three" } });
   expect(await door.status("chat")).toEqual(more.json);
   const listed = await door.asked("GET", "/v1/executions");
-  const about = { execution: "chat", kind: "conversation", state: "waiting", title: "one" };
-  expect(listed.json.executions).toMatchObject([about]);
+  expect(listed.json.executions).toMatchObject([{ ...rests, title: "one" }]);
   const { text } = await door
     .asked("POST", "/v1/conversations/chat/end", { body: {} })
     .then(() => door.asked("GET", "/v1/executions/chat/events"));
