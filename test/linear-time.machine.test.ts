@@ -2,7 +2,11 @@ import { tmpdir } from "node:os";
 import { format as knownFormats } from "@cfworker/json-schema";
 import { expect, test } from "vitest";
 import { FrameDecoder } from "../bridge/wire.ts";
-import { applyRecord, type Content, ConversationState } from "../src/conversations/from-journal/conversation-state.ts";
+import {
+  applyTurnRecord,
+  type HistoryContent,
+  ConversationState,
+} from "../src/conversations/from-journal/conversation-state.ts";
 import type { JournalRecord } from "../src/journal/record.ts";
 import { AnthropicStream } from "../src/models/anthropic/reply.ts";
 import { ChatStream } from "../src/models/openai/chat/reply.ts";
@@ -21,7 +25,7 @@ import { parseProgram } from "../src/executions/prepare/thread/parse-program.ts"
 import { prepare } from "../src/executions/prepare/prepare.ts";
 import { preparePython } from "../src/executions/prepare/thread/prepare-text.ts";
 import { stripFence } from "../src/executions/prepare/thread/strip-fence.ts";
-import { reasonOf } from "../src/cli/failure.ts";
+import { failureLine } from "../src/cli/failure.ts";
 import { parseAbsoluteTarget, parseAuthority } from "../src/sandboxes/docker/egress/request-target.ts";
 import { canonicalHostName } from "../src/sandboxes/docker/egress/names/allow-list.ts";
 import { countTokens } from "../src/tools/count-tokens.ts";
@@ -52,7 +56,7 @@ import { ToolSet } from "../src/tools/tool-set.ts";
 import { sourceOf, specOf } from "./sources/openapi/api-server.ts";
 import { ServerText } from "../src/sources/mcp/clean-credentials.ts";
 import { headersOf } from "../src/sources/mcp/wire/param-headers.ts";
-import { oneLine } from "../src/tools/declarations/one-line.ts";
+import { commentLine } from "../src/tools/declarations/one-line.ts";
 import { typeText } from "../src/tools/declarations/type-text.ts";
 
 /** What an input is made of, and what reads it. Sizes are those at which a square would take half a second or more. */
@@ -111,7 +115,8 @@ async function fetched(chunks: readonly Uint8Array[]): Promise<number> {
 /** Reads a conversation's records, each with what its text holds. */
 function conversationOf(records: readonly (readonly [object, object?])[]): ConversationState {
   const state = new ConversationState();
-  for (const [record, content] of records) applyRecord(state, record as JournalRecord, content as Content | undefined);
+  for (const [record, content] of records)
+    applyTurnRecord(state, record as JournalRecord, content as HistoryContent | undefined);
   return state;
 }
 
@@ -344,17 +349,17 @@ const CASES: Readonly<Record<string, Case>> = {
   ),
   "spaces in what was thrown": text(
     (n) => `a${" ".repeat(n)}b`,
-    (message) => reasonOf(new Error(message)),
+    (message) => failureLine(new Error(message)),
     60_000,
   ),
   "a description of commas": text(
     (n) => `${",".repeat(n)}${"a".repeat(40)}`,
-    (long) => oneLine(long, long.length - 10),
+    (long) => commentLine(long, long.length - 10),
     60_000,
   ),
   "a description of spaces": text(
     (n) => " \u200b".repeat(n),
-    (long) => oneLine(long, 100),
+    (long) => commentLine(long, 100),
     60_000,
   ),
   "one letter": text(

@@ -1,6 +1,6 @@
 import type { CallView, ProgramView } from "../../src/serve/views/view.ts";
 import { tookOf } from "../../src/serve/views/timeline.ts";
-import { limitText, outcomeText } from "../../src/serve/views/words.ts";
+import { limitText, endingWord } from "../../src/serve/views/words.ts";
 import { amount, bytes, count, duration } from "../format.ts";
 
 /** Where two executions part. */
@@ -74,7 +74,7 @@ export function measuresOf(left: ProgramView, right: ProgramView): readonly Meas
   const of = (value: (view: ProgramView) => number | undefined, name: string, as: (value: number) => string) =>
     measure(name, [value(left), value(right)], as);
   const tools = [...new Set([...left.calls, ...right.calls].map(({ tool }) => tool))];
-  const endings = [left, right].map(({ outcome, state }) => (outcome ? outcomeText(outcome.type) : state));
+  const endings = [left, right].map(({ outcome, state }) => (outcome ? endingWord(outcome.type) : state));
   const [one = "", other = ""] = endings;
   return [
     { name: "outcome", texts: [one, other], difference: one === other ? "" : "differs", isLarge: one !== other },

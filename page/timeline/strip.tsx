@@ -1,7 +1,7 @@
 import type { CallView } from "../../src/serve/views/view.ts";
 import { percent } from "./axis.tsx";
 import type { CallRow } from "../../src/serve/views/call-groups.ts";
-import { placeIn, spansOf, type Tick, type Time } from "../../src/serve/views/timeline.ts";
+import { shareOfTime, spansOf, type Tick, type Time } from "../../src/serve/views/timeline.ts";
 
 export interface StripScale extends Time {
   readonly ticks: readonly Tick[];
@@ -61,8 +61,8 @@ interface SpanProps {
 
 /** A bar of at least two pixels, within the drawing. */
 function Span({ span, scale, class: name, at }: SpanProps) {
-  const from = placeIn(scale, span.from);
-  const width = placeIn(scale, span.until) - from;
+  const from = shareOfTime(scale, span.from);
+  const width = shareOfTime(scale, span.until) - from;
   return (
     <rect
       class={`bar ${name}`}

@@ -40,7 +40,7 @@ export * from "./values/json/serialise-result.ts";
 export { type CutTexts, readHead, readUpTo, type TextRest } from "./values/json/value-head.ts";
 export { MAX_DEPTH, sizeFault, weigh } from "./values/json/weigh.ts";
 export { inSlices, Lane, Pace, type SlicedWork, wholly } from "./values/slice-scheduler.ts";
-export { type Answer, JobThread, type Reader } from "./untrusted/job-thread.ts";
+export { type JobAnswer, JobThread, type Reader } from "./untrusted/job-thread.ts";
 export * from "./untrusted/public-address.ts";
 export type { JsonBounds } from "./untrusted/readers.ts";
 export * from "./untrusted/untrusted-text.ts";

@@ -4,12 +4,12 @@ import {
   callResult,
   parseJson,
   whole,
-  word,
+  oneWord,
   readWebhookFile,
-  readDocument,
+  readFileContent,
   readSchema,
   readText,
-  duration,
+  durationOption,
   settings,
 } from "./input/option-values.ts";
 import type { Language } from "../../bridge/frames.ts";
@@ -39,11 +39,11 @@ const LIMIT = {
     LIMIT_RULES,
   ),
 };
-const APPROVE = { "--approve <how>": defaulting(APPROVE_TEXT, "ask", word(APPROVE_MODES)) };
+const APPROVE = { "--approve <how>": defaulting(APPROVE_TEXT, "ask", oneWord(APPROVE_MODES)) };
 const POLICY = {
   "--policy <name>": reading(
     "which calls need approval besides those that tools ask for: ask-writes, ask-changes or ask-all",
-    word(POLICY_NAMES),
+    oneWord(POLICY_NAMES),
   ),
 };
 const APPROVE_PROGRAM = {
@@ -59,7 +59,7 @@ const TOOLS = {
   ),
 };
 const SANDBOX = {
-  "--sandbox <name>": defaulting("sandbox for programs: isolate or docker", "isolate", word(["isolate", "docker"])),
+  "--sandbox <name>": defaulting("sandbox for programs: isolate or docker", "isolate", oneWord(["isolate", "docker"])),
 };
 const BASE_URL = { "--base-url <url>": "a server that speaks the protocol of the model's provider" };
 const FALLBACK = {
@@ -82,7 +82,7 @@ export const RUN = {
   ...SANDBOX,
   "--language <name>": reading(
     "language of the program: javascript, or python in docker (default: python for a .py file, else javascript)",
-    word(LANGUAGES),
+    oneWord(LANGUAGES),
   ),
   ...LIMIT,
   ...APPROVE,
@@ -94,7 +94,7 @@ export const RUN = {
     "an ended execution of the journal that this program corrects: its equal calls are answered as before, and not made again",
   "--max-age <time>": reading(
     "with --corrects: age up to which results of calls that only read are given again; 5min by default",
-    duration({ bare: "s", min: 0, max: 365 * 86_400_000, example: "a time like 30s or 5min" }),
+    durationOption({ bare: "s", min: 0, max: 365 * 86_400_000, example: "a time like 30s or 5min" }),
   ),
   "--result <schema.json>": reading("file with the JSON Schema of what the program has to return", readSchema),
   ...JOURNAL,
@@ -113,7 +113,7 @@ const CONVERSATION = {
   "--instructions <file>": reading("text of your own for the model, in addition to the text of the package", readText),
   "--context <file>": repeatable(
     "a document that the model has before it begins, like AGENTS.md (repeatable)",
-    readDocument,
+    readFileContent,
   ),
   ...LIMIT,
   ...TENANT,
@@ -163,7 +163,7 @@ const SERVER = {
 const DRAIN = {
   "--drain <time>": reading(
     "how long running executions may take to end when the server is stopped: 30, 30s, 2min; 30 s by default, of mcp 0",
-    duration({ bare: "s", min: 0, max: 3_600_000, example: "a time like 30s or 2min" }),
+    durationOption({ bare: "s", min: 0, max: 3_600_000, example: "a time like 30s or 2min" }),
   ),
 };
 
@@ -184,7 +184,7 @@ export const MCP = {
   "--approve <how>": defaulting(
     `${APPROVE_TEXT}; ask: by the client's user, or later if the client cannot ask and there is a journal`,
     "ask",
-    word(APPROVE_MODES),
+    oneWord(APPROVE_MODES),
   ),
   ...POLICY,
   "--tenant <name>": "tenant of the programs, if no key names one",
@@ -195,7 +195,7 @@ export const SERVE = {
   ...TOOLS,
   "--workers <where>": reading(
     "who drives programs, with a journal in PostgreSQL: here (this server and the workers of the fleet) or elsewhere (the workers alone); here by default",
-    word(["here", "elsewhere"]),
+    oneWord(["here", "elsewhere"]),
   ),
   "--port <number>": reading(
     `port to listen on, 0 for any that is free; ${LISTEN_RULES.port.default} by default`,
@@ -290,7 +290,7 @@ export const IMPORT = {
 export const PRUNE = {
   "--older-than <age>": mandatory(
     "age like 30d, 12h or 5min",
-    duration({ min: 1, max: 36_500 * 86_400_000, example: "an age like 30d, 12h or 5min" }),
+    durationOption({ min: 1, max: 36_500 * 86_400_000, example: "an age like 30d, 12h or 5min" }),
   ),
   "--open": "also executions without an outcome that no driver holds",
   ...JOURNAL,
@@ -359,7 +359,7 @@ export const IMAGE = {
 export type { CommandOptions };
 // What functions of several commands are given.
 export type ToolsOptions = CommandOptions<typeof TOOLS>;
-export type ServerOptions = CommandOptions<typeof SERVER & typeof JOURNAL>;
+export type ServeFlags = CommandOptions<typeof SERVER & typeof JOURNAL>;
 export type ServedOptions = CommandOptions<
   typeof TOOLS & typeof SANDBOX & typeof LIMIT & typeof POLICY & typeof JOURNAL
 >;

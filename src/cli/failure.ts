@@ -49,7 +49,7 @@ export function agentExitCodeOf({ type }: AgentEnding): number {
 }
 
 /** Ends a command without a result: the sentence to print, and the exit code. */
-export class Failure extends Error {
+export class CommandFailure extends Error {
   readonly exitCode: number;
   /** Lines to print after the sentence, such as a stack. Foreign text. */
   readonly details: string;
@@ -66,8 +66,8 @@ export class Failure extends Error {
 }
 
 /** Ends a command that was not given what it needs. */
-export class UsageFailure extends Failure {
-  constructor(message: string, options?: ConstructorParameters<typeof Failure>[2]) {
+export class UsageFailure extends CommandFailure {
+  constructor(message: string, options?: ConstructorParameters<typeof CommandFailure>[2]) {
     super(EXIT.usage, message, options);
   }
 }
@@ -89,16 +89,16 @@ const ENVIRONMENT: ReadonlySet<string> = new Set<ErrorCode>([
   "head_moved",
 ]);
 
-export function failureOf(error: unknown): Failure {
-  if (error instanceof Failure) return error;
+export function failureOf(error: unknown): CommandFailure {
+  if (error instanceof CommandFailure) return error;
   if (PortcullisError.is(error))
-    return new Failure(ENVIRONMENT.has(error.code) ? EXIT.environment : EXIT.usage, error.message);
-  return strayFailure(reasonOf(error), error);
+    return new CommandFailure(ENVIRONMENT.has(error.code) ? EXIT.environment : EXIT.usage, error.message);
+  return strayFailure(failureLine(error), error);
 }
 
 /** A failure that neither a program nor an option caused: an error in the code of the tools, or of this package. */
-export function strayFailure(reason: string, cause?: unknown): Failure {
-  return new Failure(EXIT.environment, `The tools, or Portcullis itself, failed: ${reason}`, {
+export function strayFailure(reason: string, cause?: unknown): CommandFailure {
+  return new CommandFailure(EXIT.environment, `The tools, or Portcullis itself, failed: ${reason}`, {
     cause,
     details: framesOf(cause),
   });
@@ -122,7 +122,7 @@ export function framesOf(thrown: unknown): string {
 }
 
 /** Describes a thrown value in one line for a terminal. The value may be anything, and its getters may throw. */
-export function reasonOf(thrown: unknown): string {
+export function failureLine(thrown: unknown): string {
   try {
     if (PortcullisError.is(thrown)) return oneLine(thrown.message);
     const text = thrown instanceof Error ? `${thrown.name}: ${thrown.message}` : `${describe(thrown)} was thrown.`;
@@ -134,15 +134,15 @@ export function reasonOf(thrown: unknown): string {
 
 /** The reason alone, as part of a sentence: without the kind of the error, and without a full stop. */
 export function causeOf(thrown: unknown): string {
-  return reasonOf(thrown)
+  return failureLine(thrown)
     .replace(/^\w*Error: /, "")
     .replace(/\.$/, "");
 }
 
 interface Guard {
   /** Makes the failure to report from the reason. */
-  readonly failure: (reason: string, cause?: unknown) => Failure;
-  readonly fail: (failure: Failure) => void;
+  readonly failure: (reason: string, cause?: unknown) => CommandFailure;
+  readonly fail: (failure: CommandFailure) => void;
 }
 
 const guards: Guard[] = [];
@@ -179,7 +179,8 @@ export function outlastErrors(tell: (error: unknown) => void): Disposable {
 
 /** Reports errors that would end the process to the innermost guard. Without a guard all work has ended, and they are ignored. */
 export function listenToProcess(): void {
-  const onError = (error: unknown) => (outlast ? outlast(error) : report((failure) => failure(reasonOf(error), error)));
+  const onError = (error: unknown) =>
+    outlast ? outlast(error) : report((failure) => failure(failureLine(error), error));
   process.on("uncaughtException", onError);
   process.on("unhandledRejection", onError);
   process.on("beforeExit", () =>
@@ -197,7 +198,7 @@ export function listenToProcess(): void {
   });
 }
 
-function report(make: (failure: Guard["failure"]) => Failure): void {
+function report(make: (failure: Guard["failure"]) => CommandFailure): void {
   const guard = guards.at(-1);
   guard?.fail(make(guard.failure));
 }

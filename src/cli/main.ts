@@ -1,6 +1,6 @@
 import { CommanderError } from "commander";
 import * as options from "./command-options.ts";
-import { EXIT, Failure, failureOf, strayFailure, guardWork } from "./failure.ts";
+import { EXIT, CommandFailure, failureOf, strayFailure, guardWork } from "./failure.ts";
 import { PortcullisCommand } from "./portcullis-command.ts";
 import { standardStreams, type Streams, useStreams, writeStderr, oneLine } from "./terminal/standard-streams.ts";
 import { flags, shellQuoted } from "./terminal/executions/waiting-hints.ts";
@@ -67,7 +67,7 @@ program
   .example("portcullis tools open orders --mcp .mcp.json")
   .description("list tools, and the tokens that each takes in a model's context, as JSON and as typed stubs")
   .argument("[word...]", "words, to find the tools that a program would find by them")
-  .runs(options.LIST_TOOLS, () => import("./commands/tools/list-tools.ts"), "listTools");
+  .runs(options.LIST_TOOLS, () => import("./commands/tools/list-tools.ts"), "runListTools");
 
 program.commandsGroup("Serve:");
 program
@@ -121,7 +121,7 @@ program
     "[execution]",
     "id of the execution; also the one that a client of a server has chosen; without it, the list",
   )
-  .runs(options.SHOW, () => import("./commands/journal/show.ts"), "show");
+  .runs(options.SHOW, () => import("./commands/journal/show.ts"), "runShow");
 
 const journal = program
   .command("journal")
@@ -157,14 +157,14 @@ program
   .description("allow or deny a call that waits, or say that it was done; runs nothing")
   .argument("<execution>", "id of the execution")
   .argument("<call>", "id of the call")
-  .runs(options.DECIDE, () => import("./commands/run/decide.ts"), "decide");
+  .runs(options.DECIDE, () => import("./commands/run/decide.ts"), "runDecide");
 
 program
   .command("resume")
   .example("portcullis resume EXECUTION --tools ./tools.js --journal portcullis.db")
   .description("resume an execution that waits, or whose host died, and print its report")
   .argument("[execution]", "id of the execution; without it, every execution whose host died")
-  .runs(options.RESUME, () => import("./commands/run/resume.ts"), "resume");
+  .runs(options.RESUME, () => import("./commands/run/resume.ts"), "runResume");
 
 program.commandsGroup("Set up:");
 program
@@ -180,7 +180,7 @@ program
   .command("build")
   .example("portcullis image build --network host")
   .description("build the image; doctor checks it")
-  .runs(options.IMAGE, () => import("./commands/image.ts"), "buildImage");
+  .runs(options.IMAGE, () => import("./commands/image.ts"), "runImageBuild");
 
 /** Runs one command. Resolves with its exit code, and does not reject. A process runs one command at a time. */
 export async function main(args: readonly string[], streams: Streams): Promise<number> {
@@ -199,12 +199,12 @@ export async function main(args: readonly string[], streams: Streams): Promise<n
     const message = failure.message
       .replace("runtime.executions.list()", () => `portcullis show${journal}`)
       .replace("runtime.execution(id).status()", () => `portcullis show ${execution}${journal}`);
-    return printFailure(new Failure(failure.exitCode, message, failure));
+    return printFailure(new CommandFailure(failure.exitCode, message, failure));
   }
 }
 
 /** Says why a command has no result, and gives its exit code. */
-export function printFailure({ message, details, exitCode }: Failure): number {
+export function printFailure({ message, details, exitCode }: CommandFailure): number {
   writeStderr(`portcullis: ${oneLine(message)}\n${details === "" ? "" : `${insetText(details)}\n`}`);
   return exitCode;
 }

@@ -30,7 +30,7 @@ type Plain<Flags> = Flags extends `${string} <${string}`
     : boolean | undefined;
 
 /** Reads the text of a value. Throws `option_invalid`, naming the flag. */
-export type Reader<Value> = (flag: string, text: string) => Value;
+export type OptionReader<Value> = (flag: string, text: string) => Value;
 
 /** An option with a rule for its value. */
 export interface DeclaredOption<Value> {
@@ -41,27 +41,31 @@ export interface DeclaredOption<Value> {
 }
 
 /** An option whose value is read. */
-export function reading<Value>(description: string, read: Reader<Value>): DeclaredOption<Value | undefined> {
+export function reading<Value>(description: string, read: OptionReader<Value>): DeclaredOption<Value | undefined> {
   return { description, apply: (option) => readBy(option, read) };
 }
 
 /** A script passes an empty text for a variable that is not set. */
-const notEmpty: Reader<string> = (flag, text) => {
+const notEmpty: OptionReader<string> = (flag, text) => {
   if (text.trim() === "") throw optionError(flag, "a value that is not empty", text);
   return text;
 };
 
 /** An option with a default, which the help tells. */
-export function defaulting<Value>(description: string, value: Value, read?: Reader<Value>): DeclaredOption<Value> {
+export function defaulting<Value>(
+  description: string,
+  value: Value,
+  read?: OptionReader<Value>,
+): DeclaredOption<Value> {
   return { description, apply: (option) => readBy(option, read).default(value) };
 }
 
 /** An option that has to be given. */
-export function mandatory<Value = string>(description: string, read?: Reader<Value>): DeclaredOption<Value> {
+export function mandatory<Value = string>(description: string, read?: OptionReader<Value>): DeclaredOption<Value> {
   return { description, apply: (option) => readBy(option, read ?? notEmpty).makeOptionMandatory() };
 }
 
-function readBy(option: Option, read: Reader<unknown> | undefined): Option {
+function readBy(option: Option, read: OptionReader<unknown> | undefined): Option {
   return read ? option.argParser((text) => read(option.long ?? "", text)) : option;
 }
 
@@ -80,9 +84,9 @@ export function collecting<Value>(
 /** A list of what is read, or of the texts. */
 export function repeatable<Value = string>(
   description: string,
-  read?: Reader<Value>,
+  read?: OptionReader<Value>,
 ): DeclaredOption<readonly Value[]> {
-  const readOne = read ?? (notEmpty as Reader<Value>);
+  const readOne = read ?? (notEmpty as OptionReader<Value>);
   return collecting<readonly Value[]>(description, [], (flag, text, before) => [...before, readOne(flag, text)]);
 }
 

@@ -1,5 +1,5 @@
 import { flushTelemetry } from "../gate/telemetry/index.ts";
-import { EXIT, Failure, listenToProcess } from "./failure.ts";
+import { EXIT, CommandFailure, listenToProcess } from "./failure.ts";
 import { main, printFailure } from "./main.ts";
 import { flush, listenToStreams } from "./terminal/standard-streams.ts";
 
@@ -24,7 +24,7 @@ async function finish(code: number): Promise<never> {
   await flushTelemetry(TELEMETRY_MS);
   const lost = await flush();
   if (lost === undefined) process.exit(code);
-  const exitCode = printFailure(new Failure(EXIT.environment, lost));
+  const exitCode = printFailure(new CommandFailure(EXIT.environment, lost));
   await flush();
   process.exit(exitCode);
 }

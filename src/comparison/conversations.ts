@@ -8,9 +8,9 @@ import { LIMIT_RULES } from "../executions/limits.ts";
 import type { Outcome } from "../executions/outcome.ts";
 import type { Runtime } from "../runtime/create-runtime.ts";
 import type { Tool } from "../tools/tool.ts";
-import { oneLine } from "../tools/declarations/one-line.ts";
+import { commentLine } from "../tools/declarations/one-line.ts";
 import { isVisible } from "../tools/tool-set.ts";
-import type { PastConversation } from "./requests.ts";
+import type { ComparedConversation } from "./requests.ts";
 import { type ComparisonTask, differenceFrom, withoutSideEffects } from "./task.ts";
 import { sum } from "./tokens.ts";
 
@@ -41,7 +41,7 @@ interface ComparisonContext {
   readonly windowTokens: number;
 }
 
-interface Conversation extends PastConversation {
+interface Conversation extends ComparedConversation {
   readonly outcomes: readonly Outcome[];
   readonly layers: Layers;
   /** UTF-8 bytes of JSON that tools returned. */
@@ -92,7 +92,7 @@ function programFault({ outcomes, turns }: Conversation, { answer }: ComparisonT
   const outcome = outcomes.at(-1);
   if (outcome?.type === "completed") return differenceFrom(answer, outcome.value);
   const [told = ""] = turns.at(-2)?.results[0]?.text.split("\n", 1) ?? [];
-  return told === "" ? "no program was run" : oneLine(told, 300);
+  return told === "" ? "no program was run" : commentLine(told, 300);
 }
 
 function turnsOf(layers: Layers): readonly ScriptedTurn[] {
@@ -158,7 +158,7 @@ function leftToPrograms(tool: Tool): Tool {
 }
 
 /** Direct calls without this package's instructions and labels, as a plain loop sends them: the measure of programs. */
-function asPlainLoop(opening: Opening, turns: readonly TranscriptTurn[]): PastConversation {
+function asPlainLoop(opening: Opening, turns: readonly TranscriptTurn[]): ComparedConversation {
   // A provider's block may need a word in the text for `isError`.
   const plain = ({ callId, text, isJson, provenance: { tool, bytes } }: CallResult): CallResult => {
     return { callId, text, isJson, isError: false, provenance: { tool, bytes } };

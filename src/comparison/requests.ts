@@ -5,7 +5,7 @@ import { makeModel, type ProviderName, PROVIDERS } from "../models/provider/prov
 import type { TranscriptTurn } from "../conversations/from-journal/index.ts";
 
 /** A conversation as a model had it. The last turn answers, and calls nothing. */
-export interface PastConversation {
+export interface ComparedConversation {
   readonly opening: Opening;
   readonly turns: readonly TranscriptTurn[];
 }
@@ -50,7 +50,7 @@ function isInstalled(sdk: string): boolean {
 export async function lastRequest(
   provider: ProviderName,
   question: string,
-  { opening, turns }: PastConversation,
+  { opening, turns }: ComparedConversation,
 ): Promise<ModelRequest> {
   let sent: unknown;
   const fetch = async (_: unknown, init?: RequestInit): Promise<Response> => {

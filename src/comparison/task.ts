@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { isAgentTool } from "../conversations/as-tools/agent-as-tool.ts";
 import { option, type OptionsOf, PortcullisError, required, words } from "../base/index.ts";
-import { oneLine } from "../tools/declarations/one-line.ts";
+import { commentLine } from "../tools/declarations/one-line.ts";
 import type { Tool } from "../tools/tool.ts";
 
 export const TASK_RULES = {
@@ -21,7 +21,7 @@ export type ComparisonTask = OptionsOf<typeof TASK_RULES>;
 /** How a value differs from the task's answer, in one line; undefined if it does not. */
 export function differenceFrom(answer: unknown, value: unknown): string | undefined {
   if (isDeepStrictEqual(value, answer)) return undefined;
-  const shown = (one: unknown) => (one === undefined ? "nothing" : oneLine(JSON.stringify(one), 200));
+  const shown = (one: unknown) => (one === undefined ? "nothing" : commentLine(JSON.stringify(one), 200));
   return `expected ${shown(answer)}, got ${shown(value)}`;
 }
 

@@ -62,7 +62,7 @@ export interface ConversationParts {
   readonly onDisposed: () => Promise<void>;
 }
 
-export interface OpenOptions {
+export interface ConversationOpening {
   /** As the developer wrote them, without defaults. */
   readonly given: object;
   readonly read: ResolvedAgentOptions<typeof HELD_RULES>;
@@ -70,7 +70,7 @@ export interface OpenOptions {
 
 export async function openConversation<Context, Answer>(
   scope: AgentScope,
-  options: OpenOptions,
+  options: ConversationOpening,
   parts: Omit<ConversationParts, "live" | "ending">,
 ): Promise<Conversation<Context, Answer>> {
   const opened = await parts.untilEnded(opening(scope, options)).catch(async (error: unknown) => {
@@ -80,7 +80,7 @@ export async function openConversation<Context, Answer>(
   return new Conversation<Context, Answer>({ ...parts, ...opened });
 }
 
-async function opening(scope: AgentScope, { given, read }: OpenOptions): Promise<CopiedTurns> {
+async function opening(scope: AgentScope, { given, read }: ConversationOpening): Promise<CopiedTurns> {
   const { id: execution, allowChangedTools, from } = read;
   const request = requestOf(read, scope.gate.tools, "conversation");
   const chosen = [

@@ -38,7 +38,7 @@ const PLAIN = [
   CANCELLED,
 ] as const;
 
-export const JOURNAL_ENDING = z.discriminatedUnion("type", [ANSWERED, ANSWER_INVALID, ...PLAIN]);
+export const JOURNAL_AGENT_ENDING = z.discriminatedUnion("type", [ANSWERED, ANSWER_INVALID, ...PLAIN]);
 
 /** As events over HTTP have it. */
 export const BARE_ENDING = z.discriminatedUnion("type", [
@@ -48,7 +48,7 @@ export const BARE_ENDING = z.discriminatedUnion("type", [
 ]);
 
 /** An ending, or `waiting`: only decisions or results from outside bring the conversation further. Its journal has no outcome then. */
-export const AGENT_ENDING = z.discriminatedUnion("type", [...JOURNAL_ENDING.options, WAITING]);
+export const AGENT_ENDING = z.discriminatedUnion("type", [...JOURNAL_AGENT_ENDING.options, WAITING]);
 
 /** How a conversation ended, or why it rests. `waiting`: `resume` goes on. */
 export type AgentEnding = SchemaType<typeof AGENT_ENDING>;

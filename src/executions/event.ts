@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { count } from "../gate/call-line.ts";
+import { numberField } from "../gate/call-line.ts";
 import { type CallEvent, type EventOf, eventSchemas } from "../gate/call-event.ts";
 import { OUTCOME, type Outcome, UNREPLAYABLE, WAITING, type Waiting } from "./outcome.ts";
 
@@ -14,12 +14,16 @@ export const PROGRAM_EVENTS = eventSchemas({
    * The execution waits for a place among the executions that run at once (`createRuntime({ executions })`).
    * `execution` is its id if its caller chose the id, else empty.
    */
-  execution_queued: { tenant: z.string(), running: count, waiting: count },
+  execution_queued: { tenant: z.string(), running: numberField, waiting: numberField },
   /**
    * The program was checked against the declarations of its tools, and its first call goes on. `not_made`: the compiler is
    * missing, failed or took too long. `findings`: how many calls and fields are wrong. `ms`: from the begin of the check.
    */
-  program_checked: { verdict: z.enum(["right", "warned", "refused", "not_made"]), findings: count, ms: count },
+  program_checked: {
+    verdict: z.enum(["right", "warned", "refused", "not_made"]),
+    findings: numberField,
+    ms: numberField,
+  },
   output: { text: z.string() },
   execution_waiting: {
     waiting,

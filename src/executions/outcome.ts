@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { UNREPLAYABLE_CAUSES } from "../../bridge/frames.ts";
-import { count } from "../gate/call-line.ts";
+import { numberField } from "../gate/call-line.ts";
 import type { CutTexts, SchemaType } from "../base/index.ts";
 import { DEFAULT_LIMITS, type Limits } from "./limits.ts";
 import { objectSchema } from "../base/values/object-schema.ts";
@@ -24,8 +24,8 @@ export const FAULT = objectSchema({
   /** A tool whose promise the program used as if it were its result, before it failed with this error. */
   unawaited: text.optional(),
   /** Position in the original source, both counted from 1. */
-  line: count.optional(),
-  column: count.optional(),
+  line: numberField.optional(),
+  column: numberField.optional(),
   /** That line of the source. */
   excerpt: text.optional(),
 });
@@ -44,14 +44,14 @@ const APPROVAL = objectSchema({
   /** SHA-256 in hex of the JSON text of `input`; with `redact`, a digest with a key of the process that made the call. */
   inputDigest: text,
   /** Milliseconds since 1970. */
-  since: count,
+  since: numberField,
   /**
    * `approval`: the tool requires one. `outcome_unknown`: the call's driver died while its handler ran, so the call may
    * have taken effect.
    */
   why: z.enum(["approval", "outcome_unknown"]),
   /** Which time the call waits for a decision, from 1: again after its host has died. Its decision gives the same `hold`. */
-  hold: count,
+  hold: numberField,
 });
 
 /** A call that waits for a decision. */
@@ -63,7 +63,7 @@ const WAITING_CALL = objectSchema({
   input: JSON_VALUE,
   rawInput: RAW_INPUT,
   /** Milliseconds since 1970. */
-  since: count,
+  since: numberField,
 });
 
 /** A call that waits for its result from a client. */
@@ -74,7 +74,7 @@ export const WAITING = objectSchema({
   approvals: z.array(APPROVAL),
   calls: z.array(WAITING_CALL),
   /** Number of further calls that wait, which are listed once those before them are decided: their inputs are large, or many. */
-  more: count.optional(),
+  more: numberField.optional(),
 });
 
 /** What is listed of it in an event over HTTP. A journal from elsewhere may lack digests. */
@@ -132,7 +132,7 @@ export const CANCELLED = objectSchema({
 const PLAIN = [
   objectSchema({ type: z.literal("failed"), fault: FAULT }),
   /** A limit was reached. `seen` is a lower bound of the amount that exceeded it. */
-  objectSchema({ type: z.literal("stopped"), limit: STOPPED_BY, allowed: count, seen: count }),
+  objectSchema({ type: z.literal("stopped"), limit: STOPPED_BY, allowed: numberField, seen: numberField }),
   CANCELLED,
 ] as const;
 
@@ -173,17 +173,17 @@ export const LOGS = objectSchema({
   /** The output, with a line that gives the number of omitted lines at each gap. */
   text,
   /** Lines printed, omitted lines included. */
-  lines: count,
+  lines: numberField,
   /** UTF-8 bytes of `text`. */
-  bytes: count,
+  bytes: numberField,
   /** Lines omitted. */
-  dropped: count,
+  dropped: numberField,
 });
 
 /** The printed output of a program, within its bound. */
 export type Logs = SchemaType<typeof LOGS>;
 
-export const CONNECTIONS = objectSchema({ count, bytesUp: count, bytesDown: count });
+export const CONNECTIONS = objectSchema({ count: numberField, bytesUp: numberField, bytesDown: numberField });
 
 /** Totals of a program's connections to hosts outside its sandbox, refused ones included. Bytes are of all connections together. */
 export type ConnectionTotals = SchemaType<typeof CONNECTIONS>;

@@ -48,11 +48,16 @@ export interface ResumeWork extends DecisionInput {
  * as the journal does.
  */
 export async function resume(scope: Scope, execution: ExecutionId, work: ResumeWork): Promise<Execution> {
-  return takeUp(scope, execution, await readOwn(scope, execution), work);
+  return resumeRead(scope, execution, await readOwn(scope, execution), work);
 }
 
 /** Like `resume`, for an execution that has been read. */
-export async function takeUp(scope: Scope, execution: ExecutionId, past: Past, work: ResumeWork): Promise<Execution> {
+export async function resumeRead(
+  scope: Scope,
+  execution: ExecutionId,
+  past: Past,
+  work: ResumeWork,
+): Promise<Execution> {
   const header = past.state.header as ProgramHeader;
   const shown: Scope = { ...scope, limits: limitsOf(header) };
   refuseOtherResult(header, work.result, false);

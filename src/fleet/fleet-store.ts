@@ -1,8 +1,8 @@
 import { type ExecutionId, now } from "../base/index.ts";
 import type { Head, WorkerNeeds } from "../journal/journal.ts";
 import type { PostgresJournal } from "./postgres/postgres-journal.ts";
-import { nameOf, storedName } from "./postgres/tables/names.ts";
-import { isNeed, needsText } from "./postgres/tables/needs-text.ts";
+import { readName, storedName } from "./postgres/tables/names.ts";
+import { isNeed, storedNeeds } from "./postgres/tables/needs-text.ts";
 import { quotedName } from "./postgres/tables/tables.ts";
 import { QUEUE, queueSchema } from "./queue/queue-schema.ts";
 
@@ -67,7 +67,7 @@ export class FleetStore {
       `SELECT tenant, count(*)::int AS held FROM ${this.#executions}
        WHERE NOT ended AND rests_until IS NULL AND leased_until > ${NOW} GROUP BY tenant`,
     );
-    return new Map(rows.map(({ tenant, held }) => [nameOf(String(tenant)), Number(held)]));
+    return new Map(rows.map(({ tenant, held }) => [readName(String(tenant)), Number(held)]));
   }
 
   /** Notes what a worker lacked for an execution that no driver holds, until one claims it or it ends. */
@@ -75,7 +75,7 @@ export class FleetStore {
     await this.#query(
       `UPDATE ${this.#executions} SET needs = $2
        WHERE id = $1 AND NOT ended AND (leased_until IS NULL OR leased_until <= ${NOW}) AND needs IS DISTINCT FROM $2`,
-      [storedName(execution), needsText(needs)],
+      [storedName(execution), storedNeeds(needs)],
     );
   }
 
@@ -112,7 +112,7 @@ export class FleetStore {
     this.#number = submitted.length < PAGE ? 0 : submitted.at(-1)?.["number"];
     return rows.flatMap(({ id, tenant, leased_until, is_lost }) =>
       is_lost === true
-        ? [{ execution: nameOf(String(id)), tenant: nameOf(String(tenant)), isNew: leased_until === null }]
+        ? [{ execution: readName(String(id)), tenant: readName(String(tenant)), isNew: leased_until === null }]
         : [],
     );
   }

@@ -1,6 +1,6 @@
 import type { ExecutionId } from "../base/index.ts";
 import { Listeners } from "../journal/packing/index.ts";
-import { nameOf, storedName } from "./postgres/tables/names.ts";
+import { readName, storedName } from "./postgres/tables/names.ts";
 import { quotedName } from "./postgres/tables/tables.ts";
 import type { FleetDatabase } from "./fleet-store.ts";
 import { type DriverRequest, type FleetRequests, type RequestListener, REQUESTS } from "../runtime/fleet.ts";
@@ -76,6 +76,6 @@ export class DriverRequests implements FleetRequests {
     );
     // A process of another version may ask for more.
     const request = REQUESTS.find((one) => one === rows[0]?.["request"]);
-    if (request) this.#listeners.tell([nameOf(String(rows[0]?.["id"])), request]);
+    if (request) this.#listeners.tell([readName(String(rows[0]?.["id"])), request]);
   }
 }

@@ -5,7 +5,7 @@ import { fieldOf, isFields, listOf, quickKey, textOf } from "../base/index.ts";
 import type { LoopRule, LoopVerdict } from "./approval/waiting-programs.ts";
 
 /** A tool of the AI SDK, with the fields that `tool()` takes. */
-export interface AiSdkTool<Input = { readonly code: string }> {
+export interface AiSdkProgramTool<Input = { readonly code: string }> {
   readonly description: string;
   readonly inputSchema: Schema<Input>;
   /**
@@ -30,7 +30,7 @@ export interface AiSdkCallOptions {
   readonly messages?: readonly unknown[] | undefined;
 }
 
-export function aiSdkTool<Input>(tool: LoopTool): AiSdkTool<Input> {
+export function aiSdkTool<Input>(tool: LoopTool): AiSdkProgramTool<Input> {
   return Object.assign(declared<Input>(tool), {
     execute: (input: Input, { abortSignal }: AiSdkCallOptions = {}) => running(tool, input, abortSignal),
   });
@@ -64,7 +64,7 @@ function running(tool: Pick<LoopTool, "run">, input: unknown, abortSignal: Abort
 
 /** `run_program` and `continue_program`, whose calls a person approves by the AI SDK's own means. */
 export function aiSdkPausingTools(program: LoopTool, pausing: PausingTools, toolApproval: ToolApproval) {
-  const toolOf = <Input>(about: Pick<LoopTool, "name" | "description" | "schema">): AiSdkTool<Input> => {
+  const toolOf = <Input>(about: Pick<LoopTool, "name" | "description" | "schema">): AiSdkProgramTool<Input> => {
     const { name } = about;
     const goingOf = ({ messages = [] }: AiSdkCallOptions, work: RunOptions = {}) => ({
       ...work,

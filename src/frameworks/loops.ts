@@ -12,7 +12,7 @@ import {
 } from "../base/index.ts";
 import type { SearchInput } from "../tools/search/index.ts";
 import { APPROVE, CONTEXT, idText, type WithContext } from "../executions/execute-options.ts";
-import { aiSdkPausingTools, type AiSdkTool, aiSdkTool, type ToolApproval } from "./ai-sdk.ts";
+import { aiSdkPausingTools, type AiSdkProgramTool, aiSdkTool, type ToolApproval } from "./ai-sdk.ts";
 import { type Interrupt, langChainPausingTool, type LangChainTool, langChainTool } from "./langchain.ts";
 import {
   type InputGuardrail,
@@ -25,7 +25,7 @@ import { pausingTools } from "./approval/pausing-tools.ts";
 import { type WaitingPrograms, waitingPrograms } from "./approval/waiting-programs.ts";
 import { type AnthropicRunnable, anthropicRunnable } from "./anthropic.ts";
 import type { McpSearchFields, McpTool } from "./mcp.ts";
-import { type LoopTool, type ProgramHost, type ProgramTool, programTool, searchTool } from "./program-tool.ts";
+import { type LoopTool, type ProgramHost, type ProgramTool, programTool, callSearch } from "./program-tool.ts";
 
 const SUBJECT = "asTool";
 
@@ -89,7 +89,11 @@ type ToolsOf<Program, Continue = never, Search = Program> = {
 /** The tools of each loop, by the name that the model calls them by. */
 export interface LoopTools {
   /** For `tools` of the AI SDK's `generateText` and `streamText`, and of a Mastra agent. */
-  readonly "ai-sdk": ToolsOf<AiSdkTool, AiSdkTool<{ readonly program: string }>, AiSdkTool<SearchInput>>;
+  readonly "ai-sdk": ToolsOf<
+    AiSdkProgramTool,
+    AiSdkProgramTool<{ readonly program: string }>,
+    AiSdkProgramTool<SearchInput>
+  >;
   /** For `tools` of the tool runner of `@anthropic-ai/sdk`. */
   readonly anthropic: ToolsOf<AnthropicRunnable>;
   /** For `tools` of an `Agent` of OpenAI Agents. */
@@ -167,8 +171,8 @@ export async function toolsFor<Name extends LoopName>(
   };
   const tools = await programs({ own, program: programTool(host, own), waiting });
   if (!search) return tools;
-  const call: Parameters<typeof searchTool>[1] = (input, signal) => host.search(input, own.context, signal);
-  return { ...tools, search_tools: await searchOf(searchTool(search, call)) };
+  const call: Parameters<typeof callSearch>[1] = (input, signal) => host.search(input, own.context, signal);
+  return { ...tools, search_tools: await searchOf(callSearch(search, call)) };
 }
 
 /** Refuses options by which another loop asks people, and an `approve` beside such an option: one of them would not be asked. */

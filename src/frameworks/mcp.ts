@@ -6,7 +6,7 @@ import {
   type McpResult,
   McpRuns,
   principalOf,
-  readRequest,
+  readMcpRequest,
   textResult,
 } from "../executions/mcp-runs/index.ts";
 import { SEARCH_INPUT } from "../tools/search/index.ts";
@@ -50,7 +50,7 @@ export function mcpTool(program: ProgramTool): McpTool {
           who: "A program",
           start: (work) => program.run({ code }, work).then(textResult, failureOf),
         },
-        readRequest(context),
+        readMcpRequest(context),
       )) as McpResult,
   };
 }
@@ -71,7 +71,8 @@ export function mcpSearch(search: LoopTool): McpTool<McpSearchFields> {
       }),
       annotations: { readOnlyHint: true },
     },
-    handler: (input, context) => search.run(input, { signal: readRequest(context).signal }).then(textResult, failureOf),
+    handler: (input, context) =>
+      search.run(input, { signal: readMcpRequest(context).signal }).then(textResult, failureOf),
   };
 }
 

@@ -1,4 +1,4 @@
-import { RESULTS } from "../conversations/prompt/instructions.ts";
+import { RESULTS_PROMPT } from "../conversations/prompt/instructions.ts";
 import { NO_SOURCE, type ProgramDeclarations } from "../conversations/index.ts";
 import { RUN_PROGRAM } from "../tools/tool-name.ts";
 import { type ExecutionId, PortcullisError, textOf } from "../base/index.ts";
@@ -92,7 +92,7 @@ export function programTool(host: ProgramHost, { approve, context }: Pick<Execut
     /** Whether each tool that programs may call only reads. */
     onlyReads: host.tools.visibleTo(["programmatic"]).every(({ effect }) => effect === "read"),
     get description() {
-      return `${host.programs().runProgram.description}\n\n${RESULTS}`;
+      return `${host.programs().runProgram.description}\n\n${RESULTS_PROMPT}`;
     },
     /**
      * Runs the program of a call's input, `{ code }`, and resolves with the text for the model. If the program waits, the text
@@ -123,13 +123,13 @@ export function programTool(host: ProgramHost, { approve, context }: Pick<Execut
 }
 
 /** `search_tools` as all loops share it. `call` makes one call of it. */
-export function searchTool(
+export function callSearch(
   { name, description }: ToolDeclaration,
   call: (input: unknown, signal: AbortSignal | undefined) => Promise<CallAnswer>,
 ): LoopTool {
   return {
     name,
-    description: `${description}\n\n${RESULTS}`,
+    description: `${description}\n\n${RESULTS_PROMPT}`,
     schema: writable(SEARCH_INPUT),
     isStrict: false,
     async run(input, { signal }) {

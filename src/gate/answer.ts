@@ -1,4 +1,4 @@
-import type { ContentPart } from "../tools/content.ts";
+import type { StoredPart } from "../tools/content.ts";
 import type { Overdraft } from "./admit/budget.ts";
 
 /** The gate refused the call, and no handler ran. */
@@ -35,7 +35,7 @@ interface AnyAnswer {
   /** Where the result comes from, as the handler says. */
   readonly from?: string;
   /** Images, files and links, for a model that called directly. */
-  readonly parts?: readonly ContentPart[];
+  readonly parts?: readonly StoredPart[];
   /** Characters that were taken out of it already. */
   readonly redacted?: number;
 }

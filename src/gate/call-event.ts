@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { SchemaType } from "../base/index.ts";
 import { objectSchema } from "../base/values/object-schema.ts";
-import { CALL_LINE, count } from "./call-line.ts";
+import { CALL_LINE, numberField } from "./call-line.ts";
 
 /** What each event says. Types with names keep the comments of their fields in declaration files. */
 export type ToldFields = {
@@ -45,11 +45,11 @@ export const CALL_EVENTS = eventSchemas({
     place: z.string().optional(),
   },
   /** The handler has failed, and runs again after `delayMs`. `attempt` counts from 1. */
-  call_retried: { ...CALLED, attempt: count, delayMs: count, error },
+  call_retried: { ...CALLED, attempt: numberField, delayMs: numberField, error },
   /** Its approver was asked and has failed, so it waits for a decision. */
   call_undecided: { ...CALLED, error },
   /** Of a stream: the items that the program was given so far, and the bytes of their JSON. */
-  call_streamed: { ...CALLED, items: count, bytes: count },
+  call_streamed: { ...CALLED, items: numberField, bytes: numberField },
   call_ended: ENDED,
 });
 

@@ -4,7 +4,7 @@ import type { SchemaType } from "../base/index.ts";
 import { FAILURE_CODES, REFUSAL_CODES } from "./answer.ts";
 import { objectSchema } from "../base/values/object-schema.ts";
 
-export const count = z.number().nonnegative();
+export const numberField = z.number().nonnegative();
 
 const CALL_OUTCOME = z.discriminatedUnion("type", [
   /** `shape` is the kind of the result, like `array of 200`. */
@@ -25,11 +25,11 @@ export const CALL_LINE = objectSchema({
   tool: z.string(),
   caller: z.enum(CALLERS),
   /** Milliseconds from the call to its answer. */
-  ms: count,
+  ms: numberField,
   /** UTF-8 bytes of the result's JSON text; 0 without one. Of a stream, of the items that the program was given. */
-  bytes: count,
+  bytes: numberField,
   /** Of a stream: number of the items that the program was given. */
-  items: count.optional(),
+  items: numberField.optional(),
   outcome: CALL_OUTCOME,
   /** Whether the handler was started, and its source did not refuse it. If so, the tool may have taken effect, whatever the outcome. */
   started: z.boolean(),
@@ -38,11 +38,11 @@ export const CALL_LINE = objectSchema({
   /** What the handler has said to people. No model and no program gets it. */
   display: z.unknown().optional(),
   /** Number of images, files and links of the result that the caller, a program, did not get. */
-  partsLeftOut: count.optional(),
+  partsLeftOut: numberField.optional(),
   /** Digests of the addresses that the result named, which another tool of its source reads (`resources` of `fromMcp`). */
   named: z.array(z.string()).readonly().optional(),
   /** How often the handler was run. Set if it was run again after a failure. */
-  attempts: count.optional(),
+  attempts: numberField.optional(),
   /** The call of an earlier execution (`corrects`) whose answer it was given. No handler ran for it here. */
   from: objectSchema({ execution: z.string(), callId: z.string() }).optional(),
 });

@@ -8,7 +8,7 @@ import type { DecisionRecord } from "../journal/record.ts";
 import type { AllowedQuestion } from "../tools/tool.ts";
 import type { Answer } from "./answer.ts";
 import { earlierOf, type GateLog, isOfSurface } from "./call-ledger.ts";
-import { type EarlierCall, isAnswered } from "./reuse/earlier-calls.ts";
+import { type EarlierCall, isAnsweredEarlier } from "./reuse/earlier-calls.ts";
 import { standInsOf, type StandIns } from "./reuse/stand-ins.ts";
 import { approvalAbout, askApproval, detailsOf } from "./approve/approval.ts";
 import { askQuestion, mayBeHeld, ruleOn, type Rules } from "./approve/rule-on.ts";
@@ -125,7 +125,7 @@ export class CallSteps {
 
   async #answerAlike(call: OpenCall, found: EarlierCall | undefined): Promise<Answer | undefined> {
     const { earlier, runner } = this.#parts;
-    if (earlier && found && isAnswered(found)) return runner.reuse(call, found, earlier.reader);
+    if (earlier && found && isAnsweredEarlier(found)) return runner.reuse(call, found, earlier.reader);
     throw new PortcullisError(
       "journal_invalid",
       `The journal does not hold the call whose answer call ${call.identity.callId} was to be given. Restore the journal from a backup.`,

@@ -1,8 +1,8 @@
 import { randomUUID } from "node:crypto";
-import { now } from "../base/index.ts";
+import { now, withoutUndefined } from "../base/index.ts";
 import { createExecution, ExecutionLog } from "../journal/execution-log.ts";
 import type { Journal } from "../journal/journal.ts";
-import type { ContentPart } from "../tools/content.ts";
+import type { StoredPart } from "../tools/content.ts";
 import type { Tool } from "../tools/tool.ts";
 import { type Answer, HOST_CALL } from "./answer.ts";
 import type { CallEvent, EventFields } from "./call-event.ts";
@@ -21,7 +21,7 @@ export type CallAnswer =
   | {
       readonly ok: true;
       readonly value: unknown;
-      readonly parts?: readonly ContentPart[];
+      readonly parts?: readonly StoredPart[];
       readonly from?: string;
       readonly items?: never;
     }
@@ -39,7 +39,7 @@ export interface CallScope extends WorkScope {
 }
 
 /** How a host reads the items of a tool that streams. */
-export interface Reading {
+export interface StreamReading {
   /** Called with the answer once there is an item, while the call goes on. */
   readonly begin: (answer: CallAnswer) => void;
   /** The end of all work on the call. */
@@ -53,7 +53,7 @@ export interface Reading {
 export async function callTool(
   scope: CallScope,
   request: Pick<CallRequest, "tool" | "inputText" | "caller" | "idempotencyKey">,
-  reading: Reading | undefined,
+  reading: StreamReading | undefined,
 ): Promise<CallAnswer> {
   const { gate, journal, leaseMs, limits, signal, onEvent } = scope;
   const { tool, inputText, caller } = request;
@@ -93,7 +93,7 @@ function aboutOf(tool: string) {
   return { to: "model", tool, callId: HOST_CALL } as const;
 }
 
-function hostItems(session: GateSession, { name, timeoutMs }: Tool, { begin, recorded }: Reading): HostItems {
+function hostItems(session: GateSession, { name, timeoutMs }: Tool, { begin, recorded }: StreamReading): HostItems {
   const { scope, share } = session;
   const { redactor } = scope;
   return new HostItems({
@@ -119,9 +119,9 @@ async function answerAfter(items: HostItems, answer: Answer | undefined): Promis
 async function answerOf(answer: Answer | undefined, { share }: GateSession): Promise<CallAnswer> {
   const text = answer?.ok ? answer.text : answer?.value;
   const value = text === undefined ? undefined : await share.lane.run(() => JSON.parse(text) as unknown);
-  const beside = { parts: answer?.parts, from: answer?.from };
+  const beside = withoutUndefined({ parts: answer?.parts, from: answer?.from });
   if (answer?.ok) return { ok: true, value, ...beside };
-  return { ...failureOf(answer), ...(value === undefined ? {} : { value }), ...beside };
+  return { ...failureOf(answer), ...withoutUndefined({ value }), ...beside };
 }
 
 function failureOf(answer: (Answer & { readonly ok: false }) | undefined): CallFailure {

@@ -9,7 +9,7 @@ import type {
   ShownDefinition,
 } from "../journal/record.ts";
 import type { CallSpan } from "./telemetry/telemetry.ts";
-import type { ContentPart } from "../tools/content.ts";
+import type { StoredPart } from "../tools/content.ts";
 import { effectOfCall, graverEffect } from "../tools/effect.ts";
 import type { Caller, Effect, Tool } from "../tools/tool.ts";
 import type { Approval } from "./approve/approval.ts";
@@ -87,7 +87,7 @@ export interface AnswerExtras {
   readonly shown?: readonly ShownDefinition[];
   /** What the handler has said to people, as JSON text. */
   readonly display?: string;
-  readonly parts?: readonly ContentPart[];
+  readonly parts?: readonly StoredPart[];
   readonly from?: string;
   /** Of a value from outside: characters that the journal, from which it comes, does not have. */
   readonly redacted?: number | undefined;

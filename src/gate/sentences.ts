@@ -136,10 +136,10 @@ export function cannotWait(tool: string): PortcullisError {
 
 /** Without a message the cause is not for callers. */
 export const handlerFailed = says("handler_failed")((tool, callId: string, message?: string) =>
-  message === undefined ? `${tool} failed. ${causeOf(callId)}` : message === "" ? `${tool} failed.` : message,
+  message === undefined ? `${tool} failed. ${callCause(callId)}` : message === "" ? `${tool} failed.` : message,
 );
 
-export function causeOf(callId: string): string {
+export function callCause(callId: string): string {
   return `The cause is in the operator's log, under call ${callId}.`;
 }
 
@@ -182,7 +182,7 @@ export const outputInvalid = says("output_invalid")(
 
 /** The handler returned, so it may have done what it was to do. */
 export const resultNotJson = says("output_invalid")(
-  (tool, callId: string) => `${tool} returned a result that cannot be passed on. ${causeOf(callId)}`,
+  (tool, callId: string) => `${tool} returned a result that cannot be passed on. ${callCause(callId)}`,
 );
 
 /** The operator's text of `outputInvalid`, with the fields. */

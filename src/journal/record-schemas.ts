@@ -377,16 +377,16 @@ export const RECORD_SCHEMAS = {
   }),
 };
 
-export type Reading = "words" | "json" | "frame";
+export type TextForm = "words" | "json" | "frame";
 
-const READINGS = new Map<z.ZodType, Reading>([
+const READINGS = new Map<z.ZodType, TextForm>([
   [words, "words"],
   [namedWords, "words"],
   [json, "json"],
   [frame, "frame"],
 ]);
 
-function readingOf(schema: z.ZodType): Reading | undefined {
+function readingOf(schema: z.ZodType): TextForm | undefined {
   if (schema instanceof z.ZodOptional) return readingOf(schema.unwrap() as z.ZodType);
   return schema instanceof z.ZodArray ? readingOf(schema.element as z.ZodType) : READINGS.get(schema);
 }
@@ -395,6 +395,6 @@ function readingOf(schema: z.ZodType): Reading | undefined {
 export const REDACTED_FIELDS = Object.fromEntries(
   Object.entries(RECORD_SCHEMAS).map(([record, { shape }]) => {
     const fields = Object.entries<z.ZodType>(shape).map(([field, schema]) => [field, readingOf(schema)] as const);
-    return [record, fields.filter((one): one is [string, Reading] => one[1] !== undefined)];
+    return [record, fields.filter((one): one is [string, TextForm] => one[1] !== undefined)];
   }),
-) as unknown as Readonly<Record<keyof typeof RECORD_SCHEMAS, readonly (readonly [string, Reading])[]>>;
+) as unknown as Readonly<Record<keyof typeof RECORD_SCHEMAS, readonly (readonly [string, TextForm])[]>>;

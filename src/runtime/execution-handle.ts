@@ -78,7 +78,7 @@ export class ExecutionHandle<Context = unknown> {
   async decide(decisions: Readonly<Record<string, Decision>>, options: SignalOptions = {}): Promise<void> {
     const { signal } = readOptions("decide", options, SIGNAL_RULES);
     checkValue("decide(decisions)", decisions, DECISIONS);
-    const { decide } = await import("./executions/decide.ts");
+    const { decideFor: decide } = await import("./executions/decide.ts");
     const { journal, tenant } = this.#parts.base;
     await decide({ journal, tenant, signal }, this.id, { decisions });
   }
@@ -141,7 +141,7 @@ export class ExecutionHandle<Context = unknown> {
     message: UserMessages | undefined,
     options: SendOptions<Context, Answer>,
   ): Promise<AgentReport<Answer>> {
-    const { send } = await import("../conversations/drive/send-once.ts");
+    const { sendMessage: send } = await import("../conversations/drive/send-once.ts");
     return send<Answer>(this.id, message, options, (read, work) => this.#parts.run("send", read, read.onEvent, work));
   }
 

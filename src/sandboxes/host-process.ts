@@ -32,14 +32,14 @@ export function hostMachine(): string {
 }
 
 function machine(): string | undefined {
-  const boot = readText("/proc/sys/kernel/random/boot_id")?.trim();
+  const boot = readIfThere("/proc/sys/kernel/random/boot_id")?.trim();
   const namespace = processNamespace();
   return boot === undefined || namespace === undefined ? undefined : `${boot}/${namespace}`;
 }
 
 /** When a process was started, in clock ticks since boot: field 22 of its stat file (proc(5)). */
 function startTime(pid: number): string | undefined {
-  const stat = readText(`/proc/${pid}/stat`);
+  const stat = readIfThere(`/proc/${pid}/stat`);
   return stat?.slice(stat.lastIndexOf(")") + 2).split(" ")[19];
 }
 
@@ -55,7 +55,7 @@ function exists(pid: number): boolean {
 
 /** The first child of a process; undefined if it has none, or has ended. */
 export function childOf(pid: number): number | undefined {
-  return Number.parseInt(readText(`/proc/${pid}/task/${pid}/children`) ?? "", 10) || undefined;
+  return Number.parseInt(readIfThere(`/proc/${pid}/task/${pid}/children`) ?? "", 10) || undefined;
 }
 
 export function processNamespace(): string | undefined {
@@ -66,7 +66,7 @@ export function processNamespace(): string | undefined {
   }
 }
 
-export function readText(path: string): string | undefined {
+export function readIfThere(path: string): string | undefined {
   try {
     return readFileSync(path, "utf8");
   } catch {

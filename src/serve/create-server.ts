@@ -17,7 +17,7 @@ import { type Key, type Keys, keysLeftBy, parseKeys, tokenKeys } from "./http/ke
 import { type HttpListener, listenHttp } from "./http/listen-http.ts";
 import { nodeListener } from "./http/node-listener.ts";
 import { BytesByKey, requestsByKey } from "./http/bytes-by-key.ts";
-import { expiryOf, silent } from "./gateway/expiry.ts";
+import { gatewayExpiry, silent } from "./gateway/expiry.ts";
 import { secretKeys } from "./gateway/carried/seals.ts";
 import { type JournalWatch, journalWatch } from "./live/journal-watch.ts";
 import { mountedMcp } from "./mcp/http/mounted-mcp.ts";
@@ -188,7 +188,7 @@ function partsOf(runtime: Runtime, options: Options, { createApp }: App, isReady
   // Executions of the server end with its own runtime; other executions of the given runtime continue.
   const keys = currentKeys(first, runtime, storedMs, (key) => void onRevoked(key).catch(onError));
   const own = { runtime: keys.runtime, runs: new ServerRuns(), onError };
-  const driven = { ...own, served, expiry: expiryOf(own), onEvent };
+  const driven = { ...own, served, expiry: gatewayExpiry(own), onEvent };
   const driving = drivingOf(driven, watch, options);
   const shared = { ...driven, keys, driving, atOnce: new Counts(), open: new BytesByKey(), readings: new Readings() };
   const mcp = mountedMcp({

@@ -4,7 +4,7 @@ import { keyRevoked } from "../conversations/index.ts";
 import type { Owner } from "../journal/record.ts";
 import type { OwnerNow } from "../executions/scope.ts";
 import type { Runtime } from "../runtime/create-runtime.ts";
-import { isExpired, type Key, type Keys, keysOf } from "./http/keys.ts";
+import { isExpiredKey, type Key, type Keys, keyRing } from "./http/keys.ts";
 import { OWN_IDS, TOKEN_ID } from "./principal.ts";
 import { runtimeFor } from "./runtime-for.ts";
 
@@ -40,7 +40,7 @@ export function currentKeys(first: Keys, server: Runtime, storedMs: number, onRe
     const held = goesOn ? was : newHeld(runtime, key, storedMs);
     helds.set(key, held);
     cancel(held.expiry);
-    if (held === was || !isExpired(key)) expire(key, held, onRevoked);
+    if (held === was || !isExpiredKey(key)) expire(key, held, onRevoked);
     else held.end.abort(keyRevoked());
   };
   const put = (next: Keys) => {
@@ -72,7 +72,7 @@ export function currentKeys(first: Keys, server: Runtime, storedMs: number, onRe
       put(next);
     },
     /** Ends all other keys: what is invalid about a new key must not keep a revoked one in use. */
-    keep: (isLeft: (key: Key) => boolean) => put(keysOf(keys.all.filter(isLeft))),
+    keep: (isLeft: (key: Key) => boolean) => put(keyRing(keys.all.filter(isLeft))),
     /** Begins no more timers for keys that expire. */
     [Symbol.dispose]: () => keys.all.forEach((key) => cancel(helds.get(key)?.expiry)),
   };

@@ -20,18 +20,18 @@ export async function readJsonFile(path: string): Promise<unknown> {
     root = parseTree(text, errors, { allowTrailingComma: true });
   } catch (cause) {
     if (!(cause instanceof RangeError)) throw cause;
-    throw invalid(path, `it is nested more than ${LEVELS} levels deep`);
+    throw invalidFile(path, `it is nested more than ${LEVELS} levels deep`);
   }
   const [error] = errors;
   if (error || !root) {
     const what = error ? printParseErrorCode(error.error) : "it is empty";
-    throw invalid(path, `it is not JSON: ${what} ${placeIn(text, error?.offset ?? 0)}`);
+    throw invalidFile(path, `it is not JSON: ${what} ${placeIn(text, error?.offset ?? 0)}`);
   }
   return valueOf(path, text, root, LEVELS);
 }
 
 function valueOf(path: string, text: string, node: Node, levels: number): unknown {
-  if (levels === 0) throw invalid(path, `it is nested more than ${LEVELS} levels deep`);
+  if (levels === 0) throw invalidFile(path, `it is nested more than ${LEVELS} levels deep`);
   const { type, children = [], value } = node;
   if (type === "array") return children.map((child) => valueOf(path, text, child, levels - 1));
   if (type !== "object") return value as unknown;
@@ -39,7 +39,7 @@ function valueOf(path: string, text: string, node: Node, levels: number): unknow
   for (const { children: [key, field] = [] } of children) {
     const name = String(key?.value);
     if (fields.has(name))
-      throw invalid(
+      throw invalidFile(
         path,
         `the key ${JSON.stringify(name.slice(0, 128))} is given twice, again ${placeIn(text, key?.offset ?? 0)}`,
       );
@@ -63,12 +63,13 @@ export async function readFileText(place: string, path: string, maxBytes: number
   } catch (cause) {
     const { code, message } = cause as NodeJS.ErrnoException;
     const missing = place === path ? "there is no such file" : `there is no file ${path}`;
-    throw invalid(place, code === "ENOENT" ? missing : `${file} cannot be read: ${message}`);
+    throw invalidFile(place, code === "ENOENT" ? missing : `${file} cannot be read: ${message}`);
   }
-  if (bytes.length > maxBytes) throw invalid(place, `${file} has ${bytes.length} bytes, at most ${maxBytes} are read`);
+  if (bytes.length > maxBytes)
+    throw invalidFile(place, `${file} has ${bytes.length} bytes, at most ${maxBytes} are read`);
   return bytes.toString("utf8");
 }
 
-export function invalid(place: string, what: string): PortcullisError {
+export function invalidFile(place: string, what: string): PortcullisError {
   return new PortcullisError("option_invalid", `${place}: ${what}.`);
 }

@@ -1,4 +1,4 @@
-import { oneLine } from "../tools/declarations/one-line.ts";
+import { commentLine } from "../tools/declarations/one-line.ts";
 import { namespacesOf, toolNameFault } from "../tools/tool-name.ts";
 
 const PROBLEM_LENGTH = 500;
@@ -6,24 +6,24 @@ const PROBLEM_LENGTH = 500;
 const TOOL_LENGTH = 250;
 
 export function problemText(problem: string): string {
-  return `${oneLine(problem, PROBLEM_LENGTH)}.`;
+  return `${commentLine(problem, PROBLEM_LENGTH)}.`;
 }
 
 /** The problem of a described tool that is left out. */
 export function leftOut(tool: string, why: string): string {
-  return problemText(`${oneLine(tool, TOOL_LENGTH)} is left out: ${why.replace(/\.$/, "")}`);
+  return problemText(`${commentLine(tool, TOOL_LENGTH)} is left out: ${why.replace(/\.$/, "")}`);
 }
 
 /** The problem of a described tool that is taken over although something of it is not checked. */
 export function uncheckedPart(tool: string, [first = "", ...others]: readonly string[]): string {
   const more = others.length === 0 ? "" : ` (and ${others.length} more)`;
-  return `${oneLine(`${tool} is not checked as a whole: ${first.replace(/\.$/, "")}`, PROBLEM_LENGTH)}${more}.`;
+  return `${commentLine(`${tool} is not checked as a whole: ${first.replace(/\.$/, "")}`, PROBLEM_LENGTH)}${more}.`;
 }
 
 /** The problem of tools that a document has at a server of their own. */
-export function elsewhere(server: string, [first, ...others]: readonly { readonly name: string }[]): string {
+export function otherServerProblem(server: string, [first, ...others]: readonly { readonly name: string }[]): string {
   const more = others.length === 0 ? "" : ` and ${others.length} more`;
-  return oneLine(
+  return commentLine(
     `${first?.name}${more}: the document names a server of its own, ${server}. It is called at baseUrl all the same; a source with that address reaches it.`,
     PROBLEM_LENGTH,
   );

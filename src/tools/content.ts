@@ -31,11 +31,11 @@ type PartWith<Data> =
 export type PartInput = PartWith<Uint8Array | string>;
 
 /** A part in the form that is kept: base64 in place of bytes. */
-export type ContentPart = PartWith<string>;
+export type StoredPart = PartWith<string>;
 
 /** Stands for a part without its data. */
 export interface PartHandle {
-  readonly type: ContentPart["type"];
+  readonly type: StoredPart["type"];
   readonly name?: string;
   readonly mediaType?: string;
   /** Size of an image or a file. */
@@ -82,7 +82,7 @@ type ContentFields<Value> = Pick<Content<Value>, "value"> & Partial<Content<Valu
 export class Content<Value = unknown> {
   readonly value!: Value;
   readonly display: unknown;
-  readonly parts: readonly ContentPart[] = [];
+  readonly parts: readonly StoredPart[] = [];
   readonly isError: boolean = false;
   readonly source: string | undefined;
   /** Of a failure: its sentence, in place of the value as text. */
@@ -134,13 +134,13 @@ export function withValue(made: Content, value: unknown): Content {
   return new Content({ ...made, value });
 }
 
-function handleOf(part: ContentPart): PartHandle {
+function handleOf(part: StoredPart): PartHandle {
   const { type, name, mediaType } = part;
   const own = part.type === "link" ? { url: part.url } : { bytes: Buffer.byteLength(part.data, "base64") };
   return withoutUndefined({ type, name, mediaType, ...own });
 }
 
-export function partsBytes(parts: readonly ContentPart[]): number {
+export function partsBytes(parts: readonly StoredPart[]): number {
   return parts.reduce((sum, part) => sum + (part.type === "link" ? part.url.length : part.data.length), 0);
 }
 
@@ -148,7 +148,7 @@ export function partsBytes(parts: readonly ContentPart[]): number {
  * Checks parts again before they are kept: content may have been changed since it was made, or be of another copy of
  * this package. Throws `option_invalid`.
  */
-export function keptParts(parts: readonly unknown[]): readonly ContentPart[] {
+export function keptParts(parts: readonly unknown[]): readonly StoredPart[] {
   return parts.slice(0, MAX_PARTS + 1).map((part, index) => {
     if (index === MAX_PARTS) throw optionError("content({ parts })", `up to ${MAX_PARTS} parts`, parts);
     return keptPart(part, `content({ parts[${index}] })`);
@@ -191,7 +191,7 @@ const PART_RULES = {
   file: { type: words(), mediaType: required(MEDIA), data: required(DATA), name: NAME },
 };
 
-function keptPart(part: unknown, place: string): ContentPart {
+function keptPart(part: unknown, place: string): StoredPart {
   const type = fieldOf(part, "type");
   if (type !== "link" && type !== "image" && type !== "file")
     throw optionError(`${place}.type`, '"image", "file" or "link"', type);

@@ -1,6 +1,6 @@
 import { callbackRule, option } from "../base/index.ts";
 import type { Tool } from "./tool.ts";
-import { areSame, type ToolFailure, TOOLS, ToolSet } from "./tool-set.ts";
+import { areSameTools, type ToolFailure, TOOLS, ToolSet } from "./tool-set.ts";
 
 /** The tools of a runtime, or a function that returns its current tools. */
 export type GivenTools<Context = unknown> = readonly Tool<Context>[] | (() => readonly Tool<Context>[]);
@@ -42,7 +42,7 @@ export class CurrentTools {
   renew(onLeftOut: (left: readonly ToolFailure[]) => void): ToolSet {
     if (typeof this.#given !== "function") return this.#set;
     const tools = this.#given();
-    if (Array.isArray(tools) && areSame(this.#tools, tools)) return this.#set;
+    if (Array.isArray(tools) && areSameTools(this.#tools, tools)) return this.#set;
     const left: ToolFailure[] = [];
     const setOf = (given: readonly Tool[]) => new ToolSet(given, this.#option, (one) => left.push(one));
     let set = setOf(tools);

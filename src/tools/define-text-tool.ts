@@ -1,6 +1,6 @@
 import { MAX_STEPS } from "./json-schema/evaluate.ts";
 import { isFields, type OptionsOf, PortcullisError, readOptions } from "../base/index.ts";
-import { type HandlerReturn, invalid, makeTool, placeOf, type ToolOptions } from "./define-tool.ts";
+import { type HandlerReturn, invalid, makeTool, toolPlace, type ToolOptions } from "./define-tool.ts";
 import type { Schema } from "./schema.ts";
 import { FORMAT_RULES, textSchema } from "./text-format.ts";
 import type { Tool } from "./tool.ts";
@@ -36,7 +36,7 @@ export const CLIENT_TEXT_STEPS = 2_000_000;
 /** Like `defineTextTool`, with so many steps for the check of a text. */
 export function textTool<Context>(given: unknown, maxSteps: number): Tool<Context> {
   const { name, format: written, ...others } = isFields(given) ? given : {};
-  const place = placeOf(name, MAKER);
+  const place = toolPlace(name, MAKER);
   for (const option of ["inputSchema", "input", "unknownFields", "regex"])
     if (Object.hasOwn(others, option))
       throw new PortcullisError(

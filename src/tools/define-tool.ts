@@ -143,12 +143,12 @@ export function refuseUnnamedFields(name: string, schema: JsonSchema): void {
   const expected = `a schema whose JSON Schema has type "object", because tools take named fields`;
   const got = schema.type ?? Object.keys(schema).find((key) => key === "anyOf" || key === "oneOf");
   const advice = schema.type === undefined && got !== undefined ? " (put a union into a field of an object)" : "";
-  throw invalid(optionError(placeOf(name).at("inputSchema"), expected + advice, got));
+  throw invalid(optionError(toolPlace(name).at("inputSchema"), expected + advice, got));
 }
 
 function readToolOptions(options: unknown, maker?: string) {
   const given = isFields(options) ? options : {};
-  const place = placeOf(given.name, maker);
+  const place = toolPlace(given.name, maker);
   try {
     refuseForeignWords(place, given);
     refuseSchemas(place, given);
@@ -239,7 +239,7 @@ function refuseSchemas({ at }: OptionPlace, given: Fields): void {
 }
 
 /** Names the tool in errors: `defineTool({ name: "crm.find", effect })`. */
-export function placeOf(name: unknown, maker = "defineTool"): OptionPlace {
+export function toolPlace(name: unknown, maker = "defineTool"): OptionPlace {
   const named = typeof name === "string" && name.length <= 128 ? `name: ${JSON.stringify(name)}, ` : "";
   return {
     object: `${maker}(options)`,

@@ -12,7 +12,7 @@ import {
 import { currentDraft } from "./json-schema/current-draft.ts";
 import { compiledBy } from "./json-schema/compiled-schemas.ts";
 import { evaluate, MAX_STEPS } from "./json-schema/evaluate.ts";
-import type { Failure } from "./json-schema/findings.ts";
+import type { SchemaFailure } from "./json-schema/findings.ts";
 import { type JsonSchema, valueAt } from "./json-schema/json-schema.ts";
 
 /** A schema that validates and can give its JSON Schema: of zod, arktype, another library with Standard JSON Schema, or `jsonSchema()`. */
@@ -205,7 +205,7 @@ export function readJsonSchema(schema: Schema, side: "input" | "output"): JsonSc
 }
 
 /** Why a schema gives no JSON Schema, as a part of a sentence. */
-export function reasonOf(error: unknown): string {
+export function schemaReason(error: unknown): string {
   const message = error instanceof Error ? error.message : String(error);
   return message.replace(/^jsonSchema\(schema\): |\.$/g, "");
 }
@@ -231,7 +231,10 @@ export function identityOf(schema: Schema): string | undefined {
 }
 
 /** The most useful problem: that no alternative of a choice fits, or else the innermost problem. */
-function issueOf(failure: Failure, depth = 0): StandardSchemaV1.Issue & { readonly path: readonly PropertyKey[] } {
+function issueOf(
+  failure: SchemaFailure,
+  depth = 0,
+): StandardSchemaV1.Issue & { readonly path: readonly PropertyKey[] } {
   const { message, path, alternatives } = failure.choice ?? failure.last;
   const keys: (string | number)[] = [];
   for (let place = path; place !== undefined; place = place.rest) keys.push(place.key);

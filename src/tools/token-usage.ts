@@ -13,11 +13,3 @@ export const TOKEN_USAGE = objectSchema({
 
 /** Tokens, as providers count them. */
 export type TokenUsage = SchemaType<typeof TOKEN_USAGE>;
-
-export function addTokens(one: TokenUsage, other: TokenUsage): TokenUsage {
-  return {
-    inputTokens: one.inputTokens + other.inputTokens,
-    outputTokens: one.outputTokens + other.outputTokens,
-    cachedInputTokens: one.cachedInputTokens + other.cachedInputTokens,
-  };
-}

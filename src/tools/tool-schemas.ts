@@ -4,12 +4,12 @@ import {
   type CompiledSchema,
   compileSchema,
   inPlaceOf,
-  partsOf,
+  childNodes,
   type SchemaNode,
 } from "./json-schema/compile-schema.ts";
-import { type FieldsRead, readFields } from "./json-schema/input-fields.ts";
+import { type FieldsRead, readInputFields } from "./json-schema/input-fields.ts";
 import type { JsonSchema } from "./json-schema/json-schema.ts";
-import { compiledForm, PLAIN_VENDOR, readJsonSchema, reasonOf, type Schema, stepsOf } from "./schema.ts";
+import { compiledForm, PLAIN_VENDOR, readJsonSchema, schemaReason, type Schema, stepsOf } from "./schema.ts";
 import { namedTextJson } from "./text-format.ts";
 import type { Tool } from "./tool.ts";
 
@@ -18,7 +18,7 @@ export function jsonSchemaOf(toolName: string, side: "input" | "output", schema:
   try {
     return readJsonSchema(schema, side);
   } catch (error) {
-    const reason = reasonOf(error);
+    const reason = schemaReason(error);
     const message = `Tool "${toolName}": ${side} has no JSON Schema: ${reason}. Tools take and give JSON: dates are z.iso.datetime(), whole numbers z.int() or z.string(), maps z.record(z.string(), …), sets z.array(…).`;
     throw new PortcullisError("tool_invalid", message, { cause: error });
   }
@@ -55,7 +55,7 @@ export function inputFieldsOf(tool: ToolInput, value: unknown): FieldsRead | und
     if (unknownFields === "allow") return undefined;
     throw error;
   }
-  return readFields(compiled, value, unknownFields, stepsOf(input));
+  return readInputFields(compiled, value, unknownFields, stepsOf(input));
 }
 
 /** The JSON Schema of a tool's input for models, always of an object. It says `additionalProperties: false` if unknown fields are refused. */
@@ -103,7 +103,7 @@ function closedSchema({ root }: CompiledSchema): JsonSchema {
   const parts = reach([root], partsAsserted);
   const sharing = [...parts].flatMap((node) => (partsThatShare(node) > 1 ? inPlaceOf(node) : []));
   const kept = reach(sharing, inPlaceOf);
-  const tested = reach([...parts].flatMap(partsTested), partsOf);
+  const tested = reach([...parts].flatMap(partsTested), childNodes);
   const toClose = new Set<unknown>();
   for (const node of parts)
     if (isSilent(node) && inPlaceOf(node).length === 0 && !kept.has(node) && !tested.has(node))
@@ -145,5 +145,5 @@ function partsTested(node: SchemaNode): readonly SchemaNode[] {
 
 function partsAsserted(node: SchemaNode): readonly SchemaNode[] {
   const tested = new Set(partsTested(node));
-  return partsOf(node).filter((part) => !tested.has(part));
+  return childNodes(node).filter((part) => !tested.has(part));
 }

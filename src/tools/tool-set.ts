@@ -149,7 +149,7 @@ function isTool(value: Tool | null): boolean {
   );
 }
 
-export function areSame(tools: readonly Tool[], others: readonly Tool[]): boolean {
+export function areSameTools(tools: readonly Tool[], others: readonly Tool[]): boolean {
   return tools.length === others.length && tools.every((tool, place) => tool === others[place]);
 }
 

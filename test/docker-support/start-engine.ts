@@ -9,7 +9,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { buildImage } from "../../src/sandboxes/docker/image/build-image.ts";
 import { Daemon } from "../../src/sandboxes/docker/daemon.ts";
 import { ALL_TESTS } from "../support/all-tests.ts";
-import { checkImage, IMAGE } from "../../src/sandboxes/docker/image/image.ts";
+import { checkImage, IMAGE_NAME } from "../../src/sandboxes/docker/image/image.ts";
 import { needOwnFolder, OWN_ADDRESS, OWN_FOLDER } from "./own-engine.ts";
 
 const BASE = "debian:bookworm-slim";
@@ -33,10 +33,10 @@ try {
   if (own) await startOwn();
   const daemon = new Daemon();
   if (await isStale(daemon)) {
-    if (!MAY_INSTALL) throw new NoEngine(`the image ${IMAGE} is missing or old, and only make test-all builds it`);
+    if (!MAY_INSTALL) throw new NoEngine(`the image ${IMAGE_NAME} is missing or old, and only make test-all builds it`);
     if (own) await needBase(daemon);
-    say(`Building the image ${IMAGE} ...`);
-    await buildImage(daemon, { image: IMAGE, onProgress: say, ...(own ? { network: "host" } : {}) });
+    say(`Building the image ${IMAGE_NAME} ...`);
+    await buildImage(daemon, { image: IMAGE_NAME, onProgress: say, ...(own ? { network: "host" } : {}) });
   }
   process.stdout.write(`${JSON.stringify({ address: daemon.address })}\n`);
 } catch (error) {
@@ -55,7 +55,7 @@ async function answers(daemon: Daemon): Promise<boolean> {
 
 async function isStale(daemon: Daemon): Promise<boolean> {
   try {
-    await checkImage(daemon, IMAGE);
+    await checkImage(daemon, IMAGE_NAME);
     return false;
   } catch {
     return true;

@@ -152,7 +152,7 @@ export const OPTIONS_OBJECTS: Readonly<Record<string, readonly OptionsObject[]>>
       about: "In the list `webhooks` of `createServer`.",
     }),
     at("A key", "serve/http/keys", "KEY_RULES", { about: "In the list `keys` of a file of keys." }),
-    at("A key: rate", "serve/http/keys", "RATE_RULES"),
+    at("A key: rate", "serve/http/keys", "KEY_RATE_RULES"),
   ],
   Comparisons: [
     at("compare(runtime, task, options)", "comparison/compare", "COMPARE_RULES"),

@@ -1,7 +1,7 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { shownText } from "../../src/cli/commands/journal/show.ts";
+import { showText } from "../../src/cli/commands/journal/show.ts";
 import { createSqliteJournal, defineTool, PortcullisError } from "../../src/index.ts";
 import {
   createMemoryJournal,
@@ -81,7 +81,7 @@ async function walk(text: string | Uint8Array): Promise<void> {
   await using runtime = await runtimeWith(tools, { journal, approve: () => "later", logger: { error() {} } });
   for await (const { execution: id } of runtime.executions.list()) {
     const signal = AbortSignal.timeout(1000);
-    await typed(() => shownText(journal, id));
+    await typed(() => showText(journal, id));
     await typed(() => Array.fromAsync(exportLines(journal, [id])));
     await typed(() => runtime.execution(id).replay());
     await typed(() => runtime.execution(id).decide({ "2": { allow: true } }));

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { shownText } from "../../src/cli/commands/journal/show.ts";
+import { showText } from "../../src/cli/commands/journal/show.ts";
 import { type Approve, type Tool } from "../../src/index.ts";
 import { createMemoryJournal, type Journal } from "../../src/journal/index.ts";
 import { journalWith, notedTool, runtimeWith } from "../support/index.ts";
@@ -116,7 +116,7 @@ test("a decision about a call whose outcome is unknown cannot be remembered, nor
   const { outcome, output } = await runtime.execution("one").resume();
   expect(outcome).toMatchObject({ approvals: [{ why: "outcome_unknown" }] });
   expect(output.text).toContain("waits for a decision about pay (call 1), which may have taken effect already.");
-  expect(await shownText(cut, "one")).toContain("waits for a decision: it may have taken effect already");
+  expect(await showText(cut, "one")).toContain("waits for a decision: it may have taken effect already");
   const refused = { code: "option_invalid", message: expect.stringContaining('decisions["1"].remember') };
   const remember = "execution";
   await expect(runtime.execution("one").decide({ "1": { allow: true, hold: 2, remember } })).rejects.toMatchObject(

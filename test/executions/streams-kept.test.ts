@@ -1,6 +1,6 @@
 import { afterAll, expect, test } from "vitest";
 import { z } from "zod";
-import { shownText } from "../../src/cli/commands/journal/show.ts";
+import { showText } from "../../src/cli/commands/journal/show.ts";
 import { createRuntime, createSqliteJournal, type RuntimeOptions } from "../../src/index.ts";
 import { createMemoryJournal } from "../../src/journal/index.ts";
 import { createIsolateSandbox } from "../../src/sandboxes/index.ts";
@@ -110,7 +110,7 @@ test("of more than a quarter of totalBytes a journal in memory keeps no batches,
   // The operator has to know it, and the model has nothing of it.
   expect(report).toMatchObject({ unreplayable: "stream", notes: [], output: { text: "499501" } });
   expect(await runtime.execution(report.execution).resume()).toMatchObject({ unreplayable: "stream", notes: [] });
-  expect(await shownText(journal, report.execution)).toContain(sentence);
+  expect(await showText(journal, report.execution)).toContain(sentence);
   expect(await runtime.execution(report.execution).replay()).toEqual({ type: "unreplayable", cause: "stream" });
 
   const records = await Array.fromAsync(journal.read(report.execution));

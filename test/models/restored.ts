@@ -4,7 +4,7 @@ import type { HostedTool } from "../../src/models/hosted-tools.ts";
 import { expect } from "vitest";
 import { openingFor } from "../../src/conversations/prompt/opening.ts";
 import {
-  applyRecord,
+  applyTurnRecord,
   ConversationState,
   resultsInOrder,
 } from "../../src/conversations/from-journal/conversation-state.ts";
@@ -37,7 +37,7 @@ export async function expectSameRequests(
   { tools, programs, hostedTools }: Restoring,
 ): Promise<void> {
   const state = new ConversationState();
-  for (const record of records) applyRecord(state, record, await new Lane("").work(readContent(record)));
+  for (const record of records) applyTurnRecord(state, record, await new Lane("").work(readContent(record)));
   const { turns } = state;
   const [header] = records;
   const limits = header?.type === "header" ? limitsOf(header) : DEFAULT_LIMITS;

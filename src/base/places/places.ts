@@ -2,7 +2,7 @@ import { addAbortListener } from "node:events";
 import { Counts } from "./counts.ts";
 import { type InLine, WaitingLine } from "./waiting-line.ts";
 
-export interface PlacesOptions {
+export interface PlaceBounds {
   readonly atOnce: number;
   /** Further places, each for a tenant that has none; none by default. */
   readonly first?: number;
@@ -29,7 +29,7 @@ export class Places {
   readonly #line: WaitingLine<Waiter>;
   readonly #taken = new Counts();
 
-  constructor({ atOnce, first = 0, perTenant, queued, full = () => new Error("Too many wait.") }: PlacesOptions) {
+  constructor({ atOnce, first = 0, perTenant, queued, full = () => new Error("Too many wait.") }: PlaceBounds) {
     this.#atOnce = atOnce;
     this.#first = first;
     this.#full = full;

@@ -17,7 +17,7 @@ export interface JobThreadOptions<Request> {
   readonly purpose: string;
 }
 
-export interface Answer<Read> {
+export interface JobAnswer<Read> {
   readonly read: Read;
   /** Whether the thread must not be used again. */
   readonly isSpent?: boolean;
@@ -83,7 +83,7 @@ export class JobThread<Request, Read> {
     });
     this.#thread = thread;
     this.#isReady = false;
-    thread.on("message", (message: "loading" | "ready" | Answer<Read>) => {
+    thread.on("message", (message: "loading" | "ready" | JobAnswer<Read>) => {
       if (thread === this.#thread) this.#take(thread, message);
     });
     thread.on("error", (error) => this.#lose(thread, error));
@@ -93,7 +93,7 @@ export class JobThread<Request, Read> {
     this.#endUnlessReady(thread);
   }
 
-  #take(thread: Worker, message: "loading" | "ready" | Answer<Read>): void {
+  #take(thread: Worker, message: "loading" | "ready" | JobAnswer<Read>): void {
     if (message === "loading") return this.#endUnlessReady(thread);
     if (message === "ready") {
       this.#stopClock();

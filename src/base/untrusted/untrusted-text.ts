@@ -136,7 +136,7 @@ export interface ReadMessage {
  * Reads a message with whole numbers as `integerOf` has them. It may have `bounds.values` values: if it has more, the first of
  * the large fields that has them is cut out, and `inPlace` stands there.
  */
-export async function readMessage(
+export async function readJsonMessage(
   text: UntrustedText,
   { fields, bounds, inPlace }: MessageForm,
   reader: TextReader,

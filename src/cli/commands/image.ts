@@ -1,19 +1,19 @@
 import { PortcullisError } from "../../base/index.ts";
-import { buildImage as build, checkImage, Daemon, IMAGE } from "../../sandboxes/docker/index.ts";
+import { buildImage as build, checkImage, Daemon, IMAGE_NAME } from "../../sandboxes/docker/index.ts";
 import type { CommandOptions, IMAGE as IMAGE_OPTIONS } from "../command-options.ts";
 import { EXIT } from "../failure.ts";
 import { tellWork, writeStdout } from "../terminal/standard-streams.ts";
 
 /** `portcullis image build`: resolves with the exit code. Rejects with `sandbox_unavailable` if no Docker daemon answers, or the image cannot be built. */
-export async function buildImage({ network, base }: CommandOptions<typeof IMAGE_OPTIONS>): Promise<number> {
+export async function runImageBuild({ network, base }: CommandOptions<typeof IMAGE_OPTIONS>): Promise<number> {
   const daemon = new Daemon();
   try {
-    await build(daemon, { image: IMAGE, network, base, onProgress: tellWork });
-    await checkImage(daemon, IMAGE);
+    await build(daemon, { image: IMAGE_NAME, network, base, onProgress: tellWork });
+    await checkImage(daemon, IMAGE_NAME);
   } catch (error) {
     throw PortcullisError.is(error) ? daemon.unavailable(error) : notBuilt(daemon, error);
   }
-  writeStdout(`The image ${IMAGE} is there, and fits this version of portcullis.\n`);
+  writeStdout(`The image ${IMAGE_NAME} is there, and fits this version of portcullis.\n`);
   return EXIT.completed;
 }
 

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { findPackageJSON } from "node:module";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import { EXIT, Failure, UsageFailure } from "../failure.ts";
+import { EXIT, CommandFailure, UsageFailure } from "../failure.ts";
 import type { Tool } from "../../tools/tool.ts";
 import { devDependencies } from "../package-json.ts";
 import { loadTools } from "./load-module.ts";
@@ -79,7 +79,7 @@ const LARGE_DATA: Readonly<Record<string, string>> = {
 export function requireData(names: readonly DemoName[]): void {
   const lacking = names.filter((name) => !existsSync(folder + (LARGE_DATA[name] ?? "")));
   if (lacking.length > 0)
-    throw new Failure(
+    throw new CommandFailure(
       EXIT.environment,
       `${lacking.join(", ")}: the data is too large for this package. Run it in a clone of the sources, or name other examples.`,
     );
@@ -94,7 +94,10 @@ export function requirePackages(names: readonly DemoName[]): void {
   const needy = names.filter((name) => missing(name).length > 0);
   // A clone has them in its lock.
   const command = import.meta.url.endsWith(".ts") ? "make packages" : `npm install ${packages.join(" ")}`;
-  throw new Failure(EXIT.environment, `${needy.join(", ")}: what it needs is not part of this package: ${command}`);
+  throw new CommandFailure(
+    EXIT.environment,
+    `${needy.join(", ")}: what it needs is not part of this package: ${command}`,
+  );
 }
 
 function isInstalled(name: string): boolean {

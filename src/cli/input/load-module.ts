@@ -4,7 +4,7 @@ import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { describe, nearest, nextTurn, optionError, PortcullisError } from "../../base/index.ts";
 import { keepStdout, oneLine } from "../terminal/standard-streams.ts";
-import { causeOf, reasonOf, UsageFailure, guardWork, EXIT, Failure } from "../failure.ts";
+import { causeOf, failureLine, UsageFailure, guardWork, EXIT, CommandFailure } from "../failure.ts";
 import { thrownText } from "../../executions/output/index.ts";
 import { noFile } from "./option-values.ts";
 import type { Tool } from "../../tools/tool.ts";
@@ -34,7 +34,7 @@ export async function loadModule(option: string, path: string, wanted: string): 
       await nextTurn();
       return (loaded as { readonly default?: unknown }).default;
     } catch (cause) {
-      throw notLoaded(reasonOf(cause), cause);
+      throw notLoaded(failureLine(cause), cause);
     }
   }, notLoaded);
   if (exported === undefined) throw new UsageFailure(`${option}: ${path} has no default export. It must be ${wanted}.`);
@@ -114,7 +114,7 @@ export function parseModel(text: string, options: ModelOptions, flag = "--model"
   const { provider, model } = named;
   const { name, keyVariable } = provider;
   if (!process.env[keyVariable])
-    throw new Failure(
+    throw new CommandFailure(
       EXIT.environment,
       `There is no key for ${name}: set ${keyVariable}${options.baseUrl === undefined ? "" : ", to any text if the server needs no key"}. portcullis demo runs without a key.`,
     );

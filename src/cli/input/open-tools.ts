@@ -34,7 +34,7 @@ import type { ToolPolicy } from "../../sources/tool-policy.ts";
 import { isMeantBy } from "../../tools/tool-name.ts";
 import { basename, dirname, resolve } from "node:path";
 import { expandWithin } from "../../sources/mcp/config/expand-variables.ts";
-import { invalid, readFileText, readJsonFile } from "../../sources/json-file.ts";
+import { invalidFile, readFileText, readJsonFile } from "../../sources/json-file.ts";
 import { policiesIn } from "../../sources/file-policies.ts";
 
 /** Where tools come from: a module, a server or an API. */
@@ -246,6 +246,7 @@ export async function readOpenApiFile(
 const DOCUMENT_BYTES = 256 * 1024 * 1024;
 
 function readDocumentFile(place: string, path: string, written: string): Promise<string> {
-  if (/^https?:/i.test(written)) throw invalid(place, "it is an address: save the document in a file, and name that");
+  if (/^https?:/i.test(written))
+    throw invalidFile(place, "it is an address: save the document in a file, and name that");
   return readFileText(place, path, DOCUMENT_BYTES);
 }

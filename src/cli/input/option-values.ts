@@ -17,7 +17,7 @@ import type { JsonSchema } from "../../tools/json-schema/index.ts";
 import { jsonSchema, type Schema } from "../../tools/schema.ts";
 import type { WebhookOptions } from "../../serve/webhooks/webhook-options.ts";
 import { causeOf, UsageFailure } from "../failure.ts";
-import { type Reader, collecting, type DeclaredOption } from "../option.ts";
+import { type OptionReader, collecting, type DeclaredOption } from "../option.ts";
 import { oneLine } from "../terminal/standard-streams.ts";
 
 export function noFile(path: string): string {
@@ -44,12 +44,12 @@ export function readText(flag: string, path: string): string {
 }
 
 /** Reads a document that a model has before it begins. */
-export function readDocument(flag: string, path: string) {
+export function readFileContent(flag: string, path: string) {
   return { name: basename(path), text: readText(flag, path) };
 }
 
 /** Reads JSON from a file, and makes of it what an option takes. No error shows what is in the file: it may hold secrets. */
-function reading<Value>(what: string, make: (value: unknown) => Value): Reader<Value> {
+function reading<Value>(what: string, make: (value: unknown) => Value): OptionReader<Value> {
   return (flag, path) => {
     const text = readText(flag, path);
     let value: unknown;
@@ -73,7 +73,7 @@ export const readWebhookFile = reading<readonly WebhookOptions[]>('a list of { "
 });
 
 /** Reads a whole number, by the rule of its option. */
-export function whole(rule: OptionRule<number, OptionPresence>): Reader<number> {
+export function whole(rule: OptionRule<number, OptionPresence>): OptionReader<number> {
   return (flag, text) => {
     const number = /^\d+$/.test(text) ? Number(text) : Number.NaN;
     if (!rule.accepts(number)) throw optionError(flag, rule.expected, text);
@@ -82,7 +82,7 @@ export function whole(rule: OptionRule<number, OptionPresence>): Reader<number> 
 }
 
 /** Reads one of these words. */
-export function word<const Word extends string>(words: readonly Word[]): Reader<Word> {
+export function oneWord<const Word extends string>(words: readonly Word[]): OptionReader<Word> {
   return (flag, text) => {
     const found = words.find((one) => one === text);
     if (found !== undefined) return found;
@@ -149,7 +149,7 @@ interface DurationRule {
 }
 
 /** Reads a duration like `30s`, `5min`, `12h` or `30d`, in milliseconds. */
-export function duration({ bare = "", min, max, example }: DurationRule): Reader<number> {
+export function durationOption({ bare = "", min, max, example }: DurationRule): OptionReader<number> {
   return (flag, text) => {
     const { number = Number.NaN, unit = "" } = readAmount(text) ?? {};
     const name = unit === "" ? bare : unit;

@@ -22,7 +22,7 @@ const LEAST = 20;
  * Foreign text as indented lines that are narrower than the terminal. It would break a longer line, and the rest would
  * begin at the left edge, where it could imitate a line of the command line.
  */
-export function insetLines(text: string, columns: number): readonly string[] {
+export function wrappedLines(text: string, columns: number): readonly string[] {
   const room = Math.max(LEAST, columns - INSET.length - 1);
   return cleanText(text)
     .split("\n")
@@ -55,7 +55,7 @@ export function foldLines(lines: readonly string[], columns: number): readonly s
   return lines.flatMap((line) =>
     cellsOf(line) < columns
       ? [line]
-      : insetLines(line, columns - FOLD.length).map((part, index) =>
+      : wrappedLines(line, columns - FOLD.length).map((part, index) =>
           index === 0 ? part.slice(INSET.length) : FOLD + part,
         ),
   );

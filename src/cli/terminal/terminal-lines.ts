@@ -7,7 +7,7 @@ const PASTES_ON = "\u001b[?2004h";
 const PASTES_OFF = "\u001b[?2004l";
 
 /** What a person answers to a question. */
-export type Answer =
+export type TypedAnswer =
   | { readonly type: "line"; readonly text: string }
   /** The terminal's input has ended. */
   | { readonly type: "ended" }
@@ -20,7 +20,7 @@ export interface AnswerLines {
   /** Discards what was typed before a question: it cannot answer what the person had not read. */
   discardTyped(): Promise<void>;
   /** Writes the question, and resolves with the next line. */
-  ask(question: string, signal: AbortSignal): Promise<Answer>;
+  ask(question: string, signal: AbortSignal): Promise<TypedAnswer>;
 }
 
 interface Typed {
@@ -83,7 +83,7 @@ function takeLines(typed: Typed, reader: Interface): Interface {
 }
 
 /** The next line, once it is typed. */
-async function nextLine(typed: Typed, signal: AbortSignal): Promise<Answer> {
+async function nextLine(typed: Typed, signal: AbortSignal): Promise<TypedAnswer> {
   for (;;) {
     if (signal.aborted) return { type: "withdrawn" };
     const text = typed.lines.shift();

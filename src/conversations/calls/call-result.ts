@@ -13,7 +13,7 @@ import {
   readHead,
 } from "../../base/index.ts";
 import type { Report } from "../../executions/output/report.ts";
-import { TOO_LARGE } from "../../executions/output/sentences.ts";
+import { TOO_LARGE_ADVICE } from "../../executions/output/sentences.ts";
 import { shownOfLarge, stubOf } from "../../executions/output/large-value.ts";
 import type { KeptValue } from "../../executions/drive/ending/keep-value.ts";
 import type { Redactor } from "../../journal/redaction/redactor.ts";
@@ -80,7 +80,7 @@ async function resultOfValue(
   };
   const kept = await keep(call.id, answer.text);
   const isLoaded = kept !== undefined && loads;
-  const advice = isLoaded ? `All of it is kept: read it in a program by await load("${kept.name}").` : TOO_LARGE;
+  const advice = isLoaded ? `All of it is kept: read it in a program by await load("${kept.name}").` : TOO_LARGE_ADVICE;
   const allowed = isLoaded ? shownOfLarge(head.value, outputBytes) : outputBytes;
   const stub = stubOf({ ...head, bytes: answer.bytes }, allowed, advice, kept?.name);
   return valueResult(call, cleanJson(JSON.stringify(stub)), answer.bytes, OF_VALUE);

@@ -1,5 +1,5 @@
 import { hash } from "node:crypto";
-import { causeOf } from "../../gate/sentences.ts";
+import { callCause } from "../../gate/sentences.ts";
 import {
   type ModelTurn,
   type TurnEnd,
@@ -63,7 +63,7 @@ function signatureOf(one: KeptTurn): string {
     const what = call.type === "tool_call" ? [call.tool, call.inputText] : ["", call.source];
     const result = one.results.get(call.id);
     // Without what differs each time although the answer is the same.
-    const text = result?.text.replaceAll(causeOf(call.id), "").replaceAll(KEPT_NAME, "");
+    const text = result?.text.replaceAll(callCause(call.id), "").replaceAll(KEPT_NAME, "");
     return hash("sha256", JSON.stringify([...what, text, result?.isError]));
   });
   return [...new Set(calls)].toSorted().join();

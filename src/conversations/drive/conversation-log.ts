@@ -3,7 +3,12 @@ import type { AgentScope } from "../agent-scope.ts";
 import { createExecution, type DriverOptions, ExecutionLog, type ForeignRecord } from "../../journal/execution-log.ts";
 import type { Head, Journal } from "../../journal/journal.ts";
 import type { CompactRecord, ConversationHeader, MessageRecord, OutcomeRecord } from "../../journal/record.ts";
-import { applyRecord, type Content, ConversationState, type KnownState } from "../from-journal/conversation-state.ts";
+import {
+  applyTurnRecord,
+  type HistoryContent,
+  ConversationState,
+  type KnownState,
+} from "../from-journal/conversation-state.ts";
 
 /**
  * What the history of a conversation holds in memory while a driver has it, or is about to: all histories of a tenant share
@@ -35,7 +40,7 @@ export async function withHistory<Value>(
 }
 
 /** The log of a conversation. `content` is what the text of a message or of a shortened history holds. */
-export class ConversationLog extends ExecutionLog<KnownState, Content> {
+export class ConversationLog extends ExecutionLog<KnownState, HistoryContent> {
   readonly isDurable: boolean;
 
   readonly #history: Share | undefined;
@@ -43,7 +48,7 @@ export class ConversationLog extends ExecutionLog<KnownState, Content> {
   private constructor(journal: Journal, head: Head, driver: DriverOptions, state: KnownState, history?: Share) {
     super(journal, state.header, head, driver, state, (record, content) => {
       const before = state.bytes;
-      applyRecord(state, record, content);
+      applyTurnRecord(state, record, content);
       history?.count(state.bytes - before);
     });
     this.isDurable = journal.isDurable === true;
@@ -58,7 +63,7 @@ export class ConversationLog extends ExecutionLog<KnownState, Content> {
   ): Promise<ConversationLog> {
     const head = await createExecution(journal, header, driver);
     const state = Object.assign(new ConversationState(), { header });
-    applyRecord(state, header);
+    applyTurnRecord(state, header);
     history?.count(state.bytes);
     return new ConversationLog(journal, head, driver, state, history);
   }
@@ -76,7 +81,7 @@ export class ConversationLog extends ExecutionLog<KnownState, Content> {
   ): Promise<ConversationLog> {
     const claimed = [{ type: "claim", ...driver, at: now() } as const, ...records];
     const head = await journal.append(state.header.execution, state.records, claimed);
-    for (const record of claimed) applyRecord(state, record);
+    for (const record of claimed) applyTurnRecord(state, record);
     return new ConversationLog(journal, head, driver, state, history);
   }
 
@@ -91,7 +96,11 @@ export class ConversationLog extends ExecutionLog<KnownState, Content> {
 }
 
 /** The record of what happens now, with what its text holds. `opaque` is the provider's state after a turn. */
-export function recordOf(content: Content, opaque?: string, at = now()): [MessageRecord | CompactRecord, Content] {
+export function recordOf(
+  content: HistoryContent,
+  opaque?: string,
+  at = now(),
+): [MessageRecord | CompactRecord, HistoryContent] {
   if ("history" in content) return [{ type: "compact", history: JSON.stringify(content.history), at }, content];
   const [from, value] =
     "turn" in content

@@ -33,7 +33,7 @@ import {
 import { isInterruption, unansweredText } from "./interruption.ts";
 import type { LiveConversation } from "./live-conversation.ts";
 
-export interface Driving {
+export interface ConversationDrive {
   readonly interrupt?: AbortSignal;
   /** The driver keeps the conversation after an ending, for what the user says next. */
   readonly keeps?: boolean;
@@ -44,7 +44,7 @@ export interface Driving {
 /** Drives a conversation until it ends or waits. Rejects if the journal or the sandbox fails, or it is taken over. */
 export function driveConversation<Answer = string>(
   live: LiveConversation,
-  driving: Driving = {},
+  driving: ConversationDrive = {},
 ): Promise<AgentReport<Answer>> {
   const { scope, log, execution, artifacts, parts } = live;
   const end = async (sending: Sending, ending: AgentEnding) => {
@@ -86,7 +86,7 @@ export function driveTurn(live: LiveConversation, interrupt: AbortSignal): Promi
 /** Runs the work of one driving, which gives a value and the ending, and leaves the conversation in order whatever comes of it. */
 async function sendingIn<Value>(
   live: LiveConversation,
-  { interrupt, keeps = false, staysOpen = keeps }: Driving,
+  { interrupt, keeps = false, staysOpen = keeps }: ConversationDrive,
   work: (sending: Sending) => Promise<readonly [Value, ending: AgentEnding | undefined]>,
 ): Promise<Value> {
   // When one of several calls makes the conversation reject, the other programs end too.

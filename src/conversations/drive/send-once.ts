@@ -37,7 +37,7 @@ interface SendWork {
 }
 
 /** As `ExecutionHandle.send`. `run` runs work in the runtime's scope, changed by the options, when there is a place for it. */
-export async function send<Answer>(
+export async function sendMessage<Answer>(
   id: ExecutionId,
   message: unknown,
   options: object,

@@ -102,7 +102,7 @@ export class ConversationState {
 export type KnownState = ConversationState & { readonly header: ConversationHeader };
 
 /** What the text of a message, or of a shortened history, holds. */
-export type Content =
+export type HistoryContent =
   | { readonly turn: ModelTurn }
   | { readonly results: readonly CallResult[] }
   | { readonly said: readonly SaidMessage[] }
@@ -121,7 +121,7 @@ export interface CompactTurn {
  * Applies one record. `content` is what its text holds, for a record that has such a text: a driver has it already, a reader
  * takes it from `readContent`. Throws `journal_invalid` for a shortened history of turns that were not sent.
  */
-export function applyRecord(state: ConversationState, record: JournalRecord, content?: Content): void {
+export function applyTurnRecord(state: ConversationState, record: JournalRecord, content?: HistoryContent): void {
   state.records += 1;
   const isRestored = RESTORED.has(record.type) || (record.type === "call" && record.input !== undefined);
   state.isRedacted ||= "redacted" in record && record.redacted !== undefined && isRestored;

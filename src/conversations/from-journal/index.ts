@@ -7,7 +7,7 @@ export {
   readPastConversation,
 } from "./past-conversation.ts";
 export {
-  applyRecord,
+  applyTurnRecord,
   ConversationState,
   copiedTurns,
   type KnownState,

@@ -2,10 +2,10 @@ import { z } from "zod";
 import { parsedJson, PortcullisError, type SlicedWork, optionError } from "../../base/index.ts";
 import { CALL_RESULT, MODEL_TURN, USER_MESSAGE } from "../../models/turn-shape.ts";
 import type { JournalRecord } from "../../journal/record.ts";
-import { type AgentEnding, JOURNAL_ENDING } from "../event.ts";
+import { type AgentEnding, JOURNAL_AGENT_ENDING } from "../event.ts";
 import { NOTICES } from "../prompt/said-message.ts";
 import {
-  type Content,
+  type HistoryContent,
   type KeptTurn,
   hasLongNames,
   MAX_ID_LENGTH,
@@ -27,18 +27,18 @@ export const SAID = z.array(
   z.object({ by: z.enum(["user", "host"]), message: USER_MESSAGE, why: z.enum(NOTICES).optional() }),
 );
 
-export const RESULTS = z
+export const MESSAGE_RESULTS = z
   .array(CALL_RESULT)
   .refine((results) => results.every(({ callId }) => callId.length <= MAX_ID_LENGTH));
 
-const COMPACT = z.array(z.object({ turn: z.int().nonnegative(), said: SAID.optional(), results: RESULTS }));
+const COMPACT = z.array(z.object({ turn: z.int().nonnegative(), said: SAID.optional(), results: MESSAGE_RESULTS }));
 
 const BROKEN_OFF = z.object({ type: z.literal("crashed"), detail: text });
 
 /** A conversation's ending. Throws `journal_invalid` for a text that is no ending, and if the conversation was broken off. */
 export function parseEnding(execution: string, outcome: string): AgentEnding {
   const value = parsedJson(outcome);
-  const { success, data } = JOURNAL_ENDING.safeParse(value);
+  const { success, data } = JOURNAL_AGENT_ENDING.safeParse(value);
   if (success) return data;
   const brokenOff = BROKEN_OFF.safeParse(value);
   const why = brokenOff.success
@@ -48,7 +48,7 @@ export function parseEnding(execution: string, outcome: string): AgentEnding {
 }
 
 /** What the text of a record holds, read in slices; undefined for a record without such a text. Throws `journal_invalid`. */
-export function* readContent(record: JournalRecord): SlicedWork<Content | undefined> {
+export function* readContent(record: JournalRecord): SlicedWork<HistoryContent | undefined> {
   if (record.type !== "message" && record.type !== "compact") return undefined;
   const value = parsedJson(record.type === "message" ? record.message : record.history);
   // Between the two steps that take as long as the text is.
@@ -59,7 +59,7 @@ export function* readContent(record: JournalRecord): SlicedWork<Content | undefi
     case "model":
       return { turn: read(value, TURN, what) };
     case "host":
-      return { results: read(value, RESULTS, what) };
+      return { results: read(value, MESSAGE_RESULTS, what) };
     case "user":
       return { said: read(value, SAID, what) };
   }
@@ -79,7 +79,7 @@ const FORM = z.object({
   said: SAID.default([]),
   ending: z.looseObject({ type: text }),
 });
-const TURN_FORM = z.object({ said: SAID.default([]), turn: TURN, model: text.optional(), results: RESULTS });
+const TURN_FORM = z.object({ said: SAID.default([]), turn: TURN, model: text.optional(), results: MESSAGE_RESULTS });
 
 /**
  * Reads a saved conversation, which may come from an untrusted file, in slices: each of its calls has one result, unless the

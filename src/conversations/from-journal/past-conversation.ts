@@ -22,8 +22,8 @@ import { startedBy } from "../calls/child-execution.ts";
 import { readingSliced } from "../../executions/from-journal/read-turns.ts";
 import { holdHistory } from "../drive/conversation-log.ts";
 import {
-  applyRecord,
-  type Content,
+  applyTurnRecord,
+  type HistoryContent,
   ConversationState,
   copiedTurns,
   type KeptTurn,
@@ -108,7 +108,7 @@ async function readState(
     const content = yield* readContent(record);
     if (content) refuseImpossible(state, content, ids);
     const before = state.bytes;
-    applyRecord(state, record, content);
+    applyTurnRecord(state, record, content);
     if (history) holdHistory(history, execution, state.bytes - before);
   };
   await readRecords(journal, execution, { tenant, budget }).each((record) =>
@@ -132,7 +132,7 @@ function unreadable(execution: ExecutionId, why: string): PortcullisError {
 }
 
 /** Throws `journal_invalid` for a message that no driver appends in this state. `ids` are the ids of all calls so far. */
-function refuseImpossible({ open }: ConversationState, content: Content, ids: Set<string>): void {
+function refuseImpossible({ open }: ConversationState, content: HistoryContent, ids: Set<string>): void {
   if ("said" in content && content.said.length > 0 && open.size > 0)
     throw new PortcullisError("journal_invalid", "A message of the user follows calls without results.");
   if (!("turn" in content)) return;

@@ -1,5 +1,5 @@
 import { insetText as inset, Lane, PortcullisError, type SlicedWork } from "../../base/index.ts";
-import { idText } from "../../models/turn/result-text.ts";
+import { callIdText } from "../../models/turn/result-text.ts";
 import { type ModelConversation, isWholeEnd, type Model, type Opening } from "../../models/model.ts";
 import { messageText, type SaidMessage } from "../prompt/said-message.ts";
 import { type KeptTurn, type KnownState, resultsInOrder } from "./conversation-state.ts";
@@ -109,12 +109,12 @@ const RETOLD =
 
 function linesOf(one: KeptTurn): readonly string[] {
   const results = resultsInOrder(one).map(
-    ({ callId, text, isError }) => `${isError ? "No result" : "Result"} of call ${idText(callId)}:\n${inset(text)}`,
+    ({ callId, text, isError }) => `${isError ? "No result" : "Result"} of call ${callIdText(callId)}:\n${inset(text)}`,
   );
   const calls = one.turn.calls.map((call) =>
     call.type === "tool_call"
-      ? `Call ${idText(call.id)} of ${JSON.stringify(call.tool)}:\n${inset(call.inputText)}`
-      : `Call ${idText(call.id)}, a program:\n${inset(call.source ?? "")}`,
+      ? `Call ${callIdText(call.id)} of ${JSON.stringify(call.tool)}:\n${inset(call.inputText)}`
+      : `Call ${callIdText(call.id)}, a program:\n${inset(call.source ?? "")}`,
   );
   const text = isSent(one) && one.turn.text !== "" ? [`The model:\n${inset(one.turn.text)}`] : [];
   return [...one.said.map(({ message }) => `The user:\n${inset(messageText(message))}`), ...text, ...calls, ...results];

@@ -113,7 +113,7 @@ export async function compactTurns(
     return changedTurn(from, one);
   });
   if (kept.length === sent.length && kept.every(({ said, results }) => !said && results.length === 0)) return undefined;
-  const { RESULTS, SAID } = await import("../from-journal/parse-message.ts");
+  const { MESSAGE_RESULTS: RESULTS, SAID } = await import("../from-journal/parse-message.ts");
   for (const { said, results } of kept)
     if (!SAID.optional().safeParse(said).success || !RESULTS.safeParse(results).success)
       throw invalid("a message or a result of it is not like one of the history");

@@ -9,8 +9,8 @@ import type { ExecutionEvent } from "../event.ts";
 import type { Fault } from "../outcome.ts";
 import type { ProgramCheckMode } from "../scope.ts";
 import { compile, type Compiler, findCompiler } from "./compiler.ts";
-import { declareTools } from "./declared-tools.ts";
-import { type Finding, readFindings } from "./findings.ts";
+import { declareForCheck } from "./declared-tools.ts";
+import { type ProgramFinding, readFindings } from "./findings.ts";
 
 /** Time for one check, in milliseconds. */
 const CHECK_MS = 2000;
@@ -29,7 +29,7 @@ export interface ProgramToCheck {
 interface CheckResult {
   readonly ms: number;
   /** In the order of the program, with positions in its source; undefined if the check was not made. */
-  readonly findings: readonly Finding[] | undefined;
+  readonly findings: readonly ProgramFinding[] | undefined;
 }
 
 /** Never rejects: a check that cannot be made costs the program nothing. */
@@ -57,9 +57,9 @@ async function findIn(
   tools: readonly Tool[],
   { path }: Compiler,
   turn: { readonly tenant: string; readonly signal: AbortSignal },
-): Promise<readonly Finding[] | undefined> {
+): Promise<readonly ProgramFinding[] | undefined> {
   if (path === undefined) return undefined;
-  const declarations = await declareTools(tools, program);
+  const declarations = await declareForCheck(tools, program);
   const checked = plainProgram(program);
   const printed = await compile(path, checked, declarations.text, turn);
   return printed === undefined ? undefined : readFindings(printed, checked, declarations, turn.signal);
@@ -95,7 +95,7 @@ export function programCheck(mode: ProgramCheckMode, checked: ProgramToCheck) {
   const ending = new AbortController();
   const signal = AbortSignal.any([checked.signal, ending.signal]);
   const checking = checkProgram({ ...checked, signal });
-  let warnings: readonly Finding[] = [];
+  let warnings: readonly ProgramFinding[] = [];
   const self = {
     isJudged: false,
 
@@ -117,7 +117,7 @@ export function programCheck(mode: ProgramCheckMode, checked: ProgramToCheck) {
 
     /** A field that a result has, although its schema does not name it, is no fault of the program. */
     saw(result: string): void {
-      const isThere = ({ maybe }: Finding) =>
+      const isThere = ({ maybe }: ProgramFinding) =>
         maybe !== undefined && (result.length > LOOKED_AT || result.includes(`${JSON.stringify(maybe)}:`));
       if (warnings.length > 0) warnings = warnings.filter((finding) => !isThere(finding));
     },
@@ -135,7 +135,7 @@ export function programCheck(mode: ProgramCheckMode, checked: ProgramToCheck) {
 
 export type ProgramCheck = ReturnType<typeof programCheck>;
 
-function toldOf(findings: readonly Finding[]): readonly string[] {
+function toldOf(findings: readonly ProgramFinding[]): readonly string[] {
   const told = findings.slice(0, FINDINGS_TOLD).map(({ position, text }) => `Line ${position.line}: ${text}`);
   return findings.length > told.length ? [...told, `There are ${findings.length - told.length} more.`] : told;
 }

@@ -5,7 +5,7 @@ import { createRequire } from "node:module";
 import { availableParallelism, tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { deadline, Places, startWith, textOf } from "../../base/index.ts";
-import { reasonOf } from "../../tools/schema.ts";
+import { schemaReason } from "../../tools/schema.ts";
 
 /** The native compiler of TypeScript 7, or why there is none. */
 export type Compiler =
@@ -64,7 +64,7 @@ function look(): Compiler {
     return { path: join(folder, "lib", process.platform === "win32" ? "tsc.exe" : "tsc"), version };
   } catch (error) {
     const isMissing = (error as NodeJS.ErrnoException).code === "MODULE_NOT_FOUND";
-    return { path: undefined, why: isMissing ? `typescript is not installed. ${INSTALL}` : reasonOf(error) };
+    return { path: undefined, why: isMissing ? `typescript is not installed. ${INSTALL}` : schemaReason(error) };
   }
 }
 

@@ -3,7 +3,7 @@ import { type JsonSchema, resolveReference } from "../../tools/json-schema/json-
 import { inputSchemaOf, jsonSchemaOf } from "../../tools/tool-schemas.ts";
 import type { Tool } from "../../tools/tool.ts";
 
-export type Kind = "string" | "number" | "boolean" | "array" | "object";
+export type DeclaredKind = "string" | "number" | "boolean" | "array" | "object";
 
 /** What a type of the declarations stands for. Types have names, so that a message of the compiler says what it is about. */
 export interface DeclaredType {
@@ -45,7 +45,7 @@ const CHOOSING = "anyOf oneOf allOf not if then else $ref propertyNames patternP
  * Declares `tools` for the check of a program: types for the tools that it may mention, `any` for others and for what is
  * not certain. Results have all their fields, as a program reads them. An enumeration is declared as its base type.
  */
-export async function declareTools(tools: readonly Tool[], program: string): Promise<Declarations> {
+export async function declareForCheck(tools: readonly Tool[], program: string): Promise<Declarations> {
   const words = new Set(program.match(/[\p{ID_Continue}$]+/gu));
   const declarer = new Declarer();
   const mentioned = tools.filter(({ name }) => words.has(name.slice(name.lastIndexOf(".") + 1))).slice(0, TOOLS_READ);

@@ -3,12 +3,12 @@ import { validate } from "../../tools/schema.ts";
 import { pathOfTool } from "../../tools/tool-name.ts";
 import { LineStarts, type Position } from "../guest/source-lines.ts";
 import { LINES_BEFORE } from "./compiler.ts";
-import { type Declarations, type DeclaredType, type Kind, TYPE_NAME } from "./declared-tools.ts";
+import { type Declarations, type DeclaredType, type DeclaredKind, TYPE_NAME } from "./declared-tools.ts";
 import { inputFieldsOf, inputSchemaOf } from "../../tools/tool-schemas.ts";
 import type { Tool } from "../../tools/tool.ts";
 
 /** Something that is wrong in a program, at a position in the text that was checked. */
-export interface Finding {
+export interface ProgramFinding {
   /** `call`: the gate refuses the call. `field`: no result has the field. */
   readonly about: "call" | "field";
   readonly position: Position;
@@ -17,7 +17,7 @@ export interface Finding {
   readonly maybe?: string;
 }
 
-type Read = Omit<Finding, "position"> | undefined;
+type Read = Omit<ProgramFinding, "position"> | undefined;
 
 /** Names that are told of one type, findings that are read, and characters of a literal. */
 const [NAMES_TOLD, FINDINGS_READ, LITERAL_LENGTH] = [8, 20, 2000];
@@ -48,7 +48,7 @@ export async function readFindings(
   program: string,
   { types }: Declarations,
   signal: AbortSignal,
-): Promise<readonly Finding[] | undefined> {
+): Promise<readonly ProgramFinding[] | undefined> {
   const lines = printed.split("\n").filter((line) => line !== "" && !line.startsWith(" "));
   const messages = lines.flatMap((line) => {
     const [, row, column, code = "", text = ""] = MESSAGE.exec(line) ?? [];
@@ -65,7 +65,7 @@ export async function readFindings(
   );
   const mixesKinds = messages.some(isOwnMixture);
   const reading = { types, mixesKinds, asked, unsure, isMade: madeFields(program) };
-  const findings: Finding[] = [];
+  const findings: ProgramFinding[] = [];
   // Thousands of messages may come to one finding, each after a millisecond.
   const pace = new Pace();
   for (const { line, column, text, here } of placed) {
@@ -169,7 +169,7 @@ async function withoutArgument(type: DeclaredType): Promise<Read> {
   return missing === undefined ? undefined : { about: "call", text: `${missing}${namesText(type, "")}` };
 }
 
-async function otherKind(type: DeclaredType | undefined, given: Kind | undefined): Promise<string | undefined> {
+async function otherKind(type: DeclaredType | undefined, given: DeclaredKind | undefined): Promise<string | undefined> {
   if (!type?.tool || !given || type.kinds.includes(given)) return undefined;
   if (!(await refusesInput(type.tool, type.path, { kind: given }))) return undefined;
   const subject = type.path.length === 0 ? "the input" : JSON.stringify(placeText(type.path));
@@ -186,7 +186,7 @@ const WORDS: Readonly<Record<string, string>> = {
 };
 
 /** The kind of all values of a type of the compiler; undefined if that is not certain. */
-function kindOf(type: string): Kind | undefined {
+function kindOf(type: string): DeclaredKind | undefined {
   if (/^(?:string|"[^"|&]*")$/.test(type)) return "string";
   if (/^(?:number|-?[\d.]+(?:e[-+]?\d+)?)$/.test(type)) return "number";
   if (/^(?:boolean|true|false)$/.test(type)) return "boolean";
@@ -230,10 +230,10 @@ function namesText({ names, of }: DeclaredType, wanted: string): string {
   return ` It ${of === "input" ? "takes" : "has"} ${told.join(", ")}${more}.${hint}`;
 }
 
-type Fault = { readonly unknown: string } | { readonly missing: string } | { readonly kind: Kind };
+type Fault = { readonly unknown: string } | { readonly missing: string } | { readonly kind: DeclaredKind };
 
 /** Values of each kind. Schemas of libraries may take some of a kind that they do not name: `z.coerce.number()` takes `"1"`. */
-const SAMPLES: Readonly<Record<Kind, readonly unknown[]>> = {
+const SAMPLES: Readonly<Record<DeclaredKind, readonly unknown[]>> = {
   string: ["", "1", "true", "text", "2026-01-31", "2026-01-31T10:00:00Z", "[]", "{}"],
   number: [0, 1, 1.5, -1],
   boolean: [true, false],

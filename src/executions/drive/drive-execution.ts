@@ -9,7 +9,7 @@ import type { OutcomeRecord } from "../../journal/record.ts";
 import { type DriveResult, type Execution, NOT_DRIVEN } from "../execution.ts";
 import { heldAllowance } from "../limits.ts";
 import type { Ending } from "../outcome.ts";
-import { approverOfProgram, type ExecutionState, usageBy, usageOf } from "../from-journal/execution-state.ts";
+import { approverOfProgram, type ExecutionState, usageBy, usedBy } from "../from-journal/execution-state.ts";
 import type { Past } from "../from-journal/past-execution.ts";
 import type { TrackedLog } from "../from-journal/tracked-log.ts";
 import type { Scope } from "../scope.ts";
@@ -28,7 +28,7 @@ export async function driveExecution(scope: Scope, log: TrackedLog, work: Work):
   try {
     const ending = await takeOver(scope, log, work, place, session);
     driven = ending
-      ? { ...NOT_DRIVEN, ...usageOf(log.state), ending }
+      ? { ...NOT_DRIVEN, ...usedBy(log.state), ending }
       : await new Driver(scope, log, session, work).run();
     kept = await keepLarger(driven, { place, limits, lane: share.lane, redactor });
   } catch (error) {

@@ -22,7 +22,7 @@ import {
 } from "./ending/endings.ts";
 import { eventQueue, type EventQueue } from "./event-queue.ts";
 import { firstEnding } from "./ending/first-ending.ts";
-import { type ExecutionState, type Usage, usageOf } from "../from-journal/execution-state.ts";
+import { type ExecutionState, type Usage, usedBy } from "../from-journal/execution-state.ts";
 import { fireEvent, type GuestEvent, startEvent, stopEvent } from "../guest/guest-event.ts";
 import type { DriveResult } from "../execution.ts";
 import { GuestSupervisor } from "../guest/guest-supervisor.ts";
@@ -104,7 +104,7 @@ export class Driver {
     this.#log = log;
     this.#session = session;
     this.#work = work;
-    this.#before = usageOf(log.state);
+    this.#before = usedBy(log.state);
     this.#held = heldTurns(session.share, log.isDurable);
     this.#logs = work.past?.logs ?? logCollector(limits);
     this.#clocks = new Clocks(
@@ -176,7 +176,7 @@ export class Driver {
 
   get #usage(): Usage {
     // What a program that has not begun has used is the wait for its approval, also where it is cancelled meanwhile.
-    if (this.#state.turns === 0) Object.assign(this.#before, usageOf(this.#state));
+    if (this.#state.turns === 0) Object.assign(this.#before, usedBy(this.#state));
     const { cpuMs, wallMs, approvalMs } = this.#clocks;
     const queuedMs = this.#before.queuedMs + this.#guests.queued.ms;
     const peakMemoryBytes = Math.max(this.#before.peakMemoryBytes, this.#guests.peakMemoryBytes);

@@ -9,7 +9,12 @@ import type { GateSession } from "../../gate/session.ts";
 import type { Batch, StreamReader } from "../../gate/streams/stream-reader.ts";
 import { memoryOf } from "../../base/index.ts";
 import { isAnswered } from "../from-journal/call-history.ts";
-import { type ExecutionState, NOTHING_STREAMED, type OpenCall, PROGRAM_CALL } from "../from-journal/execution-state.ts";
+import {
+  type ExecutionState,
+  NOTHING_STREAMED,
+  type RecordedOpenCall,
+  PROGRAM_APPROVAL,
+} from "../from-journal/execution-state.ts";
 import type { TrackedLog } from "../from-journal/tracked-log.ts";
 import { answerEvent, type GuestEvent, itemsEvent } from "../guest/guest-event.ts";
 import type { Ending } from "../outcome.ts";
@@ -43,8 +48,8 @@ export function callsOf({ scope, log, session, end, push, now }: CallsParts) {
   };
   /** `past` is what the journal says of a call that the last driver has left open. */
   const make = (
-    { id, tool, inputText, artifact, inputBytes }: OpenCall & Pick<CallRequest, "inputBytes">,
-    past?: OpenCall,
+    { id, tool, inputText, artifact, inputBytes }: RecordedOpenCall & Pick<CallRequest, "inputBytes">,
+    past?: RecordedOpenCall,
   ): void => {
     const reader = isStream(tool) ? readerOf(open.get(id), (batch) => giveItems(id, batch)) : undefined;
     const request = { callId: String(id), tool, inputText, artifact, inputBytes, reader };
@@ -67,7 +72,7 @@ export function callsOf({ scope, log, session, end, push, now }: CallsParts) {
       for (const call of open.values()) make(call, call);
     },
 
-    noteUnmade: ({ id, tool, started, streamed }: Omit<OpenCall, "inputText">): void => {
+    noteUnmade: ({ id, tool, started, streamed }: Omit<RecordedOpenCall, "inputText">): void => {
       const identity: UnmadeCall["identity"] = { callId: String(id), tool, caller: "programmatic" };
       session.noteUnmade({ identity, started: started === true, streamed });
     },
@@ -82,7 +87,7 @@ export function callsOf({ scope, log, session, end, push, now }: CallsParts) {
 }
 
 /** The program is handed a batch in the turn that the state counts it in. The state forgets a call once it has ended. */
-function readerOf(call: OpenCall | undefined, take: StreamReader["take"]): StreamReader {
+function readerOf(call: RecordedOpenCall | undefined, take: StreamReader["take"]): StreamReader {
   return {
     take,
     get handed() {
@@ -99,7 +104,7 @@ export async function approveProgram(
 ): Promise<Ending | undefined> {
   if (!program || turns > 0) return undefined;
   const { tool, inputText } = program;
-  const request = { callId: PROGRAM_CALL, tool, caller: "programmatic", inputText } as const;
+  const request = { callId: PROGRAM_APPROVAL, tool, caller: "programmatic", inputText } as const;
   const answer = await session.callOf(PROGRAM, request, program);
   if (!answer || answer.ok) return undefined;
   return notStarted(answer.code, answer.message, program.decision?.note, waitMs);

@@ -132,7 +132,7 @@ export function expiryOf(header: Pick<Header, "limits"> | undefined, { decided }
   return dueAt(decided?.at ?? 0, header?.limits.waitMs);
 }
 
-export interface CallEnd extends Pick<CallLine, "outcome" | "bytes" | "items" | "partsLeftOut" | "named"> {
+export interface RecordedEnd extends Pick<CallLine, "outcome" | "bytes" | "items" | "partsLeftOut" | "named"> {
   /** Milliseconds from the call to its answer; missing if its execution ended before the answer. */
   readonly ms?: number;
   /** What the handler has said to people: JSON text. */
@@ -140,7 +140,7 @@ export interface CallEnd extends Pick<CallLine, "outcome" | "bytes" | "items" | 
 }
 
 /** How a call ended; undefined while it has no answer. */
-function endOf({ decided, decision, answered, givenUp, at, streamed }: KnownCall): CallEnd | undefined {
+function endOf({ decided, decision, answered, givenUp, at, streamed }: KnownCall): RecordedEnd | undefined {
   if (answered) {
     const { ok, code, bytes, items, shape, display, partsLeftOut, named } = answered;
     // The record counts from when a host took the call up; a person may have decided it long before that.
@@ -170,7 +170,7 @@ export interface KnownCall extends CallFacts {
   readonly at: number;
   /** Of a stream: what the program was given so far. */
   streamed?: StreamProgress;
-  end?: CallEnd | undefined;
+  end?: RecordedEnd | undefined;
 }
 
 export interface MadeCall extends Pick<KnownCall, "id" | "tool" | "caller" | "at"> {
@@ -311,7 +311,7 @@ export class CallHistory {
     return call;
   }
 
-  #end(call: KnownCall, end: CallEnd | undefined): void {
+  #end(call: KnownCall, end: RecordedEnd | undefined): void {
     this.#ended.delete(call);
     if (end) this.#ended.add(call);
     // Only the record of an answer tells of the stream by itself.

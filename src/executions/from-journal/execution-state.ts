@@ -11,10 +11,10 @@ import { applyToCall, type CallFacts, isOfCall, isWaiting, type RecordOfCall } f
 import { eachSliced, type PastTurn, readTurn, readTurnSliced } from "./read-turns.ts";
 
 /** Id of the call by which a program itself is approved. Ids of a program's own calls are numbers. */
-export const PROGRAM_CALL = "program";
+export const PROGRAM_APPROVAL = "program";
 
 export function isApprovalOfProgram({ callId, tool }: { readonly callId: string; readonly tool: string }): boolean {
-  return callId === PROGRAM_CALL && tool === RUN_PROGRAM;
+  return callId === PROGRAM_APPROVAL && tool === RUN_PROGRAM;
 }
 
 /** Records that a replay gives to a program, or begins with. */
@@ -35,7 +35,7 @@ export function shownText({ converted, inputText }: UnansweredCall): string {
   return converted ?? inputText;
 }
 
-export interface OpenCall extends UnansweredCall {
+export interface RecordedOpenCall extends UnansweredCall {
   readonly id: number;
   /** What the program was handed of the stream that answers it. */
   streamed?: StreamPast;
@@ -102,7 +102,7 @@ export class ExecutionState {
   now = 0;
   /** The first id of a call or a timer, and how many there were. */
   readonly ids = { first: 0, count: 0 };
-  readonly calls = new Map<number, OpenCall>();
+  readonly calls = new Map<number, RecordedOpenCall>();
   /** Number of open calls that wait for a person or a client. */
   waiting = 0;
   /** The call that the execution itself is: the approval of a program that needs one before it starts, or the call of a host. */
@@ -148,7 +148,7 @@ export function applyHeader(state: ExecutionState, header: Header): void {
   state.trace = header.trace;
   if (header.kind === "program" && header.needsApproval) {
     const { source, language } = header;
-    state.own = { id: PROGRAM_CALL, tool: RUN_PROGRAM, inputText: JSON.stringify({ source, language }) };
+    state.own = { id: PROGRAM_APPROVAL, tool: RUN_PROGRAM, inputText: JSON.stringify({ source, language }) };
   }
   if (header.kind === "call") state.own = { id: HOST_CALL, tool: header.tool, inputText: header.input };
 }
@@ -223,7 +223,7 @@ export function usageBy(of: (name: keyof Usage) => number): Usage {
 }
 
 /** What the program has used so far, by all its drivers. A wait counts to its end, or to now. */
-export function usageOf({ used }: ExecutionState): Usage {
+export function usedBy({ used }: ExecutionState): Usage {
   const { noted, waitedMs, waitsSince } = used;
   const of = (name: keyof Usage) => Math.max(0, noted[name] ?? 0);
   const waits = waitsSince === undefined ? 0 : Math.max(0, now() - waitsSince);
@@ -254,14 +254,14 @@ function applyToOpen(state: ExecutionState, id: string, record: RecordOfCall): v
 }
 
 /** The open call that records name by this id: "01" is none. */
-export function callOfId({ calls }: Pick<ExecutionState, "calls">, id: string): OpenCall | undefined {
+export function callOfId({ calls }: Pick<ExecutionState, "calls">, id: string): RecordedOpenCall | undefined {
   const call = calls.get(Number(id));
   return call && String(call.id) === id ? call : undefined;
 }
 
 /** Applies a turn whose frames are already parsed: first its event, then its commands. */
 function applyTurn(state: ExecutionState, { event, commands }: PastTurn, usage: TurnRecord["usage"]): void {
-  beginTurn(state, headOf(event));
+  beginTurn(state, eventHead(event));
   for (const command of commands) applyCommand(state, command);
   endTurn(state, usage);
 }
@@ -276,7 +276,7 @@ export function* applySliced(state: ExecutionState, record: JournalRecord, told?
   if (record.type !== "turn") return applyRecord(state, record);
   noteRedacted(state, record);
   const { event, commands } = yield* readTurnSliced(record);
-  beginTurn(state, headOf(event));
+  beginTurn(state, eventHead(event));
   told?.event(event);
   yield* eachSliced(commands, (command) => {
     applyCommand(state, command);
@@ -285,7 +285,7 @@ export function* applySliced(state: ExecutionState, record: JournalRecord, told?
   endTurn(state, record.usage);
 }
 
-export function headOf(event: HostFrame): EventHead {
+export function eventHead(event: HostFrame): EventHead {
   if (event.kind === "items") {
     const { kind, now, id, count, bytes, body } = event;
     return { kind, now, id, count, bytes, isKept: body !== undefined };

@@ -23,8 +23,8 @@ import {
   applySliced,
   callOfId,
   ExecutionState,
-  type OpenCall,
-  PROGRAM_CALL,
+  type RecordedOpenCall,
+  PROGRAM_APPROVAL,
   type TurnListener,
 } from "./execution-state.ts";
 import { readingSliced } from "./read-turns.ts";
@@ -104,7 +104,7 @@ const NO_LOGS = { logBytes: 0, printedBytes: 0 };
 
 function usedBy({ made, inputBytes, resultBytes, streamedBytes, standIns, lines }: CallHistory) {
   // The program's own approval is none of its calls.
-  const own = lines.filter(({ callId }) => callId !== PROGRAM_CALL);
+  const own = lines.filter(({ callId }) => callId !== PROGRAM_APPROVAL);
   return { calls: made, inputBytes, resultBytes, streamedBytes, standIns, lines: own };
 }
 
@@ -223,7 +223,7 @@ class PastStreams {
   }
 
   /** Completes what is known of the streams of these calls, which are open. */
-  *complete(calls: ReadonlyMap<number, OpenCall>): SlicedWork<void> {
+  *complete(calls: ReadonlyMap<number, RecordedOpenCall>): SlicedWork<void> {
     yield;
     for (const [id, call] of calls) {
       const stream = this.#streams.get(id);

@@ -7,7 +7,7 @@ import { type Execution, NOT_DRIVEN } from "../execution.ts";
 import { limitsOf } from "../limits.ts";
 import type { Ending } from "../outcome.ts";
 import type { Scope } from "../scope.ts";
-import { approverOfProgram, usageOf } from "./execution-state.ts";
+import { approverOfProgram, usedBy } from "./execution-state.ts";
 import { invalidAt } from "./read-turns.ts";
 import type { Past } from "./past-execution.ts";
 import { type Standing, waitingIn } from "./standing.ts";
@@ -29,7 +29,7 @@ export function recordedExecution(
   const place = artifacts ?? { space: new ArtifactSpace(journal, execution, past.artifacts), prefix: "" };
   return {
     ...NOT_DRIVEN,
-    ...usageOf(state),
+    ...usedBy(state),
     // A journal may come from elsewhere, and its usage may have any names.
     ...outcome?.usage,
     execution,
@@ -102,7 +102,7 @@ export async function readEnding(
 }
 
 /** Where the calls of tools run, by the tools' names: of those that do not run in a handler of the host. */
-export function placesOf(tools: readonly ToolDigest[]): ReadonlyMap<string, string> {
+export function placesByTool(tools: readonly ToolDigest[]): ReadonlyMap<string, string> {
   return new Map(tools.flatMap(({ name, place }) => (place === undefined ? [] : [[name, place] as const])));
 }
 

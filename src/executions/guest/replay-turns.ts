@@ -1,4 +1,4 @@
-import { headOf } from "../from-journal/execution-state.ts";
+import { eventHead } from "../from-journal/execution-state.ts";
 import { Records } from "../../journal/reading/read-records.ts";
 import type { JournalRecord, TurnRecord } from "../../journal/record.ts";
 import { memoryOf } from "../../base/index.ts";
@@ -102,7 +102,7 @@ function memoryOfTurn({ event, commands }: TurnRecord): number {
 /** A journalled event, to be sent to a guest again. Throws `journal_invalid` for a malformed frame. */
 export function eventOf(text: string): GuestEvent {
   const event = readEvent(text);
-  const head = headOf(event);
+  const head = eventHead(event);
   return event.kind === "start" ? { head, text, streams: streamsOf(event.body) } : { head, text };
 }
 

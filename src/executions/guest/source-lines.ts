@@ -9,7 +9,7 @@ const LINE_ENDS = /\r\n|[\n\r\u2028\u2029]/g;
 /** What ends a line for the stripper of types, and in its source maps. */
 export const MAP_LINE_ENDS = /\r\n|[\n\r]/g;
 
-export function linesOf(text: string): readonly string[] {
+export function sourceLines(text: string): readonly string[] {
   return text.split(LINE_ENDS);
 }
 

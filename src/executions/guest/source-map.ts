@@ -2,7 +2,7 @@ import { SourceMap as NodeSourceMap, type SourceMapPayload } from "node:module";
 import { isOfFunction, pathOfTool, toolNameFault } from "../../tools/tool-name.ts";
 import { occurrences } from "../../base/index.ts";
 import type { Fault } from "../outcome.ts";
-import { LineStarts, linesOf, MAP_LINE_ENDS, placeAt, type Position } from "./source-lines.ts";
+import { LineStarts, sourceLines, MAP_LINE_ENDS, placeAt, type Position } from "./source-lines.ts";
 
 /** Maps positions in a prepared program to positions in the original source. */
 export interface SourceMap {
@@ -91,7 +91,7 @@ export function pathInSource(tool: string | undefined): string | undefined {
 
 /** The first place from `position` on where a name stands as a word; undefined if there is none. */
 export function nextMention(source: string, name: string, { line, column }: Position): Position | undefined {
-  for (const [index, text] of linesOf(source)
+  for (const [index, text] of sourceLines(source)
     .slice(Math.max(0, line - 1))
     .entries()) {
     const found = mentionIn(text, name, index === 0 ? column : 1);
@@ -111,7 +111,7 @@ export function mentionIn(line: string, name: string, from: number): number | un
 /** Adds the position and its line of source to a fault. A position outside the source is omitted. */
 export function faultAt(source: string, fault: Fault, position: Position | undefined): Fault {
   if (!position) return fault;
-  const text = linesOf(source)[position.line - 1];
+  const text = sourceLines(source)[position.line - 1];
   if (text === undefined) return fault;
   const excerpt = text.trim();
   return {

@@ -1,4 +1,4 @@
-export { type McpRequest, principalOf, readRequest } from "./request.ts";
+export { type McpRequest, principalOf, readMcpRequest } from "./request.ts";
 export * from "./result.ts";
 export { LatestValue, type Progress, Run, type RunWork } from "./run.ts";
 export { McpRuns } from "./runs.ts";

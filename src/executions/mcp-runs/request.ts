@@ -72,7 +72,7 @@ interface ContextV1 {
 const TOKEN_LENGTH = 1024;
 
 /** `capabilities` are what a client of a protocol before 2026 has declared, if the server knows that. */
-export function readRequest(context: object, capabilities?: object): McpRequest {
+export function readMcpRequest(context: object, capabilities?: object): McpRequest {
   const { mcpReq, http } = context as Partial<ContextV2>;
   const extra = context as ContextV1;
   if (!mcpReq && !("sendNotification" in context))

@@ -1,5 +1,5 @@
 import { cleanText, now } from "../../base/index.ts";
-import { oneLine } from "../../tools/declarations/one-line.ts";
+import { commentLine } from "../../tools/declarations/one-line.ts";
 import type { Effect } from "../../tools/tool.ts";
 import { CHANGES, type GrantWords, grantText } from "./grant-text.ts";
 
@@ -22,10 +22,10 @@ export function callAbout({
   readonly description: string;
   readonly policy?: string | undefined;
 }): string {
-  const why = policy === undefined ? "" : `${oneLine(policy, DESCRIPTION_LENGTH)} `;
-  const by = source === undefined ? "Its description" : `Its source ${JSON.stringify(oneLine(source, 128))} says`;
+  const why = policy === undefined ? "" : `${commentLine(policy, DESCRIPTION_LENGTH)} `;
+  const by = source === undefined ? "Its description" : `Its source ${JSON.stringify(commentLine(source, 128))} says`;
   const before = grants.map(
     (left) => `It does not fit what was granted, of which is left: ${grantText(left, now(), tool)}. `,
   );
-  return cleanText(`${before.join("")}${why}${CHANGES[effect]} ${by}: ${oneLine(description, DESCRIPTION_LENGTH)}`);
+  return cleanText(`${before.join("")}${why}${CHANGES[effect]} ${by}: ${commentLine(description, DESCRIPTION_LENGTH)}`);
 }

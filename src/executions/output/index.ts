@@ -6,5 +6,5 @@ export { shownInput } from "./input-text.ts";
 export { stubOf } from "./large-value.ts";
 export { REPORT, REPORT_ARTIFACT, USAGE } from "./report-shape.ts";
 export { type Report, reportOf } from "./report.ts";
-export { TOO_LARGE } from "./sentences.ts";
+export { TOO_LARGE_ADVICE } from "./sentences.ts";
 export { thrownText } from "./thrown-text.ts";

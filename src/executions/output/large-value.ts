@@ -8,7 +8,7 @@ import {
   type TextRest,
   weigh,
 } from "../../base/index.ts";
-import { entryCount, cut, shapeOf } from "../../gate/run/value-shape.ts";
+import { entryCount, cut, shapeText } from "../../gate/run/value-shape.ts";
 
 /** Summary that replaces a value that is too large. */
 export interface Stub {
@@ -60,7 +60,7 @@ export function stubOf(large: LargeValue, allowedBytes: number, advice: string, 
   const about = shownText({ bytes, ...count, first: value }, bytes);
   const known = { too_large: `${about} ${advice}`, artifact, bytes };
   for (const length of SHAPE_LENGTHS) {
-    const shape = cut(cleanText(shapeOf(value, counts, length)), length);
+    const shape = cut(cleanText(shapeText(value, counts, length)), length);
     const bare: Stub = { ...known, shape, ...count };
     if (cleanSize(bare) > allowedBytes) continue;
     const stub = withFirst(bare, large, allowedBytes);

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { CALL_LINE, count } from "../../gate/call-line.ts";
+import { CALL_LINE, numberField } from "../../gate/call-line.ts";
 import { CLIENT_OUTCOME, CONNECTIONS, LOGS, NOT_EVICTED, UNREPLAYABLE } from "../outcome.ts";
 import type { SchemaType } from "../../base/index.ts";
 import { objectSchema } from "../../base/values/object-schema.ts";
@@ -13,39 +13,39 @@ const OUTPUT = objectSchema({
   /** Whether the program ended without completing. One that waits has not ended. */
   isError: z.boolean(),
   /** What was left out; absent if nothing was. */
-  cut: objectSchema({ valueBytes: count.optional(), logLines: count.optional() }).optional(),
+  cut: objectSchema({ valueBytes: numberField.optional(), logLines: numberField.optional() }).optional(),
   /** Characters that the runtime's `redact` has taken out; absent if none. */
-  redacted: count.optional(),
+  redacted: numberField.optional(),
 });
 
 /** All that the model gets of an execution. */
 export type Output = SchemaType<typeof OUTPUT>;
 
 export const USAGE = objectSchema({
-  calls: count,
+  calls: numberField,
   /** Of these, calls that were answered as an earlier execution was (`corrects`): no handler ran. Absent if none was. */
-  reused: count.optional(),
+  reused: numberField.optional(),
   /** UTF-8 bytes of JSON that tools returned. */
-  bytesIn: count,
+  bytesIn: numberField,
   /** UTF-8 bytes of JSON that the program was handed: results, and values that it has loaded. */
-  bytesSeen: count,
+  bytesSeen: numberField,
   /** UTF-8 bytes of `output.text`. */
-  bytesOut: count,
+  bytesOut: numberField,
   /** Time waiting for an engine or a container, including the wait for a replacement. */
-  queuedMs: count,
+  queuedMs: numberField,
   /** Time the program ran, without waiting for a core if the system reports that. */
-  cpuMs: count,
+  cpuMs: numberField,
   /** Time the program waited for tools and timers, without `approvalMs`. */
-  waitingMs: count,
+  waitingMs: numberField,
   /** Time the program waited for nothing but people and clients, between two drivers too. It spends no limit. */
-  approvalMs: count,
+  approvalMs: numberField,
   /** Peak memory, without the memory of an idle guest; 0 if it is not measured, as in containers. */
-  peakMemoryBytes: count,
-  turns: count,
+  peakMemoryBytes: numberField,
+  turns: numberField,
   /** How often the engine died and was replaced. */
-  restarts: count,
+  restarts: numberField,
   /** How often the program gave up its engine or container while it waited: another program needed it, or memory was short. */
-  evictions: count,
+  evictions: numberField,
   /**
    * Why the program kept its engine or container while it waited: it had used what a replay cannot reproduce, it held
    * much `memory`, or its `replay` would take too long. Absent if nothing kept it.
@@ -61,7 +61,7 @@ export type Usage = SchemaType<typeof USAGE>;
 export const REPORT_ARTIFACT = objectSchema({
   name: z.string(),
   /** UTF-8 bytes of its JSON. */
-  bytes: count,
+  bytes: numberField,
   /** TypeScript type of the value, inferred from its first rows. Untrusted: it has names of fields. */
   shape: z.string(),
 });

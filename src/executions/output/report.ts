@@ -21,7 +21,7 @@ import type { Tool } from "../../tools/tool.ts";
 import type { ToolSet } from "../../tools/tool-set.ts";
 import { keptText, type ReportArtifact, reportArtifacts } from "./artifacts.ts";
 import { hintFor } from "./hint.ts";
-import { endingText } from "./sentences.ts";
+import { endingSentence } from "./sentences.ts";
 import type { REPORT } from "./report-shape.ts";
 import { shownOfLarge, type Stub, stubOf } from "./large-value.ts";
 
@@ -122,7 +122,7 @@ function endedText(
 ): string {
   const called = calls.flatMap(({ tool, outcome }) => (outcome.type === "value" ? [tool] : []));
   const hint = ending.type === "failed" ? hintFor(ending.fault, tools, called, shown) : undefined;
-  return cutMiddle(cleanText(endingText(ending, hint, turns > 0)), ENDING_BYTES, INSET);
+  return cutMiddle(cleanText(endingSentence(ending, hint, turns > 0)), ENDING_BYTES, INSET);
 }
 
 /**

@@ -58,7 +58,7 @@ const HAS_BEGUN =
   "It had begun, and had given its engine to another program while it waited. See what is done already before you run it again.";
 
 /** Sentences about an execution that ended without a value. `hasBegun`: a part of the program ran. */
-export function endingText(
+export function endingSentence(
   ending: Exclude<Outcome, { type: "completed" }>,
   hint: string | undefined,
   hasBegun: boolean,
@@ -124,5 +124,5 @@ export function amount(limit: StoppedBy, value: number): string {
 }
 
 /** The advice of a stub in place of a direct result, if the result cannot be loaded. */
-export const TOO_LARGE =
+export const TOO_LARGE_ADVICE =
   "Ask for less: fewer fields, a filter, page by page; or let a program call the tool, if a program may.";

@@ -1,8 +1,8 @@
 import { Places, PortcullisError, setImmediate } from "../../base/index.ts";
 import type { PoolClient } from "pg";
 import type { Within } from "./shown-types.ts";
-import { type ChangeResult, changedOf, changeText, changeValues, isTold, noticeOf } from "./changes.ts";
-import { BlockedError, type Database, type Row, type RunOptions } from "./connection/database.ts";
+import { type ChangeResult, changedOf, changeText, changeValues, isTold, changeNotice } from "./changes.ts";
+import { BlockedError, type Database, type DatabaseRow, type TransactionOptions } from "./connection/database.ts";
 import { quotedName } from "./tables/tables.ts";
 import { inTransaction } from "./connection/transaction.ts";
 import type { Change, PackedRecord, StoredText } from "../../journal/packing/index.ts";
@@ -128,7 +128,7 @@ export class ChangeQueue {
   }
 
   /** Makes changes together. Resolves with false if none was made and one of them may be the reason. Never rejects. */
-  async #settle(group: readonly Waiting[], options: RunOptions): Promise<boolean> {
+  async #settle(group: readonly Waiting[], options: TransactionOptions): Promise<boolean> {
     const onLost = () => {
       for (const one of group) one.mayBeDone = true;
     };
@@ -147,7 +147,7 @@ export class ChangeQueue {
 
   async #makeByStatement(client: PoolClient, group: readonly Waiting[]): Promise<ReadonlyMap<number, ChangeResult>> {
     const changes = group.map(({ asked }) => asked);
-    const made = client.query<Row>(this.#statement(changes, true));
+    const made = client.query<DatabaseRow>(this.#statement(changes, true));
     this.#notify(client, changes);
     return changedOf((await made).rows);
   }
@@ -161,7 +161,7 @@ export class ChangeQueue {
     { asked, hasParts }: Waiting,
   ): Promise<ReadonlyMap<number, ChangeResult>> {
     const made = await inTransaction(client, async () => {
-      const found = changedOf((await client.query<Row>(this.#statement([asked], !hasParts))).rows);
+      const found = changedOf((await client.query<DatabaseRow>(this.#statement([asked], !hasParts))).rows);
       const changed = found.get(0);
       if (changed && hasParts) await insertParts(client, quotedName(this.#database.schema), asked, changed);
       if (changed) await asked.within?.((text, values) => this.#database.queryOn(client, text, values));
@@ -176,7 +176,7 @@ export class ChangeQueue {
     const { channel, token } = this.#options;
     const told = changes.filter(isTold);
     if (told.length === 0) return;
-    client.query<Row>(noticeOf(this.#database.schema, channel, token, told)).catch(() => {
+    client.query<DatabaseRow>(changeNotice(this.#database.schema, channel, token, told)).catch(() => {
       // The connection is lost. What listens is told to look again once it has a new one, too.
     });
   }

@@ -1,7 +1,7 @@
 import { now } from "../../base/index.ts";
 import { type Change, FIRST_MOMENT, isGivenBack } from "../../journal/packing/index.ts";
 import type { Head } from "../../journal/journal.ts";
-import type { Row, Statement } from "./connection/database.ts";
+import type { DatabaseRow, Statement } from "./connection/database.ts";
 import { quotedName } from "./tables/tables.ts";
 import { keptTime } from "./tables/lease-times.ts";
 import { storedName } from "./tables/names.ts";
@@ -75,7 +75,7 @@ export function changeValues(changes: readonly Change[], withRecords: boolean): 
   ];
 }
 
-export function changedOf(rows: readonly Row[]): ReadonlyMap<number, ChangeResult> {
+export function changedOf(rows: readonly DatabaseRow[]): ReadonlyMap<number, ChangeResult> {
   return new Map(
     rows.map(({ place, number, head }) => [Number(place), { number: String(number), head: Number(head) }]),
   );
@@ -90,7 +90,7 @@ export function isTold({ records, lease }: Change): boolean {
  * Tells all processes that listen of the heads of these executions, by the connection of the append, right after it: with `!`
  * if the execution has ended, and with `-` if its driver has given it back.
  */
-export function noticeOf(schema: string, channel: string, token: string, changes: readonly Change[]): Statement {
+export function changeNotice(schema: string, channel: string, token: string, changes: readonly Change[]): Statement {
   return {
     name: `portcullis notice ${schema}`,
     text: `SELECT pg_notify($1, $2 || ' ' || head || CASE WHEN ended THEN '!' WHEN leased_until < ${FIRST_MOMENT} THEN '-' ELSE '' END || ' ' || id) FROM ${quotedName(schema)}.executions WHERE id = ANY($3)`,

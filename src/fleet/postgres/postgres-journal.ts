@@ -8,7 +8,7 @@ import type { NoticeListener, Within } from "./shown-types.ts";
 import { ChangeQueue } from "./change-queue.ts";
 import { Database, type DatabaseOptions } from "./connection/database.ts";
 import { diagnoseDatabase } from "./connection/diagnose.ts";
-import { nameOf } from "./tables/names.ts";
+import { readName } from "./tables/names.ts";
 import { Notices } from "./connection/notices.ts";
 import { POSTGRES_JOURNAL_RULES, type PostgresJournalOptions } from "./postgres-options.ts";
 import { deletePage, deleteUnused } from "./prune.ts";
@@ -148,6 +148,6 @@ class DatabaseJournal extends RowJournal<ChangeOptions, string> implements Postg
     const [, token, head, mark, id] = /^(\S+) (\d+)([!-]?) (.*)$/s.exec(payload ?? "") ?? [];
     if (token === ownToken) return;
     if (id === undefined) return this.listeners.tell({});
-    this.listeners.tell({ execution: nameOf(id), head: Number(head), ended: mark === "!", left: mark === "-" });
+    this.listeners.tell({ execution: readName(id), head: Number(head), ended: mark === "!", left: mark === "-" });
   }
 }

@@ -12,10 +12,10 @@ import {
   type StoredText,
   summaryOf,
 } from "../../journal/packing/index.ts";
-import type { Database, Row } from "./connection/database.ts";
+import type { Database, DatabaseRow } from "./connection/database.ts";
 import { quotedName } from "./tables/tables.ts";
 import { NOW, ownTime } from "./tables/lease-times.ts";
-import { nameOf, storedName } from "./tables/names.ts";
+import { readName, storedName } from "./tables/names.ts";
 import { needsOf } from "./tables/needs-text.ts";
 
 const LIST_PAGE = 256;
@@ -48,8 +48,8 @@ export class StoredRows implements RowReader<string> {
 
   async list(
     { open, tenant, before, onDamaged }: ListOptions,
-    after: Row | undefined,
-  ): Promise<{ readonly row: Row; readonly summary: ExecutionSummary | undefined }[]> {
+    after: DatabaseRow | undefined,
+  ): Promise<{ readonly row: DatabaseRow; readonly summary: ExecutionSummary | undefined }[]> {
     const values: unknown[] = [];
     const conditions: string[] = [];
     const where = (condition: string, ...given: unknown[]) => {
@@ -133,13 +133,13 @@ export class StoredRows implements RowReader<string> {
     }
   }
 
-  async #rows(statement: string | undefined, text: string, values: unknown[]): Promise<Row[]> {
+  async #rows(statement: string | undefined, text: string, values: unknown[]): Promise<DatabaseRow[]> {
     const name = statement && `portcullis ${statement}`;
     return (await this.#database.query({ name, text, values }, { idempotent: true })).rows;
   }
 }
 
-function foundExecution(row: Row): FoundExecution<string> {
+function foundExecution(row: DatabaseRow): FoundExecution<string> {
   const { number, id, tenant, driver, has_long_driver, started_at, leased_until, read_at, ended } = row;
   const summary = summaryOf({
     ...row,
@@ -155,10 +155,10 @@ function foundExecution(row: Row): FoundExecution<string> {
 }
 
 function named(stored: unknown): unknown {
-  return typeof stored === "string" ? nameOf(stored) : stored;
+  return typeof stored === "string" ? readName(stored) : stored;
 }
 
-function pageRow({ position, bytes, record }: Row): PageRow {
+function pageRow({ position, bytes, record }: DatabaseRow): PageRow {
   if (typeof position !== "number" || typeof bytes !== "number")
     throw journalDamaged("a record has a place that no record has");
   return { position, bytes, record: typeof record === "string" ? record : undefined };

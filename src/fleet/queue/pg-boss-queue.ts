@@ -2,7 +2,7 @@ import type { Db, PgBoss } from "pg-boss";
 import type { QueuedWakes } from "../../runtime/fleet.ts";
 import { cancel, every, type ExecutionId, loadPackage, PortcullisError, type Timer } from "../../base/index.ts";
 import type { ExecuteSql } from "../../journal/journal.ts";
-import { nameOf, storedName } from "../postgres/tables/names.ts";
+import { readName, storedName } from "../postgres/tables/names.ts";
 import type { FleetDatabase, Wake } from "../fleet-store.ts";
 import { FairOrder } from "./fair-order.ts";
 import { QUEUE, queueSchema } from "./queue-schema.ts";
@@ -92,7 +92,7 @@ export class PgBossQueue implements AsyncDisposable {
       [QUEUE],
     );
     return rows.map(({ tenant, wakes, since }) => ({
-      tenant: nameOf(String(tenant)),
+      tenant: readName(String(tenant)),
       wakes: Number(wakes),
       since: Number(since),
     }));
@@ -240,7 +240,7 @@ export class Taking implements AsyncDisposable {
 }
 
 function wakeOf({ execution, tenant, ...more }: JobData): Wake {
-  return { execution: nameOf(execution), tenant: nameOf(tenant), ...more };
+  return { execution: readName(execution), tenant: readName(tenant), ...more };
 }
 
 function executing(query: ExecuteSql): Db["executeSql"] {

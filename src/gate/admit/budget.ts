@@ -1,4 +1,4 @@
-import { addTokens, type TokenUsage } from "../../tools/token-usage.ts";
+import type { TokenUsage } from "../../tools/token-usage.ts";
 
 export interface GateLimits {
   readonly calls: number;
@@ -151,4 +151,12 @@ export class Budget {
     this.#wideBytes += wide;
     return undefined;
   }
+}
+
+export function addTokens(one: TokenUsage, other: TokenUsage): TokenUsage {
+  return {
+    inputTokens: one.inputTokens + other.inputTokens,
+    outputTokens: one.outputTokens + other.outputTokens,
+    cachedInputTokens: one.cachedInputTokens + other.cachedInputTokens,
+  };
 }

@@ -1,13 +1,14 @@
 import { nearest } from "../../base/index.ts";
 
-export const NAME_LENGTH = 100;
+export const ARTIFACT_NAME_LENGTH = 100;
 /** Names that are safe as names of files, on every system. */
 const NAME = /^[A-Za-z0-9][A-Za-z0-9 ._-]*$/;
 const NAMES_LISTED = 20;
 
 /** Why a name is invalid for an artifact, or undefined. */
 export function artifactNameFault(name: string): string | undefined {
-  if (name.length > NAME_LENGTH) return `its name has ${name.length} characters, at most ${NAME_LENGTH} are allowed`;
+  if (name.length > ARTIFACT_NAME_LENGTH)
+    return `its name has ${name.length} characters, at most ${ARTIFACT_NAME_LENGTH} are allowed`;
   if (NAME.test(name) && !/[ .]$/.test(name)) return undefined;
   return `its name is ${JSON.stringify(name)}, and a name has letters, digits, spaces and . _ - only, begins with a letter or digit, and does not end with a space or a dot`;
 }

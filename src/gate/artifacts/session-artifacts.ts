@@ -5,7 +5,7 @@ import type { Redactor } from "../../journal/redaction/redactor.ts";
 import { jsonSchema } from "../../tools/schema.ts";
 import type { CallContext, Tool } from "../../tools/tool.ts";
 import { LOAD_ARTIFACT, SAVE_ARTIFACT } from "../../tools/tool-name.ts";
-import { artifactNameFault, artifactUnknown, NAME_LENGTH } from "./artifact-name.ts";
+import { artifactNameFault, artifactUnknown, ARTIFACT_NAME_LENGTH } from "./artifact-name.ts";
 import { describeValue, type ValueDescription } from "../run/describe-value.ts";
 import type { OpenCall } from "../open-call.ts";
 import type { ReadInput } from "../admit/read-input.ts";
@@ -18,7 +18,7 @@ export interface ArtifactPlace {
 }
 
 /** A handler's result that is JSON text already, and is read only when there is room for it. */
-export class StoredText {
+export class StoredResult {
   readonly bytes: number;
   readonly shape: string;
   readonly read: () => Promise<string>;
@@ -26,7 +26,7 @@ export class StoredText {
   readonly #isOwn = true;
 
   /** Asks nothing of a value of others, which may be a proxy. */
-  static [Symbol.hasInstance](value: unknown): value is StoredText {
+  static [Symbol.hasInstance](value: unknown): value is StoredResult {
     return typeof value === "object" && value !== null && #isOwn in value;
   }
 
@@ -101,11 +101,11 @@ async function save({ space, prefix }: ArtifactPlace, { name, text, ...described
   return { artifact: saved.name, bytes: saved.bytes, shape: saved.shape };
 }
 
-function load({ space }: ArtifactPlace, name: string): StoredText {
+function load({ space }: ArtifactPlace, name: string): StoredResult {
   const found = space.find(name);
   // The artifact was there when the call was checked, and nothing deletes artifacts.
   if (!found) throw new Error(`The artifact ${JSON.stringify(name)} is gone.`);
-  return new StoredText(found, async () => {
+  return new StoredResult(found, async () => {
     const { value, redacted } = await space.read(found);
     if (redacted === undefined) return value;
     throw new PortcullisError("tool_failed", `${JSON.stringify(name)} is not what was kept: ${REDACTED}`);
@@ -145,7 +145,7 @@ const SAVE_INPUT = jsonSchema({ type: "object", properties: { name: NAME, value:
 const LOAD_INPUT = jsonSchema({
   type: "object",
   // An unknown name is compared with all others.
-  properties: { name: { ...NAME, maxLength: NAME_LENGTH } },
+  properties: { name: { ...NAME, maxLength: ARTIFACT_NAME_LENGTH } },
   required: ["name"],
   additionalProperties: false,
 });

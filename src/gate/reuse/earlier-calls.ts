@@ -46,7 +46,7 @@ export interface EarlierAnswer {
 
 export type AnsweredCall = EarlierCall & { readonly answer: EarlierAnswer };
 
-export function isAnswered(call: EarlierCall): call is AnsweredCall {
+export function isAnsweredEarlier(call: EarlierCall): call is AnsweredCall {
   return call.answer !== undefined;
 }
 

@@ -29,7 +29,7 @@ import { StreamRun } from "../streams/stream-run.ts";
 import type { AnsweredCall, EarlierCalls, EarlierReader } from "../reuse/earlier-calls.ts";
 import * as sentences from "../sentences.ts";
 import { keptNames, nameDigest } from "./named.ts";
-import { StoredText } from "../artifacts/session-artifacts.ts";
+import { StoredResult } from "../artifacts/session-artifacts.ts";
 import { SAVE_ARTIFACT } from "../../tools/tool-name.ts";
 import type { ToolQueues } from "../queues/tool-queues.ts";
 
@@ -117,7 +117,7 @@ export class CallRunner {
     const display = await reader.display(earlier);
     const { partsLeftOut, named } = answer;
     handling.beside = { partsLeftOut, named, display };
-    if (!answer.isStream) return this.#answerWith(call, new StoredText(answer, () => reader.value(earlier)));
+    if (!answer.isStream) return this.#answerWith(call, new StoredResult(answer, () => reader.value(earlier)));
     if (calls.isGone(call)) return undefined;
     return calls.finish(call, await inContext(() => this.#give(call, reader.items(earlier), true)));
   }
@@ -211,7 +211,7 @@ export class CallRunner {
     const make = () => {
       if (calls.isGone(call)) return undefined;
       if (failed) return inContext(() => this.#answerFailed(call, failed, returned));
-      if (returned instanceof StoredText) return this.#answerStored(call, returned);
+      if (returned instanceof StoredResult) return this.#answerStored(call, returned);
       return inContext(() => toText(call, returned, limits, share, (handled) => calls.finish(call, handled)));
     };
     const answer = () => {
@@ -257,7 +257,7 @@ export class CallRunner {
   }
 
   /** Makes the answer of a stored text. Its memory is held while it is read. */
-  async #answerStored(call: OpenCall, stored: StoredText): Promise<Answer | undefined> {
+  async #answerStored(call: OpenCall, stored: StoredResult): Promise<Answer | undefined> {
     const { calls, limits, share } = this.#parts;
     const { bytes, shape } = stored;
     const without = (why: Parameters<typeof noText>[1]) => calls.finish(call, noText(call, why, limits));
@@ -321,5 +321,5 @@ async function redactBeside(
 const LARGE_BYTES = 64 * 1024;
 
 function isLargeResult(returned: unknown): boolean {
-  return returned instanceof StoredText ? returned.bytes > LARGE_BYTES : isLarge(returned);
+  return returned instanceof StoredResult ? returned.bytes > LARGE_BYTES : isLarge(returned);
 }

@@ -1,7 +1,7 @@
 import type { Artifact } from "../../journal/artifact-space.ts";
 import type { Redactor } from "../../journal/redaction/redactor.ts";
 import { isFields, type Lane, readHead } from "../../base/index.ts";
-import { entryCount, cut, shapeOf } from "./value-shape.ts";
+import { entryCount, cut, shapeText } from "./value-shape.ts";
 
 /** Characters of a value from which its shape and beginning are read, and lengths at which these are cut; least of a field. */
 const HEAD_LENGTH = 2048;
@@ -21,7 +21,7 @@ export async function describeValue(
   const head = await readHead(shown, HEAD_LENGTH, lane);
   if (!head) return { shape: "unknown", first: "" };
   const { value, counts } = head;
-  const shape = cut(shapeOf(value, counts, SHAPE_LENGTH), SHAPE_LENGTH);
+  const shape = cut(shapeText(value, counts, SHAPE_LENGTH), SHAPE_LENGTH);
   const rows = Array.isArray(value) ? ` /* ${entryCount(value, counts)} */` : "";
   const first = Array.isArray(value) ? value[0] : value;
   return { shape: shape + rows, first: cut(beginningOf(first), FIRST_LENGTH) };

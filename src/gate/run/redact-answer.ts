@@ -1,5 +1,5 @@
 import type { About, Redaction, Redactor } from "../../journal/redaction/redactor.ts";
-import type { ContentPart } from "../../tools/content.ts";
+import type { StoredPart } from "../../tools/content.ts";
 import type { Answer } from "../answer.ts";
 
 const TEXT_TYPE =
@@ -30,7 +30,7 @@ export async function redactAnswer(
 }
 
 /** Redacts names, addresses and texts. Images and other bytes stay as they are. */
-async function redactPart(part: ContentPart, redaction: Redaction): Promise<ContentPart> {
+async function redactPart(part: StoredPart, redaction: Redaction): Promise<StoredPart> {
   const named = part.name === undefined ? part : { ...part, name: await redaction.text(part.name) };
   if (named.type === "link") return { ...named, url: await redaction.text(named.url) };
   if (!TEXT_TYPE.test(named.mediaType)) return named;

@@ -49,7 +49,7 @@ export function runHandler(
     const returned = handlerOf(handler)(input, context);
     return isThenable(returned) ? withinTime(call, returned, context, allowedMs) : new HandlerResult(returned);
   } catch (error) {
-    return failed(thrownFailure(call, error, context), reasonOf(error));
+    return failed(thrownFailure(call, error, context), thrownReason(error));
   }
 }
 
@@ -83,7 +83,7 @@ function withinTime(
     },
     (error) => {
       cancel(timer);
-      return failed(thrownFailure(call, error, context), reasonOf(error));
+      return failed(thrownFailure(call, error, context), thrownReason(error));
     },
     true,
   );
@@ -94,7 +94,7 @@ function timedOut({ tool, decided }: OpenCall): FailedAnswer {
 }
 
 /** What a handler threw, for the log. Nothing thrown is a reason too. */
-export function reasonOf(error: unknown): unknown {
+export function thrownReason(error: unknown): unknown {
   return error ?? new Error(`It failed with ${String(error)} in place of an error.`);
 }
 

@@ -1,5 +1,5 @@
 import { after, cancel, nextTurn, pause, PortcullisError, type Share, type Timer } from "../../base/index.ts";
-import type { ContentPart } from "../../tools/content.ts";
+import type { StoredPart } from "../../tools/content.ts";
 import type { FailureCode, RefusalCode } from "../answer.ts";
 import type { Batch, StreamProgress, StreamReader } from "./stream-reader.ts";
 import { BATCH_BYTES } from "./next-batch.ts";
@@ -12,7 +12,7 @@ export interface CallFailure {
   readonly message: string;
   /** What the tool gave with its failure. */
   readonly value?: unknown;
-  readonly parts?: readonly ContentPart[];
+  readonly parts?: readonly StoredPart[];
   /** Where that comes from, as the tool says. */
   readonly from?: string;
 }

@@ -6,7 +6,7 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import { after, cancel, monotonic, setImmediate, type Timer } from "../../base/index.ts";
 import type { FailedAnswer, Failure, HandlerAnswer } from "../answer.ts";
 import { OVER } from "../call-end.ts";
-import { isThenable, reasonOf, awaitPromise, thrownFailure } from "../run/run-handler.ts";
+import { isThenable, thrownReason, awaitPromise, thrownFailure } from "../run/run-handler.ts";
 import type { UnreadAnswers } from "../run/unread-answers.ts";
 import * as sentences from "../sentences.ts";
 import { type ItemParts, itemText } from "./item-text.ts";
@@ -140,7 +140,7 @@ export class StreamRun implements OpenStream {
       this.#iterator = Symbol.asyncIterator in items ? items[Symbol.asyncIterator]() : items[Symbol.iterator]();
     } catch (error) {
       const answer = sentences.handlerFailed(call, call.identity.callId);
-      this.#end({ answer, error: reasonOf(error) });
+      this.#end({ answer, error: thrownReason(error) });
     }
     // What the handler does there may end the call.
     if (this.#state === "over") this.#return();
@@ -213,7 +213,7 @@ export class StreamRun implements OpenStream {
   #handlerThrew(error: unknown): void {
     const { call, limits } = this.#parts;
     this.#iterator = undefined;
-    this.#end({ answer: thrownFailure(call, error, limits), error: reasonOf(error) });
+    this.#end({ answer: thrownFailure(call, error, limits), error: thrownReason(error) });
   }
 
   #read(next: Step): void {

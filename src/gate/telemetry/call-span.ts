@@ -14,7 +14,7 @@ export interface CallWork {
   readonly isClients: boolean;
 }
 
-export interface CallEnd {
+export interface SpanEnd {
   /** `value`, `refused`, `failed`, `aborted`; `waiting` if the call is left to another driver. */
   readonly outcome: string;
   readonly code?: string | undefined;
@@ -34,7 +34,7 @@ export interface CallSpans {
 
 export interface CallSpan {
   readonly run: <Value>(handler: () => Value) => Value;
-  readonly end: (end: CallEnd) => void;
+  readonly end: (end: SpanEnd) => void;
 }
 
 /** @internal */

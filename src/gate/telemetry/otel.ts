@@ -52,7 +52,7 @@ function tell({ diag }: Pick<Otel, "diag">, error: unknown): void {
 }
 
 /** A span's place in its trace as `traceparent`; undefined if the SDK gives none. */
-export function placeOf(otel: Otel, read: () => api.SpanContext | undefined): string | undefined {
+export function spanPlace(otel: Otel, read: () => api.SpanContext | undefined): string | undefined {
   const place = safely(otel, read);
   return place && safely(otel, () => (otel.isSpanContextValid(place) ? traceParentOf(place) : undefined));
 }

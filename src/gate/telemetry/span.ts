@@ -4,7 +4,7 @@ import { monotonic, now } from "../../base/index.ts";
 import type { Contents } from "./contents.ts";
 import type { FigureSink } from "./metric-table.ts";
 import type { Capture } from "./options.ts";
-import { type Otel, parseTraceParent, placeOf, safely, SCOPE, within } from "./otel.ts";
+import { type Otel, parseTraceParent, spanPlace, safely, SCOPE, within } from "./otel.ts";
 
 /** @internal The types of OpenTelemetry, which is optional, are in no declaration of the package. */
 export interface SpanParts {
@@ -52,7 +52,7 @@ export function safeSpan(
     set,
 
     get traceparent(): string | undefined {
-      return placeOf(otel, () => span?.spanContext());
+      return spanPlace(otel, () => span?.spanContext());
     },
 
     get seconds(): number {

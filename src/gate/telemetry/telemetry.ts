@@ -1,8 +1,9 @@
 import type { Attributes } from "@opentelemetry/api";
 import { type CallSpans, callSpans, failureAttributes, toolAttributes } from "./call-span.ts";
-import { placeOf, safely } from "./otel.ts";
+import { spanPlace, safely } from "./otel.ts";
 import { modelAttributes, safeSpan, type SafeSpan, type SpanParts, word } from "./span.ts";
-import { addTokens, type TokenUsage } from "../../tools/token-usage.ts";
+import type { TokenUsage } from "../../tools/token-usage.ts";
+import { addTokens } from "../admit/budget.ts";
 
 export type { CallSpan, CallSpans } from "./call-span.ts";
 
@@ -76,7 +77,7 @@ export function telemetryOf(parts: SpanParts): Telemetry {
     hostCalls: () => callSpans(parts, active()),
 
     get here() {
-      return placeOf(otel, () => otel.trace.getSpanContext(active()));
+      return spanPlace(otel, () => otel.trace.getSpanContext(active()));
     },
 
     noteOutput: (bytes) => figures.note("returned", bytes),

@@ -12,7 +12,7 @@ import {
   type StoredJournal,
 } from "../stored-journal.ts";
 import { type PackedRecord, packRecords, type StoredText } from "./large-texts.ts";
-import { PAGE, recordsOf, type StoredRecord } from "./stored-records.ts";
+import { PAGE, readStoredRecords, type StoredRecord } from "./stored-records.ts";
 
 /** What is done to one execution: it is made, appended to, or its lease is set. Each is done whole or not at all. */
 export interface Change {
@@ -131,7 +131,7 @@ export abstract class RowJournal<Options extends AppendOptions, Key> implements 
     await hold(PAGE.bytes * PAGE.copies);
     const { found, page } = (await rows.open(execution, from, count)) ?? unknown(execution);
     const { tenant, records: head } = found.summary;
-    yield* recordsOf(execution, this.pages(found, from, Math.min(head, from + count), hold, page), {
+    yield* readStoredRecords(execution, this.pages(found, from, Math.min(head, from + count), hold, page), {
       hold,
       itemBytes,
       sizesOf: (hashes) => rows.sizesOf(tenant, hashes),

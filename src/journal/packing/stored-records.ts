@@ -18,7 +18,7 @@ export interface StoredRecord {
 }
 
 /** The records of an execution that a store has read, whole and checked. Rejects with what is damaged. */
-export async function* recordsOf(
+export async function* readStoredRecords(
   execution: string,
   stored: AsyncIterable<StoredRecord>,
   { hold, itemBytes, ...texts }: Omit<TextStore, "wantsItems"> & Pick<ReadOptions, "itemBytes">,

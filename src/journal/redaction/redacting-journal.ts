@@ -3,7 +3,7 @@ import { MalformedFrame, parseGuestFrame } from "../../../bridge/parse-frame.ts"
 import { type ExecutionId, parsedJson, PortcullisError } from "../../base/index.ts";
 import type { AppendOptions, Head, Journal, Lease } from "../journal.ts";
 import type { Header, JournalRecord } from "../record.ts";
-import type { Reading } from "../record-schemas.ts";
+import type { TextForm } from "../record-schemas.ts";
 import { WrappedJournal } from "../wrapped-journal.ts";
 import type { Redactor } from "./redactor.ts";
 
@@ -100,7 +100,7 @@ export class RedactingJournal extends WrappedJournal {
     );
   }
 
-  async #field(text: string, reading: Reading, record: JournalRecord) {
+  async #field(text: string, reading: TextForm, record: JournalRecord) {
     const about = { to: "journal", ...callOf(record) } as const;
     if (reading === "words") return this.#redactor.text(text, about);
     const end = reading === "frame" ? text.indexOf("\n") : -1;

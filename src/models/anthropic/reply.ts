@@ -1,12 +1,12 @@
 import { countOf, fieldOf, type Fields, isFields, listOf, textOf } from "../../base/index.ts";
 import { highestUsage, type ModelUsage, NO_USAGE, sumOfUsage, type ToolCall, type TurnEnd } from "../model.ts";
 import type { ProviderReply } from "../provider/provider-conversation.ts";
-import { fieldsOf, placeIn, ReplyStream } from "../provider/reply-stream.ts";
+import { fieldsOfParts, placeIn, ReplyStream } from "../provider/reply-stream.ts";
 import { RUN_PROGRAM } from "../../tools/tool-name.ts";
-import { filesOf } from "../turn/hosted-calls.ts";
+import { filesField } from "../turn/hosted-calls.ts";
 import { objectSentBack } from "../turn/program-input.ts";
 import { decisiveReason, endBy } from "../turn/stop-reason.ts";
-import { pieceOf, writtenText } from "../turn/written-text.ts";
+import { pieceOf, textField } from "../turn/written-text.ts";
 
 /** The type of the provider's own tool that runs programs, which is also what `allowed_callers` calls it. */
 export const CODE_EXECUTION_TYPE = "code_execution_20260120";
@@ -80,7 +80,7 @@ export class AnthropicStream extends ReplyStream<AnthropicReply> {
     if (!this.#isOver || !parts.every(({ isOver }) => isOver)) return undefined;
     for (const { fields, input } of parts) if (input) fields.input = objectSentBack(input);
     const message = {
-      content: fieldsOf(parts),
+      content: fieldsOfParts(parts),
       stop_reason: this.#stopReason,
       stop_details: this.#stopDetails,
       container: this.#container,
@@ -117,7 +117,7 @@ export class AnthropicStream extends ReplyStream<AnthropicReply> {
       case "signature_delta":
         return void extend("signature");
       case "input_json_delta":
-        return this.addInput(place, part, writtenText(delta, "partial_json"));
+        return this.addInput(place, part, textField(delta, "partial_json"));
       case "citations_delta":
         if (!Array.isArray(fields.citations)) fields.citations = [];
         return void (fields.citations as unknown[]).push(fieldOf(delta, "citation"));
@@ -191,7 +191,7 @@ export function isCodeExecution(type: string | undefined): boolean {
 /** What a hosted program printed, undefined if it is encrypted, and the files that it left. */
 export function outputOf(content: unknown) {
   const isError = fieldOf(content, "return_code") !== 0;
-  const files = filesOf(listOf(content, "content"));
+  const files = filesField(listOf(content, "content"));
   switch (textOf(content, "type")) {
     case "code_execution_result": {
       const printed = [textOf(content, "stdout"), textOf(content, "stderr")].filter((part) => part);

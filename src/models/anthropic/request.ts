@@ -6,7 +6,7 @@ import { type ClosedForm, closedSchema } from "../turn/closed-schema.ts";
 import { type ContentForms, fileName, type ResultParts } from "../turn/content-parts.ts";
 import type { CallResult, Opening, ToolDeclaration, ModelSettings, ToolChoice } from "../model.ts";
 import { PROGRAM_SCHEMA } from "../turn/program-input.ts";
-import type { ConversationParts } from "../provider/provider-conversation.ts";
+import type { ProviderParts } from "../provider/provider-conversation.ts";
 import { loadSdk, type ResolvedOptions } from "../provider/provider-options.ts";
 import { NO_TIMEOUT_MS } from "../provider/provider-requests.ts";
 import { labelledText } from "../turn/result-text.ts";
@@ -18,7 +18,7 @@ import { isReasoned } from "../settings.ts";
 export type AnthropicClient = InstanceType<(typeof import("@anthropic-ai/sdk"))["default"]>;
 
 /** The SDK's client. What it would read from the environment, besides default headers, is set here. */
-export async function openClient({ options, requests }: ConversationParts): Promise<AnthropicClient> {
+export async function openClient({ options, requests }: ProviderParts): Promise<AnthropicClient> {
   const { default: Anthropic } = await loadSdk("@anthropic-ai/sdk", () => import("@anthropic-ai/sdk"));
   return new Anthropic({
     apiKey: options.apiKey,

@@ -7,7 +7,7 @@ import { objectSentBack, textOfInput } from "../turn/program-input.ts";
 import { DeclaringConversation, type NamedTool } from "../provider/declaring-conversation.ts";
 import { toldOtherwise } from "../turn/declared-input.ts";
 import { flatSchema } from "./flat-schema.ts";
-import { endOf, type GeminiReply, GeminiStream, isCallFragment, isReadable, readBody } from "./reply.ts";
+import { endOf, type GeminiReply, GeminiStream, isCallFragment, isReadablePart, readBody } from "./reply.ts";
 import { callingMode, CONTENT, type GeminiClient, responsePart, settingsConfig, toolFields } from "./request.ts";
 import { hostedEnd, hostedStart } from "../turn/hosted-calls.ts";
 
@@ -76,7 +76,7 @@ export class Conversation extends DeclaringConversation<GeminiReply, GeminiClien
       const code = finishReason === undefined && this.options.stream ? "interrupted" : "reply_invalid";
       return this.fail(code, finishReason ?? "", usage);
     }
-    if (!parts.every(isReadable)) return this.fail("reply_invalid", "A call of it is no object.", usage);
+    if (!parts.every(isReadablePart)) return this.fail("reply_invalid", "A call of it is no object.", usage);
     if (parts.some(isCallFragment)) return this.fail("reply_invalid", "It holds a part of a call.", usage);
     if (parts.length > 0) this.#contents.push({ role: "model", parts: parts.map(sentBack) });
     const hosted = hostedNews(parts, grounding, this.#contents.length);

@@ -82,7 +82,7 @@ export function endOf(finishReason: string | undefined): TurnEnd | undefined {
 }
 
 /** Whether the call of a part, if it has one, can be read. */
-export function isReadable(part: Fields): boolean {
+export function isReadablePart(part: Fields): boolean {
   return isFields(fieldOf(part, "functionCall") ?? {});
 }
 

@@ -1,7 +1,7 @@
 import { type Fields, textOf } from "../../base/index.ts";
 import type { ContentForms, ResultParts } from "../turn/content-parts.ts";
 import type { CallResult, ModelSettings, ToolChoice } from "../model.ts";
-import type { ConversationParts } from "../provider/provider-conversation.ts";
+import type { ProviderParts } from "../provider/provider-conversation.ts";
 import { loadSdk } from "../provider/provider-options.ts";
 import { labelOf } from "../turn/result-text.ts";
 import type { ToolNames } from "../turn/tool-names.ts";
@@ -11,7 +11,7 @@ import { isReasoned } from "../settings.ts";
 export type GeminiClient = InstanceType<(typeof import("@google/genai"))["GoogleGenAI"]>;
 
 /** The SDK's client. What it would read from the environment is set here. */
-export async function openClient({ options, requests }: ConversationParts): Promise<GeminiClient> {
+export async function openClient({ options, requests }: ProviderParts): Promise<GeminiClient> {
   const { GoogleGenAI } = await loadSdk("@google/genai", () => import("@google/genai"));
   return new GoogleGenAI({
     apiKey: options.apiKey,

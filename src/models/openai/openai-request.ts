@@ -3,7 +3,7 @@ import type { TextFormat } from "../../tools/text-format.ts";
 import type { Fields } from "../../base/index.ts";
 import type { ToolDeclaration } from "../model.ts";
 import type { NamedTool } from "../provider/declaring-conversation.ts";
-import type { ConversationParts } from "../provider/provider-conversation.ts";
+import type { ProviderParts } from "../provider/provider-conversation.ts";
 import { loadSdk } from "../provider/provider-options.ts";
 import { NO_TIMEOUT_MS } from "../provider/provider-requests.ts";
 import { contentBlocks, type ContentForms, type MessageContent } from "../turn/content-parts.ts";
@@ -12,7 +12,7 @@ import { completeSchema, exactSchema, strictSchema, withoutNulls } from "./opena
 export type OpenAiClient = InstanceType<(typeof import("openai"))["default"]>;
 
 /** The SDK's client, for both protocols of OpenAI. What it would read from the environment, besides default headers, is set here. */
-export async function openClient({ options, requests }: ConversationParts): Promise<OpenAiClient> {
+export async function openClient({ options, requests }: ProviderParts): Promise<OpenAiClient> {
   const { default: OpenAI } = await loadSdk("openai", () => import("openai"));
   const { pathname, origin } = new URL(options.baseUrl ?? "https://api.openai.com");
   return new OpenAI({

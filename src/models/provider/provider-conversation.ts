@@ -39,12 +39,12 @@ import { RUN_PROGRAM, SEARCH_TOOLS } from "../../tools/tool-name.ts";
 import { checkToolChoice, type SettingsPlace } from "../settings.ts";
 import { citationsOf } from "../turn/hosted-calls.ts";
 import { rewrittenCall, toldOtherwise } from "../turn/declared-input.ts";
-import { shownInput, sourceOf, type ToolsByName, withToolInput } from "../turn/program-input.ts";
+import { shownCallInput, sourceOf, type ToolsByName, withToolInput } from "../turn/program-input.ts";
 import { type ToolNames, toolNamesOf } from "../turn/tool-names.ts";
 import { TurnDisplay } from "../turn/turn-display.ts";
 
 /** The parts of a provider's conversation. `requests` sends the SDK's requests. */
-export interface ConversationParts {
+export interface ProviderParts {
   readonly model: string;
   readonly provider: ProviderTraits;
   readonly options: ResolvedOptions;
@@ -122,7 +122,7 @@ export abstract class ProviderConversation<Reply extends ProviderReply, Client> 
   readonly #next: NextInput = { results: [], messages: [] };
   #openCalls: OpenCall[] = [];
 
-  constructor(parts: ConversationParts, client: Client) {
+  constructor(parts: ProviderParts, client: Client) {
     const { model, provider, options, opening, requests } = parts;
     const { title, keyVariable, media, takes } = provider;
     this.opening = opening;
@@ -246,7 +246,7 @@ export abstract class ProviderConversation<Reply extends ProviderReply, Client> 
     display.text(text);
     for (const news of hosted) if (news.type === "hosted_program_started") display.program(news, news.source);
     for (const call of calls) {
-      if (call.type === "tool_call") display.whole(call, call.tool, shownInput(this.tools, call));
+      if (call.type === "tool_call") display.whole(call, call.tool, shownCallInput(this.tools, call));
       else if (call.source !== undefined) display.program(call, call.source);
     }
   }

@@ -2,15 +2,15 @@ import { flag, oneOf, type OptionsOf, withDefault } from "../../base/index.ts";
 import type { ModelConversation, Model } from "../model.ts";
 import { checkSettings } from "../settings.ts";
 import { declaredFor } from "../turn/declared-input.ts";
-import type { ConversationParts } from "./provider-conversation.ts";
+import type { ProviderParts } from "./provider-conversation.ts";
 import { type ProviderOptions, type ProviderTraits, refuseNotStrict, resolveOptions } from "./provider-options.ts";
 import { ProviderRequests } from "./provider-requests.ts";
 
 export interface Provider extends ProviderTraits {
   /** Loads the class of its conversations, and what makes the SDK's client for one. */
   readonly load: () => Promise<{
-    readonly Conversation: new (parts: ConversationParts, client: never) => ModelConversation;
-    readonly openClient: (parts: ConversationParts) => Promise<unknown>;
+    readonly Conversation: new (parts: ProviderParts, client: never) => ModelConversation;
+    readonly openClient: (parts: ProviderParts) => Promise<unknown>;
   }>;
 }
 

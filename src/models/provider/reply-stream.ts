@@ -77,19 +77,19 @@ export abstract class ReplyStream<Reply> {
 }
 
 export function placeIn(event: unknown, name: string): number {
-  const place = placeOf(fieldOf(event, name));
+  const place = readPlace(fieldOf(event, name));
   if (place === undefined) throw new SyntaxError("An event of the reply does not say to which part it belongs.");
   return place;
 }
 
 /** A place as servers write it, some as a text; undefined for anything else. */
-export function placeOf(written: unknown): number | undefined {
+export function readPlace(written: unknown): number | undefined {
   const place = typeof written === "string" && /^\d{1,9}$/.test(written) ? Number(written) : written;
   return Number.isSafeInteger(place) && (place as number) >= 0 ? (place as number) : undefined;
 }
 
-export function partsOf(items: readonly Fields[], type: string, field: string): readonly unknown[] {
+export function partsOfItems(items: readonly Fields[], type: string, field: string): readonly unknown[] {
   return items.filter((item) => item.type === type).flatMap((item) => listOf(item, field));
 }
 
-export const fieldsOf = (parts: readonly OpenPart[]): readonly Fields[] => parts.map(({ fields }) => fields);
+export const fieldsOfParts = (parts: readonly OpenPart[]): readonly Fields[] => parts.map(({ fields }) => fields);

@@ -1,4 +1,4 @@
-import { oneLine } from "../../tools/declarations/one-line.ts";
+import { commentLine } from "../../tools/declarations/one-line.ts";
 import { fieldSchema } from "../../tools/array-schema.ts";
 import { TYPES } from "../../tools/json-schema/compile-schema.ts";
 import { BOUNDS, type JsonSchema, mapSchema, pointerKey } from "../../tools/json-schema/json-schema.ts";
@@ -76,7 +76,9 @@ export function inputChange(own: JsonSchema, declared: JsonSchema): string {
   const { isWrapped = false, names } = rewritings.get(declared) ?? {};
   const { fields, words } = saidIn(own);
   const left = saidIn(declared).words;
-  const renamed = [...fields].filter((name) => names && names.given(name) !== name).map((name) => oneLine(name, 64));
+  const renamed = [...fields]
+    .filter((name) => names && names.given(name) !== name)
+    .map((name) => commentLine(name, 64));
   const more = renamed.length > NAMED ? ` and ${renamed.length - NAMED} more` : "";
   const leftOut = [...words].flatMap(([word, times]) => (times > (left.get(word) ?? 0) ? word : []));
   return [

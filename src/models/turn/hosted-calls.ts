@@ -45,12 +45,12 @@ export function hostedEnd(
     isError,
     output: output && head(output, TEXT_LENGTH),
     sources: citationsOf(sources ?? []),
-    ...filesOf(sources ?? []),
+    ...filesField(sources ?? []),
   };
 }
 
 /** The files that objects name by `file_id`, as a field `files`; no field if there are none. */
-export function filesOf(given: readonly unknown[]): { readonly files?: string[] } {
+export function filesField(given: readonly unknown[]): { readonly files?: string[] } {
   const ids = given.flatMap((one) => textOf(one, "file_id") ?? []).filter((id) => /^[\w.:-]{1,256}$/.test(id));
   return ids.length === 0 ? {} : { files: [...new Set(ids)].slice(0, MAX_FILES) };
 }

@@ -68,6 +68,6 @@ export function withToolInput(tools: ToolsByName, call: ModelCall): ModelCall {
   return text === undefined ? call : { ...call, inputText: JSON.stringify(text) };
 }
 
-export function shownInput(tools: ToolsByName, { tool, inputText }: ToolCall): string {
+export function shownCallInput(tools: ToolsByName, { tool, inputText }: ToolCall): string {
   return (tools.get(tool)?.textFormat && textIn(inputOf(inputText))) ?? inputText;
 }

@@ -62,7 +62,7 @@ function cutPhrases({ bytes, cut, summary }: Provenance): readonly string[] {
 }
 
 /** The id of a call. Ids of a transcript from a file may contain anything. */
-export function idText(id: string): string {
+export function callIdText(id: string): string {
   return /^[\w.:-]{1,256}$/.test(id) ? id : plain(id);
 }
 

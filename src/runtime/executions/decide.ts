@@ -20,7 +20,7 @@ import {
 } from "../../executions/decide.ts";
 
 /** Notes decisions and results for calls of an execution or a conversation that wait, without driving it. Rejects as `resume` does. */
-export async function decide(scope: DecideScope, execution: ExecutionId, said: DecisionInput): Promise<void> {
+export async function decideFor(scope: DecideScope, execution: ExecutionId, said: DecisionInput): Promise<void> {
   const { journal } = scope;
   const { kind } = await findOwn(scope, execution);
   const note = kind === "conversation" ? decideConversation : decideProgram;
@@ -53,7 +53,7 @@ export async function answer(
     const records = await recordsOf(about, { results });
     await refuseWrongResults(records, about.find, tools.visibleTo(["programmatic"]));
   }
-  await decide(scope, execution, { results });
+  await decideFor(scope, execution, { results });
 }
 
 /** The error about the first of these calls that was decided before and has gone on since; undefined if none was. */

@@ -27,7 +27,7 @@ import { refuseOtherProtocol } from "../../executions/from-journal/changed-since
 import { pastFold } from "../../executions/from-journal/past-execution.ts";
 import { endAsCancelled, mayKillItsDriver } from "../../executions/drive/ending/end-without-running.ts";
 import type { ResultSchema } from "../../executions/drive/ending/result-schema.ts";
-import { takeUp } from "../../executions/resume.ts";
+import { resumeRead } from "../../executions/resume.ts";
 
 /** Why a recovery has left an execution open, and how the next recovery sees without reading it that this still holds. */
 export type OpenReason =
@@ -258,7 +258,7 @@ async function takeUpProgram(
   if (!takesSuspects && mayKillItsDriver(past.state)) return { type: "suspect" };
   const hasResult = header?.kind === "program" && header.result !== undefined;
   const result = hasResult ? resultFor(one) : undefined;
-  return driven(run(one, (scope) => takeUp(scope, execution, past, { result, joins: false, isFree: true })));
+  return driven(run(one, (scope) => resumeRead(scope, execution, past, { result, joins: false, isFree: true })));
 }
 
 async function takeUpConversation(

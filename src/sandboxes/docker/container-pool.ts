@@ -6,7 +6,7 @@ import { countNames, type InLine, WaitingLine } from "../../base/index.ts";
 import { ContainerGuest } from "./container/container-guest.ts";
 import type { ContainerPlan } from "./container-options.ts";
 import type { Daemon } from "./daemon.ts";
-import type { PoolOptions } from "./docker-options.ts";
+import type { ContainerPoolOptions } from "./docker-options.ts";
 import { removeLeft } from "./leftovers.ts";
 
 /** Kinds of containers that are kept warm at once: two, so that alternating between two languages keeps both warm. */
@@ -27,7 +27,7 @@ const CLOSED = "the sandbox was closed";
 /** The containers of one sandbox, each for one program. At their limit programs wait, and tenants take fair turns. */
 export class ContainerPool {
   readonly #daemon: Daemon;
-  readonly #options: PoolOptions;
+  readonly #options: ContainerPoolOptions;
   readonly #all = new Set<ContainerGuest>();
   #idle: { readonly key: string; readonly guest: ContainerGuest }[] = [];
   /** Keys of the most recently used kinds, the latest first. */
@@ -41,7 +41,7 @@ export class ContainerPool {
   readonly #evictions: Evictions<ContainerGuest>;
   readonly #closing = new Closing();
 
-  constructor(daemon: Daemon, options: PoolOptions) {
+  constructor(daemon: Daemon, options: ContainerPoolOptions) {
     this.#daemon = daemon;
     this.#options = options;
     this.#waiting = new WaitingLine(options.queue);

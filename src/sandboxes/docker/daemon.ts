@@ -18,7 +18,7 @@ export interface DialRequest {
 }
 
 /** What is read of an error that a request ends with. */
-export interface Failure {
+export interface DaemonFailure {
   readonly code?: string;
   readonly message?: string;
   /** Path of a local file; errors of connections have none. */
@@ -111,7 +111,7 @@ export class Daemon {
   }
 
   #sentence(cause: unknown): string {
-    const { code, statusCode, json, path, message = String(cause) } = cause as Failure;
+    const { code, statusCode, json, path, message = String(cause) } = cause as DaemonFailure;
     const detail = shortened(message);
     if (code !== undefined && typeof path === "string")
       return `A container cannot be started, because of a file on this machine: ${detail}. Give this user access to it.`;
@@ -119,7 +119,7 @@ export class Daemon {
       return `This user may not use the Docker daemon at ${this.address}: sudo usermod -aG docker "$USER", then log in again.`;
     if (code !== undefined && NOT_LISTENING.has(code))
       return `No Docker daemon answers at ${this.address}: start it (sudo systemctl start docker), or set DOCKER_HOST to one that runs.`;
-    if (code?.startsWith("HPE_") || (statusCode !== undefined && !isRefusal(json)))
+    if (code?.startsWith("HPE_") || (statusCode !== undefined && !isDaemonRefusal(json)))
       return `The server at ${this.address} does not answer like a Docker daemon: set DOCKER_HOST to one${detail === "" ? "" : ` (${detail})`}.`;
     if (cause instanceof DaemonTimeout)
       return `The Docker daemon at ${this.address} hangs, ${message}: restart it (sudo systemctl restart docker).`;
@@ -155,7 +155,7 @@ function shortened(message: string): string {
     .slice(0, 300);
 }
 
-export function isRefusal(json: unknown): boolean {
+export function isDaemonRefusal(json: unknown): boolean {
   return textOf(json, "message") !== undefined;
 }
 

@@ -10,7 +10,7 @@ import {
 } from "../../base/index.ts";
 import { USUAL_ALLOWANCE } from "./container/container-limits.ts";
 import type { EgressOptions } from "./egress/egress-plan.ts";
-import { IMAGE } from "./image/image.ts";
+import { IMAGE_NAME } from "./image/image.ts";
 
 export const DOCKER_RULES = {
   /**
@@ -36,7 +36,7 @@ export const DOCKER_RULES = {
   /** Temporary files of one container, in bytes; 16 MiB by default. They count against its memory. */
   scratchBytes: wholeNumber({ min: 4096, default: USUAL_ALLOWANCE.scratchBytes }),
   /** Name of the image, as given to `portcullis image build`. */
-  image: withDefault(text({ expected: "the name of an image" }), IMAGE),
+  image: withDefault(text({ expected: "the name of an image" }), IMAGE_NAME),
   /** The container runtime: `runc`, or gVisor's `runsc` if the daemon has it. */
   runtime: withDefault(oneOf(["runc", "runsc"]), "runc"),
   /**
@@ -55,4 +55,4 @@ export const DOCKER_RULES = {
 
 export type DockerSandboxOptions = OptionsOf<typeof DOCKER_RULES>;
 
-export type PoolOptions = Pick<CheckedOptions<typeof DOCKER_RULES>, "warm" | "containers" | "queue" | "evict">;
+export type ContainerPoolOptions = Pick<CheckedOptions<typeof DOCKER_RULES>, "warm" | "containers" | "queue" | "evict">;

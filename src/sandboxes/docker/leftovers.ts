@@ -1,6 +1,6 @@
 import { fieldOf, now, textOf } from "../../base/index.ts";
 import { hostMachine, hostProcess, isGone } from "../host-process.ts";
-import type { Daemon, Failure } from "./daemon.ts";
+import type { Daemon, DaemonFailure } from "./daemon.ts";
 import { removeLeftFolders } from "./container/mounted-folder.ts";
 
 const MACHINE = "portcullis.machine";
@@ -23,7 +23,7 @@ export async function removeContainer(daemon: Daemon, id: string, mayCome = fals
     .ask((docker, abortSignal) => docker.getContainer(id).remove({ force: true, v: true, abortSignal }))
     .then(
       () => true,
-      (error: Failure) => error.statusCode === 404,
+      (error: DaemonFailure) => error.statusCode === 404,
     );
   const { since } = left.get(id) ?? { since: now() };
   if (isRemoved && !mayCome && (!left.has(id) || now() - since > LATE_MS)) left.delete(id);

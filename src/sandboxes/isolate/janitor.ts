@@ -1,5 +1,5 @@
 import { readdirSync } from "node:fs";
-import { hostProcess, isGone, processNamespace, readText } from "../host-process.ts";
+import { hostProcess, isGone, processNamespace, readIfThere } from "../host-process.ts";
 
 const MARK = "--portcullis-host=";
 
@@ -28,7 +28,7 @@ export function endOrphans(): void {
 }
 
 function isOrphan(pid: number, namespace: string): boolean {
-  const words = readText(`/proc/${pid}/cmdline`)?.split("\0") ?? [];
+  const words = readIfThere(`/proc/${pid}/cmdline`)?.split("\0") ?? [];
   const mark = words.find((word) => word.startsWith(MARK))?.slice(MARK.length);
   // A launcher has the command of its engine behind this word, and ends with it.
   if (mark === undefined || words.includes("--")) return false;

@@ -69,7 +69,7 @@ export const LISTED_TOOL = object("Tool", {
   client: z.literal(true).optional().meta({ description: "its calls wait for a client's result" }),
 });
 
-export const TOOLS = object("Tools", {
+export const TOOLS_ANSWER = object("Tools", {
   run_program: GIVEN_TOOL.meta({ description: "give it to a model, and run its `code` by POST /v1/executions" }),
   search_tools: GIVEN_TOOL.optional().meta({
     description: "give it to a model too: the tools are too many to be described in run_program",

@@ -6,14 +6,14 @@ import type { MountedMcp } from "../mcp/http/mounted-mcp.ts";
 import { apiExtras, mcpRoute, type OtherRoute, type RefusalForm } from "../other-routes.ts";
 import type { GatewayParts } from "../gateway/gateway-parts.ts";
 import { gatewayRoutes, vendorsForm } from "../gateway/gateway-routes.ts";
-import { type Admission, admit } from "../http/admit.ts";
+import { type RequestAdmission, admit } from "../http/admit.ts";
 import type { Key, RouteScope } from "../http/keys.ts";
 import { isOperators, problemOf, problemResponse, RequestProblem } from "../http/problems.ts";
 import type { BytesByKey } from "../http/bytes-by-key.ts";
 import { countedAnswer, isStream } from "../http/counted-answer.ts";
 import { whenOver } from "../http/when-over.ts";
-import { readJson } from "../http/read-json.ts";
-import { check, ID_LENGTH, NO_QUERY } from "./bodies.ts";
+import { readJsonBody } from "../http/read-json.ts";
+import { check, CLIENT_ID_LENGTH, NO_QUERY } from "./bodies.ts";
 import { openApiDocument, pathOf } from "./openapi.ts";
 import { refuseRevoked } from "./parts.ts";
 import { type Route, ROUTES } from "./routes.ts";
@@ -21,7 +21,7 @@ import { type Route, ROUTES } from "./routes.ts";
 export interface AppParts extends GatewayParts {
   /** Told of each request once there is an answer. It does not throw. */
   readonly onRequest: (request: AnsweredRequest) => void;
-  readonly admitted: Admission;
+  readonly admitted: RequestAdmission;
   /** The requests of keys, until their answers are there and their streams are over. */
   readonly requests: BytesByKey;
   readonly mcp: MountedMcp;
@@ -168,7 +168,11 @@ async function answered(
   const { status } = response;
   const ms = monotonic() - since;
   metrics.request(path, method, status, ms);
-  const about = { key: asked.key?.id, tenant: asked.key?.tenant, execution: asked.execution?.slice(0, ID_LENGTH) };
+  const about = {
+    key: asked.key?.id,
+    tenant: asked.key?.tenant,
+    execution: asked.execution?.slice(0, CLIENT_ID_LENGTH),
+  };
   onRequest({ at, method, path: pathOf(path), status, code, ms, ...about });
   return response;
 }
@@ -231,7 +235,7 @@ async function serve(
   if (line.body === undefined) return line.handle({ ...given, body: undefined as never });
   const hold = (bytes: number) => parts.open.hold(key, bytes, "wait for their answers");
   const reader = { tenant: key.tenant, signal, hold };
-  const { value, bytes } = await readJson(request, { most: parts.maxBodyBytes, reader });
+  const { value, bytes } = await readJsonBody(request, { most: parts.maxBodyBytes, reader });
   // Reading a body may take time, and keys change meanwhile.
   refuseRevoked(given);
   const over = hold(bytes);

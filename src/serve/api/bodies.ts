@@ -7,7 +7,7 @@ import { cleanText, cutMiddle, isFields, nearest } from "../../base/index.ts";
 import { FOUND_DEFAULT, FOUND_MAX, QUERY_LENGTH } from "../../tools/search/index.ts";
 
 /** Characters of an id that a client chooses, of a name, and of a text to search for. */
-export const ID_LENGTH = 256 - PREFIX_LENGTH;
+export const CLIENT_ID_LENGTH = 256 - PREFIX_LENGTH;
 const NAME_LENGTH = 256;
 const TEXT_LENGTH = 200;
 /** Calls that one request decides or answers, and fields or entries of an object or a list around the values of a body. */
@@ -30,7 +30,7 @@ const MOST_OF_PAGE = 200;
 const execution = z
   .string()
   .min(1)
-  .max(ID_LENGTH)
+  .max(CLIENT_ID_LENGTH)
   .regex(/^\P{C}*$/u, "expected an id without control characters")
   .regex(/^(?!\.{1,2}$)/, "expected an id other than . and .., which no path can have")
   .refine((id) => withoutPrefixes(id) === id, "expected an id that is not like one of the server")

@@ -68,13 +68,13 @@ export async function ownUnless(
 
 /** The same, of an execution that the key may read: its own, or another's whose tools it has. */
 export function ownReadable(request: ApiRequest): Promise<ExecutionId> {
-  return ownUnless(request, (header) => refuseOfAnother(request, header));
+  return ownUnless(request, (header) => refuseOfOtherKey(request, header));
 }
 
 /** The same, of a conversation. */
 export function ownConversation(
   request: ApiRequest,
-  refuse: (header: Header) => unknown = (header) => refuseOfAnother(request, header),
+  refuse: (header: Header) => unknown = (header) => refuseOfOtherKey(request, header),
 ): Promise<ExecutionId> {
   return ownUnless(request, (header) => {
     if (header.kind !== "conversation")
@@ -134,7 +134,7 @@ export function faultOfAnother(key: Key, header: Header): string | undefined {
  * Throws if this key may not have what an execution holds, with the tools that a conversation got after its beginning. They
  * are looked for from a record on: resolves with the record that is next.
  */
-export async function refuseOfAnother(
+export async function refuseOfOtherKey(
   { runtime: { journal }, key }: Pick<ApiRequest, "runtime" | "key">,
   header: Header,
   from = 0,
@@ -165,7 +165,7 @@ export async function refuseIfElsewhere(request: ApiRequest, id: ExecutionId): P
 /** Refuses to go on here with what the gateway's client or another key goes on with. */
 export async function refuseElsewhere(request: ApiRequest, header: Header): Promise<void> {
   refuseOfGateway(header);
-  await refuseOfAnother(request, header);
+  await refuseOfOtherKey(request, header);
 }
 
 interface Begun<Value> {

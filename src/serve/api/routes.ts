@@ -12,7 +12,7 @@ import {
   READY,
   REPORT_ANSWER,
   STATUS,
-  TOOLS,
+  TOOLS_ANSWER,
 } from "./answers.ts";
 import {
   BEGIN_BODY,
@@ -28,11 +28,11 @@ import {
   TOOLS_QUERY,
 } from "./bodies.ts";
 import { HTTP_EVENT } from "./event-shapes.ts";
-import { cancel, endConversation, interrupt } from "./handlers/cancel.ts";
+import { handleCancel, endConversation, interrupt } from "./handlers/cancel.ts";
 import { begin, continueIt, models } from "./handlers/converse.ts";
 import { events, viewEvents } from "./handlers/events.ts";
-import { execute } from "./handlers/execute.ts";
-import { answer, decide } from "./handlers/decide-and-answer.ts";
+import { handleExecute } from "./handlers/execute.ts";
+import { handleAnswer, handleDecide } from "./handlers/decide-and-answer.ts";
 import { type ApiRequest, refuseRevoked } from "./parts.ts";
 import { artifact, call, list, view } from "./handlers/reads.ts";
 import { show } from "./handlers/show.ts";
@@ -102,7 +102,7 @@ const EXECUTION = "/v1/executions/:id";
 const CONVERSATION = "/v1/conversations/:id";
 
 export const ROUTES: readonly Route[] = [
-  post("/v1/executions", "run", "Run a program", EXECUTE_BODY, { 200: REPORT_ANSWER, 202: ACCEPTED }, execute),
+  post("/v1/executions", "run", "Run a program", EXECUTE_BODY, { 200: REPORT_ANSWER, 202: ACCEPTED }, handleExecute),
   get(
     "/v1/executions",
     "read",
@@ -135,7 +135,7 @@ export const ROUTES: readonly Route[] = [
     "Decide calls that wait for a decision",
     DECISIONS_BODY,
     { 200: ACCEPTED },
-    reading(decide),
+    reading(handleDecide),
   ),
   post(
     `${EXECUTION}/results`,
@@ -143,14 +143,14 @@ export const ROUTES: readonly Route[] = [
     "Answer calls that wait for a client's result",
     RESULTS_BODY,
     { 200: ACCEPTED },
-    reading(answer),
+    reading(handleAnswer),
   ),
-  post(`${EXECUTION}/cancel`, "run", "Cancel an execution", NO_BODY, { 200: STATUS }, reading(cancel)),
+  post(`${EXECUTION}/cancel`, "run", "Cancel an execution", NO_BODY, { 200: STATUS }, reading(handleCancel)),
   get(
     "/v1/tools",
     "run",
     "The tools that the key may call, and run_program as a model is given it",
-    { 200: TOOLS },
+    { 200: TOOLS_ANSWER },
     reading(tools),
     TOOLS_QUERY,
   ),

@@ -31,9 +31,9 @@ const MOST_BYTES = Math.min(32 * 1024 * 1024, defaultHeldBytes() / 8);
 /** How long an execution is claimed to be ended, in milliseconds. */
 const LEASE_MS = 15_000;
 
-export type Expiry = ReturnType<typeof expiryOf>;
+export type Expiry = ReturnType<typeof gatewayExpiry>;
 
-export function expiryOf(parts: ExpiryParts) {
+export function gatewayExpiry(parts: ExpiryParts) {
   const { journal } = parts.runtime;
   let settling: Promise<unknown> = Promise.resolve();
   let isStopped = false;

@@ -8,7 +8,7 @@ import type { SurfaceRequest, AskedAnswer } from "./surface/surface.ts";
 import type { ClientTools } from "./client-tools.ts";
 import { type CallPlace, type Replies, type ToldPart, turnsUntil } from "./from-journal/replies.ts";
 import type { Exchange } from "./gateway-parts.ts";
-import { settingsFor } from "./say-options.ts";
+import { requestSettings } from "./say-options.ts";
 
 /*
  * Whether a request goes on with a conversation that the journal has: its client repeats the whole history, and may have
@@ -42,7 +42,7 @@ export function isSameOpening(asked: SurfaceRequest, tools: ClientTools, { state
   const own = asked.instructions === undefined ? undefined : `# Instructions\n\n${asked.instructions.trim()}`;
   if (asked.settings.answer === undefined && own !== instructions) return false;
   if (!areRecorded(tools.all, state.tools)) return false;
-  return isDeepStrictEqual(settingsOf(state.header).settings ?? {}, { ...settingsFor(asked, tools) });
+  return isDeepStrictEqual(settingsOf(state.header).settings ?? {}, { ...requestSettings(asked, tools) });
 }
 
 /** Whether the client asks the same after the history that ends with an answer of this number. */

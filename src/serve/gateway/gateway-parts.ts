@@ -30,7 +30,7 @@ export interface Exchange extends Omit<GatewayParts, "ids"> {
 }
 
 /** An answer that the journal has, or is to have. */
-export interface Place {
+export interface AnswerPlace {
   readonly execution: string;
   readonly reply: number;
 }

@@ -11,21 +11,21 @@ import { refuseRevoked, takePlace } from "../api/parts.ts";
 import { countedStream, holdAnswer } from "../http/counted-answer.ts";
 import type { Key } from "../http/keys.ts";
 import { isOperators, problemOf, RequestProblem } from "../http/problems.ts";
-import { readJson } from "../http/read-json.ts";
+import { readJsonBody } from "../http/read-json.ts";
 import { clientIds } from "./carried/client-ids.ts";
 import { isStoredExecution, newExecution } from "./carried/seals.ts";
 import { clientTools } from "./client-tools.ts";
 import { begunDrive, type Drive } from "./drive.ts";
 import { historyAsked, transcriptOf } from "./history.ts";
-import type { Exchange, GatewayParts, Place } from "./gateway-parts.ts";
+import type { Exchange, GatewayParts, AnswerPlace } from "./gateway-parts.ts";
 import { liveReply } from "./live-reply.ts";
 import { executionAsked, type Plan, planOf } from "./plan.ts";
 import { ifKnown } from "../../journal/reading/index.ts";
 import { newRequestId, refusalOf, refusalOfEnding } from "./refusals.ts";
 import { readReplies } from "./from-journal/replies.ts";
-import { headOf, told } from "./from-journal/told.ts";
+import { answerHead, told } from "./from-journal/told.ts";
 import { optionsFor } from "./say-options.ts";
-import { storedItems, textIn } from "./stored-answers.ts";
+import { storedItems, partText } from "./stored-answers.ts";
 import { tokensInParts } from "../../tools/count-tokens.ts";
 
 interface DrivingParts extends GatewayParts {
@@ -34,7 +34,7 @@ interface DrivingParts extends GatewayParts {
 }
 
 /** A request with what answers it, and where. */
-interface Planned extends Exchange, Place {
+interface Planned extends Exchange, AnswerPlace {
   readonly driven: DrivingParts["driven"];
   readonly plan: Plan;
 }
@@ -119,7 +119,7 @@ export async function countRequest(
 async function readBody(parts: GatewayParts, request: Request, key: Key) {
   const { maxBodyBytes, open, isReady } = parts;
   if (!isReady()) throw new RequestProblem("server_closing", "The server is closing. Try again later.");
-  const { value, bytes } = await readJson(request, { most: maxBodyBytes, reader: readerOf(parts, request, key) });
+  const { value, bytes } = await readJsonBody(request, { most: maxBodyBytes, reader: readerOf(parts, request, key) });
   refuseRevoked({ ...parts, key });
   using held = new DisposableStack();
   held.defer(open.hold(key, bytes, WHAT));
@@ -171,7 +171,7 @@ async function forget(
 async function held(planned: Planned) {
   const { key, open, readings } = planned;
   const answer = await readings.run(key.id, undefined, () => told(planned));
-  const bytes = answer.parts.reduce((sum, part) => sum + memoryOf(textIn(part)), 0);
+  const bytes = answer.parts.reduce((sum, part) => sum + memoryOf(partText(part)), 0);
   return { ...answer, [Symbol.dispose]: holdAnswer(bytes, { open, key }) };
 }
 
@@ -181,7 +181,7 @@ async function streamed(planned: Planned, body: DisposableStack): Promise<Respon
   const begun = Promise.withResolvers<void>();
   const left = new AbortController();
   const encoder = new TextEncoder();
-  const writer = surface.writer(headOf(planned));
+  const writer = surface.writer(answerHead(planned));
   const stream = new ReadableStream<Uint8Array>({
     start: (controller) => {
       const send = (text: string) => {

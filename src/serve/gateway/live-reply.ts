@@ -1,6 +1,6 @@
 import type { Lane, SlicedWork } from "../../base/index.ts";
 import type { AgentEvent } from "../../conversations/event.ts";
-import { isSpoken, type ReplyPart, type ReplyWriter, type SpokenPart } from "./surface/surface.ts";
+import { isSpoken, type AnswerPart, type ReplyWriter, type SpokenPart } from "./surface/surface.ts";
 import { spokenKey } from "./carried/client-ids.ts";
 
 export interface LiveReplyParts {
@@ -11,7 +11,7 @@ export interface LiveReplyParts {
   /** Whose share of the host's thread writing takes. */
   readonly lane: Lane;
   /** Reads what the journal has of the answer so far. It counts as held until it is disposed of. */
-  readonly read: () => Promise<Disposable & { readonly parts: readonly ReplyPart[] }>;
+  readonly read: () => Promise<Disposable & { readonly parts: readonly AnswerPart[] }>;
   /** A text or a summary of reasoning by its key, without its words. */
   readonly partOf: (key: string) => SpokenPart;
   readonly send: (text: string) => void;
@@ -102,7 +102,7 @@ function piecesOf(writer: ReplyWriter, send: (text: string) => void) {
     say,
     open: () => open,
     isBegun: () => isBegun,
-    whole(part: ReplyPart): void {
+    whole(part: AnswerPart): void {
       if (!isSpoken(part)) return put(() => close() + writer.whole(part));
       const said = open?.key === part.key ? open.text : "";
       // Where something was taken out of the journal's text, the pieces are what the model said.

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import type { AgentEnding } from "../../conversations/event.ts";
 import type { ProviderFailureCode } from "../../models/model.ts";
-import { type Refusal, RefusedAsk, type RefusalKind, type Surface } from "./surface/surface.ts";
+import { type SurfaceRefusal, RefusedAsk, type RefusalKind, type Surface } from "./surface/surface.ts";
 import { keyRevoked } from "../../conversations/index.ts";
 import { type Problem, problemOf, statusOf } from "../http/problems.ts";
 
@@ -33,7 +33,7 @@ const OTHERS: ReadonlySet<Problem["code"]> = new Set<Problem["code"]>([
 const DRIVEN_SECONDS = "8";
 
 /** A problem of the server in the words of a surface. */
-export function refusalOfProblem({ code, message, headers }: Problem): Refusal {
+export function refusalOfProblem({ code, message, headers }: Problem): SurfaceRefusal {
   if (OTHERS.has(code))
     return {
       kind: "overloaded",
@@ -43,7 +43,7 @@ export function refusalOfProblem({ code, message, headers }: Problem): Refusal {
   return { kind: KIND_OF_STATUS[statusOf(code)] ?? "invalid", message, headers };
 }
 
-export function refusalOf(error: unknown): Refusal {
+export function refusalOf(error: unknown): SurfaceRefusal {
   return error instanceof RefusedAsk ? error.refusal : refusalOfProblem(problemOf(error));
 }
 
@@ -65,7 +65,7 @@ const FAILURES: Readonly<Record<ProviderFailureCode, readonly [kind: RefusalKind
 };
 
 /** Why a conversation has given no answer; undefined if it has. What a provider says is for the operator alone. */
-export function refusalOfEnding(ending: AgentEnding): Refusal | undefined {
+export function refusalOfEnding(ending: AgentEnding): SurfaceRefusal | undefined {
   if (ending.type === "cancelled" && ending.code === "key_revoked") return refusalOf(keyRevoked());
   if (ending.type === "cancelled") return { kind: "overloaded", message: "The request was cancelled. Send it again." };
   if (ending.type !== "provider_failed") return undefined;
@@ -79,7 +79,7 @@ export function newRequestId(): string {
 }
 
 /** A refusal as a surface writes it. */
-export function refusalResponse(surface: Surface, refusal: Refusal): Response {
+export function refusalResponse(surface: Surface, refusal: SurfaceRefusal): Response {
   const requestId = newRequestId();
   const { status, body } = surface.refusal(refusal, requestId);
   return Response.json(body, { status, headers: { [surface.requestIdHeader]: requestId, ...refusal.headers } });

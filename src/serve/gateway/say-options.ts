@@ -16,7 +16,7 @@ export function optionsFor(
   onEvent: (event: AgentEvent) => void = () => {},
 ): SendOptions<unknown, unknown> {
   const { instructions, programs } = asked;
-  const { answer, ...settings } = settingsFor(asked, tools);
+  const { answer, ...settings } = requestSettings(asked, tools);
   const seen = { turns: 0, tokens: 0 };
   return {
     model,
@@ -46,7 +46,7 @@ export function optionsFor(
 }
 
 /** The settings of a request, with the names that its tools have in the conversation. */
-export function settingsFor({ settings }: SurfaceRequest, tools: ClientTools): ModelSettings {
+export function requestSettings({ settings }: SurfaceRequest, tools: ClientTools): ModelSettings {
   const { toolChoice } = settings;
   if (typeof toolChoice !== "object") return settings;
   return { ...settings, toolChoice: { tool: tools.own(toolChoice.tool) } };

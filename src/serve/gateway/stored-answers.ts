@@ -1,5 +1,5 @@
 import { type Fields, Lane, type SlicedWork } from "../../base/index.ts";
-import { invalidField, RefusedAsk, type ReplyPart, type StoredItems, type Surface } from "./surface/surface.ts";
+import { invalidField, RefusedAsk, type AnswerPart, type StoredItems, type Surface } from "./surface/surface.ts";
 import { ifKnown } from "../../journal/reading/index.ts";
 import type { Key } from "../http/keys.ts";
 import { clientIds, executionOf } from "./carried/client-ids.ts";
@@ -37,7 +37,7 @@ export async function storedItems(
         const item = surface.item?.(ids.part(execution, part));
         yield;
         if (!item || !wanted.has(String(item.id))) continue;
-        bytes += Buffer.byteLength(textIn(part));
+        bytes += Buffer.byteLength(partText(part));
         items.set(String(item.id), item);
       }
       return bytes;
@@ -80,7 +80,7 @@ function isKnown(part: ToldPart): boolean {
 }
 
 /** The text of a part, without what frames it. */
-export function textIn(part: ToldPart | ReplyPart): string {
+export function partText(part: ToldPart | AnswerPart): string {
   if (part.type === "call") return part.inputText ?? "";
   return part.type === "program" ? part.source : part.text;
 }

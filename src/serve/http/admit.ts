@@ -1,10 +1,10 @@
 import { allowedHosts, hostNameOf, isOwnOrigin } from "./allowed-hosts.ts";
 import { hasScope } from "../principal.ts";
-import { isExpired, type Key, type Keys, type Rate, type RouteScope } from "./keys.ts";
+import { isExpiredKey, type Key, type Keys, type KeyRate, type RouteScope } from "./keys.ts";
 import { RequestProblem } from "./problems.ts";
 import { monotonic } from "../../base/index.ts";
 
-export type Admission = ReturnType<typeof admission>;
+export type RequestAdmission = ReturnType<typeof admission>;
 
 /** By what requests are let in. `keys` gives those that hold now. */
 export function admission(hostNames: readonly string[], keys: () => Keys) {
@@ -31,7 +31,7 @@ const OPEN_KEY: Key = { id: "", tenant: "", digest: Buffer.alloc(0), scopes: [] 
  * key; `onKey` is told whose request it is as soon as that is known. Throws a `RequestProblem`.
  */
 export function admit(
-  parts: Admission,
+  parts: RequestAdmission,
   { headers, url }: Request,
   { scope, keyHeader }: Asking,
   onKey: (key: Key) => void,
@@ -56,7 +56,7 @@ function keyIn(headers: Headers, keyHeader: string | undefined): string | null {
 }
 
 /** Refuses requests under the name of another host, and requests of pages of another origin. Nothing but headers is read. */
-function refuseForeign({ hosts, origins }: Admission, headers: Headers, host: string): void {
+function refuseForeign({ hosts, origins }: RequestAdmission, headers: Headers, host: string): void {
   const name = hostNameOf(host);
   if (name === undefined || !hosts.has(name))
     throw new RequestProblem(
@@ -69,11 +69,11 @@ function refuseForeign({ hosts, origins }: Admission, headers: Headers, host: st
 }
 
 /** The key of a request, if it has not expired and its rate allows another request. */
-function admittedKey(parts: Admission, authorization: string | null, onKey: (key: Key) => void): Key {
+function admittedKey(parts: RequestAdmission, authorization: string | null, onKey: (key: Key) => void): Key {
   const key = parts.keys().find(authorization);
   if (!key) throw unauthorized("key_unknown", "The request has no valid key: send one as Authorization: Bearer KEY.");
   onKey(key);
-  if (isExpired(key))
+  if (isExpiredKey(key))
     throw unauthorized("key_expired", `This key has expired at ${key.expires}. Ask the operator for another.`);
   const waitSeconds = key.rate && waitFor(parts, key.id, key.rate);
   if (waitSeconds === undefined) return key;
@@ -92,7 +92,7 @@ interface Bucket {
 }
 
 /** Takes one request of a key; returns the seconds to wait if it may make none. Unused requests add up to `calls` (a token bucket). */
-function waitFor({ buckets }: Admission, id: string, { calls, perMs }: Rate): number | undefined {
+function waitFor({ buckets }: RequestAdmission, id: string, { calls, perMs }: KeyRate): number | undefined {
   const now = monotonic();
   const bucket = buckets.get(id) ?? { left: calls, at: now };
   buckets.set(id, bucket);

@@ -24,25 +24,25 @@ import { OWN_IDS, type Principal, TOKEN_ID } from "../principal.ts";
 const MIN_LENGTH = 16;
 const MAX_LENGTH = 1024;
 
-export const RATE_RULES = {
+export const KEY_RATE_RULES = {
   /** Requests in that time. */
   calls: required(wholeNumber({ min: 1 })),
   /** The time, in milliseconds. */
   perMs: required(wholeNumber({ min: 1 })),
 };
 
-export type Rate = OptionsOf<typeof RATE_RULES>;
+export type KeyRate = OptionsOf<typeof KEY_RATE_RULES>;
 
 /**
  * What a key may do: `run` programs, `decide` calls that wait and answer those of clients, `read` executions, `converse`
  * with the server's models, which the operator pays, and as `admin` read what is the server's own (`/metrics`).
  */
 export const SCOPES = ["run", "decide", "read", "converse", "admin"] as const;
-export type Scope = (typeof SCOPES)[number];
+export type KeyScope = (typeof SCOPES)[number];
 /** What a key needs for a route; `none` for a route that needs no key, `any` for a route that any key may ask. */
-export type RouteScope = Scope | "none" | "any";
+export type RouteScope = KeyScope | "none" | "any";
 /** Without `decide`: who runs programs does not approve their calls, unless the operator says so. */
-const DEFAULT_SCOPES: readonly Scope[] = ["run", "read"];
+const DEFAULT_SCOPES: readonly KeyScope[] = ["run", "read"];
 
 export const KEY_RULES = {
   /** Name of the key: in the journal, and for the operator. */
@@ -62,11 +62,11 @@ export const KEY_RULES = {
   /** Changes to the limits of its programs. */
   limits: object<Partial<Limits>>(),
   /** Requests that it may make. */
-  rate: object<Rate>(),
+  rate: object<KeyRate>(),
   /** Executions that it may run at once; as many as the server by default. */
   concurrency: wholeNumber({ min: 1 }),
   /** What it may do: any of `run`, `decide`, `read`, `converse` and `admin`; `run` and `read` by default. */
-  scopes: option<readonly Scope[]>('a list of "run", "decide", "read", "converse" and "admin"', (value) =>
+  scopes: option<readonly KeyScope[]>('a list of "run", "decide", "read", "converse" and "admin"', (value) =>
     isListOf(SCOPES, value),
   ),
   /** When it expires, as an ISO time like `2027-01-31T00:00:00Z`; never by default. */
@@ -76,17 +76,17 @@ export const KEY_RULES = {
 export interface Key extends Principal {
   /** SHA-256 of the key. */
   readonly digest: Buffer;
-  readonly rate?: Rate;
-  readonly scopes: readonly Scope[];
+  readonly rate?: KeyRate;
+  readonly scopes: readonly KeyScope[];
   /** ISO time. */
   readonly expires?: string;
   /** Whether the key itself was written down, and not only its SHA-256. */
   readonly isPlain?: boolean;
 }
 
-export type Keys = ReturnType<typeof keysOf>;
+export type Keys = ReturnType<typeof keyRing>;
 
-export function keysOf(all: readonly Key[]) {
+export function keyRing(all: readonly Key[]) {
   const byId = new Map(all.map((key) => [key.id, key]));
   return {
     all,
@@ -103,13 +103,13 @@ export function keysOf(all: readonly Key[]) {
   };
 }
 
-export function isExpired({ expires }: Key): boolean {
+export function isExpiredKey({ expires }: Key): boolean {
   return expires !== undefined && Date.parse(expires) <= now();
 }
 
 /** The only key of a door that was opened without keys. */
 export function tokenKeys(token: string, tenant: string): Keys {
-  return keysOf([{ id: TOKEN_ID, tenant, digest: digestOf(token), scopes: SCOPES }]);
+  return keyRing([{ id: TOKEN_ID, tenant, digest: digestOf(token), scopes: SCOPES }]);
 }
 
 /** Reads `{ "keys": [{ "id", "key" | "hash", "tenant", … }] }`. Throws `option_invalid` with the place of what is wrong. */
@@ -133,7 +133,7 @@ export function parseKeys(place: string, written: string): Keys {
     ids.add(id);
     digests.add(hex);
   }
-  return keysOf(keys);
+  return keyRing(keys);
 }
 
 /**
@@ -175,7 +175,7 @@ function readKey(place: string, written: unknown): Key {
     ...principal,
     scopes,
     limits: limits && checkOptions(fieldsOf(`${place}.limits`), limits, LIMIT_RULES),
-    rate: rate && checkOptions(fieldsOf(`${place}.rate`), rate, RATE_RULES),
+    rate: rate && checkOptions(fieldsOf(`${place}.rate`), rate, KEY_RATE_RULES),
     digest: hashed === undefined ? digestOf(key ?? "") : Buffer.from(hashed, "hex"),
     isPlain: key !== undefined,
   };

@@ -24,7 +24,7 @@ const CODES = {
  * Reads a body of JSON, at any door. Its bytes, its depth and its values are known before it is parsed. While
  * it is read, the reader holds what is declared. Throws a `RequestProblem`.
  */
-export async function readJson(request: Request, options: BodyOptions) {
+export async function readJsonBody(request: Request, options: BodyOptions) {
   const { most, reader } = options;
   const declared = Number(request.headers.get("content-length") ?? most);
   const reading = reader.hold(declared >= 0 && declared <= most ? declared : most);

@@ -31,7 +31,7 @@ import {
   type KnownCall,
   lineOf,
   type PastTurn,
-  placesOf,
+  placesByTool,
   readTurnSliced,
   standingOf,
   streamedOf,
@@ -105,7 +105,7 @@ export class JournalEvents {
     const ending = record.type === "outcome" ? yield* endingHead(record.outcome) : undefined;
     const at = turn?.event.now ?? ("at" in record ? record.at : 0);
     const bare = withoutTexts(record);
-    if (record.type === "header" || record.type === "tools") this.#places = placesOf(record.tools);
+    if (record.type === "header" || record.type === "tools") this.#places = placesByTool(record.tools);
     applyRecord(this.#state, bare, turn && withoutBodies(turn));
     const call = this.#calls.note(bare);
     if (this.#isConversation) this.#asked.take(bare, content);

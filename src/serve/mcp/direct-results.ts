@@ -1,7 +1,7 @@
 import { saysMore } from "../../gate/answer.ts";
 import type { CallAnswer } from "../../gate/call-tool.ts";
 import type { LinkedResult, MediaBlock } from "../../executions/mcp-runs/index.ts";
-import { cleanLongJson, stubOf, TOO_LARGE } from "../../executions/output/index.ts";
+import { cleanLongJson, stubOf, TOO_LARGE_ADVICE } from "../../executions/output/index.ts";
 import {
   cleanText,
   cutMiddle,
@@ -18,7 +18,7 @@ import {
 } from "../../base/index.ts";
 import type { LinkedValue } from "../linked-values.ts";
 import { linkTo } from "./program-results.ts";
-import type { ContentPart } from "../../tools/content.ts";
+import type { StoredPart } from "../../tools/content.ts";
 
 interface Showing {
   readonly outputBytes: number;
@@ -56,7 +56,7 @@ async function shownValue(value: unknown, { outputBytes, lane, keep }: Showing) 
   const text = await cleanLongJson(whole, lane);
   const bytes = Buffer.byteLength(text);
   if (bytes <= outputBytes) return { content: [{ type: "text" as const, text }], isWhole: true };
-  const stub = stubOf({ value, bytes, counts: new Map() }, outputBytes, TOO_LARGE);
+  const stub = stubOf({ value, bytes, counts: new Map() }, outputBytes, TOO_LARGE_ADVICE);
   const kept = keep(whole);
   const start = { type: "text" as const, text: cleanText(JSON.stringify(stub)) };
   return { content: [start, ...(kept ? [linkTo(kept)] : [])], isWhole: false };
@@ -85,7 +85,7 @@ const FIELDS =
 function contentBlocks(
   value: unknown,
   textBytes: number,
-  parts: readonly ContentPart[] = [],
+  parts: readonly StoredPart[] = [],
 ): readonly ContentBlock[] | undefined {
   const content = isFields(value) && Object.keys(value).length === 1 ? fieldOf(value, "content") : undefined;
   if (!Array.isArray(content) || content.length === 0 || content.length > MOST_BLOCKS) return undefined;
@@ -106,7 +106,7 @@ function contentBlocks(
 }
 
 /** Images, files and links beside a value. What does not fit is named in a text, with its size. */
-function partBlocks(parts: readonly ContentPart[]): readonly ContentBlock[] {
+function partBlocks(parts: readonly StoredPart[]): readonly ContentBlock[] {
   const leftOut: string[] = [];
   let room = BLOCKS_BYTES;
   const blocks: ContentBlock[] = parts.map(partBlock).filter((block, index) => {
@@ -121,7 +121,7 @@ function partBlocks(parts: readonly ContentPart[]): readonly ContentBlock[] {
   return [...blocks, { type: "text", text }];
 }
 
-function partBlock(part: ContentPart, index: number): MediaBlock {
+function partBlock(part: StoredPart, index: number): MediaBlock {
   const name = part.name === undefined ? undefined : cleanText(part.name);
   const { mediaType: mimeType } = part;
   if (part.type === "link") {

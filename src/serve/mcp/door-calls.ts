@@ -31,7 +31,7 @@ import { directResult } from "./direct-results.ts";
 import { listExecutionsOf } from "./list-executions.ts";
 import { listTools, type ListedTool, type ListedTools } from "./listed-tools.ts";
 import type { ServerPackage } from "./load-server.ts";
-import { type DecideCommand, programResult, waitingNotes, RESULT } from "./program-results.ts";
+import { type DecideCommand, programResult, waitingNotes, RESULT_TOOL } from "./program-results.ts";
 
 export interface DoorCallsParts {
   readonly mcp: ServerPackage;
@@ -186,7 +186,7 @@ async function result(door: Door, input: Fields, request: McpRequest): Promise<L
     const { approve, ...options } = workOptions(door, execution, work);
     return resumed(door, execution, asks ? "ended" : "still", asks ? { ...options, approve } : options, asks);
   };
-  return handle(door, RESULT, input, request, { id: execution, owns: false, who: "A program", start });
+  return handle(door, RESULT_TOOL, input, request, { id: execution, owns: false, who: "A program", start });
 }
 
 /** The report of a program that goes on if it is to: without options nothing of it runs, and nothing is asked. */
@@ -255,7 +255,7 @@ async function search({ runtime, principal, readings }: Door, input: Fields, req
 const OWN: ReadonlyMap<string, (door: Door, input: Fields, request: McpRequest) => Promise<LinkedResult>> = new Map([
   [RUN_PROGRAM, runProgram],
   [SEARCH_TOOLS, search],
-  [RESULT, result],
+  [RESULT_TOOL, result],
 ]);
 
 async function callTool(door: Door, name: string, input: Fields, request: McpRequest): Promise<LinkedResult> {
@@ -301,7 +301,7 @@ function unknownTool({ mcp }: Door, { message }: { readonly message: string }): 
 /** The same sentence for a program that never was, is not kept any more, or is another principal's. */
 function unknownExecution(execution: string): LinkedResult {
   return errorResult(
-    `There is no program ${JSON.stringify(execution.slice(0, 128))}, or it is not kept any more. The tool ${RESULT} without input lists the latest.`,
+    `There is no program ${JSON.stringify(execution.slice(0, 128))}, or it is not kept any more. The tool ${RESULT_TOOL} without input lists the latest.`,
   );
 }
 

@@ -6,7 +6,7 @@ import type { JsonSchema } from "../../tools/json-schema/index.ts";
 import { PLAIN_VENDOR } from "../../tools/schema.ts";
 import type { Tool } from "../../tools/tool.ts";
 import { inputSchemaOf } from "../../tools/tool-schemas.ts";
-import { RESULT, RESULT_DESCRIPTION, RESULT_INPUT } from "./program-results.ts";
+import { RESULT_TOOL, RESULT_DESCRIPTION, RESULT_INPUT } from "./program-results.ts";
 
 /** A tool as `tools/list` gives it. */
 export interface ListedTool {
@@ -49,7 +49,7 @@ export function listTools(runtime: Runtime) {
  */
 function listedName(name: string): string {
   const readable = name.replaceAll(".", "-");
-  if (/^[A-Za-z0-9_-]{1,64}$/.test(readable) && readable !== RESULT) return readable;
+  if (/^[A-Za-z0-9_-]{1,64}$/.test(readable) && readable !== RESULT_TOOL) return readable;
   return `${readable.replaceAll(/[^A-Za-z0-9_-]/g, "_").slice(0, 46)}-${hash("sha256", name).slice(0, 16)}-`;
 }
 
@@ -63,7 +63,7 @@ async function programTools(runtime: Runtime): Promise<readonly ListedTool[]> {
     entry(program, PROGRAM_SCHEMA),
     ...(search ? [entry(search, SEARCH_INPUT)] : []),
     {
-      name: RESULT,
+      name: RESULT_TOOL,
       title: "Get the result of a program",
       description: RESULT_DESCRIPTION,
       inputSchema: RESULT_INPUT,

@@ -1,5 +1,5 @@
 import type { Server } from "@modelcontextprotocol/server";
-import { McpRuns, readRequest } from "../../executions/mcp-runs/index.ts";
+import { McpRuns, readMcpRequest } from "../../executions/mcp-runs/index.ts";
 import { Counts, fieldOf, Lane, textOf } from "../../base/index.ts";
 import { Readings } from "../readings.ts";
 import { linkedValues } from "../linked-values.ts";
@@ -8,7 +8,7 @@ import { type DoorCalls, doorCalls, type DoorCallsParts } from "./door-calls.ts"
 import { stillRuns } from "./program-results.ts";
 import { loadServer } from "./load-server.ts";
 import type { Runtime } from "../../runtime/create-runtime.ts";
-import type { AnsweredRequest, StdioTransport } from "./stdio-transport.ts";
+import type { HandledRequest, StdioTransport } from "./stdio-transport.ts";
 import { runtimeFor } from "../runtime-for.ts";
 
 /** What clients tell their models of this server. */
@@ -90,7 +90,7 @@ function serverOf(
   );
   // The protocol's package writes an answer as soon as it has it, and a client may ask for a thousand long ones at once: each
   // waits for a turn of the event loop that has time left.
-  const turn = async ({ mcpReq }: { readonly mcpReq: AnsweredRequest }) => {
+  const turn = async ({ mcpReq }: { readonly mcpReq: HandledRequest }) => {
     await answerTurn?.(mcpReq);
     await new Lane(principal.tenant).run(() => {});
   };
@@ -99,7 +99,7 @@ function serverOf(
     return { tools: (await calls.tools()).map((tool) => ({ ...tool })) };
   });
   server.setRequestHandler("tools/call", async ({ params: { name, arguments: given = {} } }, context) => {
-    const request = readRequest(context, server.getClientCapabilities() ?? {});
+    const request = readMcpRequest(context, server.getClientCapabilities() ?? {});
     return (await calls.call(name, given, request)) as never;
   });
   server.setRequestHandler("resources/list", async (_, context) => {

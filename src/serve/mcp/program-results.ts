@@ -5,7 +5,7 @@ import type { WaitingApproval } from "../../executions/outcome.ts";
 import { ANSWERS, type AnswerWords } from "../views/words.ts";
 
 /** Name of the tool by which a client gets the result of a program that it has not waited for. */
-export const RESULT = "result";
+export const RESULT_TOOL = "result";
 
 export const RESULT_INPUT = {
   type: "object",
@@ -21,7 +21,7 @@ export const RESULT_DESCRIPTION =
 
 /** How a program's result is collected, as a model would write the call. */
 function collectWith(execution: string): string {
-  return `the tool ${RESULT} with ${JSON.stringify({ execution })}`;
+  return `the tool ${RESULT_TOOL} with ${JSON.stringify({ execution })}`;
 }
 
 /** The answer to a request that does not wait any longer for its program. */

@@ -26,7 +26,7 @@ const READER = { tenant: "", hold: () => () => {} };
 const INVALID_REQUEST = -32600;
 
 /** A request as its handler has it. */
-export interface AnsweredRequest {
+export interface HandledRequest {
   readonly id: unknown;
   readonly signal: AbortSignal;
 }
@@ -168,7 +168,7 @@ function answerTurns() {
   /** Ends the turn of the request with this id. */
   let current: { readonly id: unknown; readonly end: Release } | undefined;
   return {
-    async take({ id, signal }: AnsweredRequest): Promise<void> {
+    async take({ id, signal }: HandledRequest): Promise<void> {
       const release = await places.take("", signal);
       if (!release) return;
       const end = () => {

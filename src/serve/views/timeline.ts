@@ -26,7 +26,7 @@ export interface Tick {
 }
 
 /** The place of a moment, as a share of the width that a time has. */
-export function placeIn({ from, until }: Time, at: number): number {
+export function shareOfTime({ from, until }: Time, at: number): number {
   return Math.max(0, Math.min(1, (at - from) / Math.max(1, until - from)));
 }
 
@@ -107,7 +107,7 @@ export function ticksOf(time: Time, most: number): readonly Tick[] {
   const step = STEPS.find((one) => one >= atLeast) ?? Math.ceil(atLeast / day) * day;
   return Array.from({ length: Math.floor(all / step) + 1 }, (_, index) => ({
     at: from + index * step,
-    share: placeIn(time, from + index * step),
+    share: shareOfTime(time, from + index * step),
     text: index === 0 ? "0" : elapsedText(index * step, step),
   })).slice(0, Math.max(1, most));
 }

@@ -9,7 +9,7 @@ import {
   readEnding,
   recordedExecution,
   standingOf,
-  usageOf,
+  usedBy,
   waitingCalls,
   errorIn,
 } from "../../executions/from-journal/index.ts";
@@ -140,7 +140,7 @@ function limitViews(
   output: OutputText | undefined,
 ): readonly LimitView[] {
   const { cpuMs, wallMs, peakMemoryBytes } = {
-    ...(Object.keys(past.state.used.noted).length > 0 && usageOf(past.state)),
+    ...(Object.keys(past.state.used.noted).length > 0 && usedBy(past.state)),
     ...past.outcome?.usage,
   };
   const returned = past.state.end.settled?.body;

@@ -47,7 +47,7 @@ export function stateText({
 }): string {
   if (state === "running" && !driven) return needs ? "needs a worker" : "has no driver";
   if (state === "unread") return "not read";
-  return state === "ended" && outcome !== undefined ? outcomeText(outcome) : state;
+  return state === "ended" && outcome !== undefined ? endingWord(outcome) : state;
 }
 
 /** Endings whose types are not what people say. */
@@ -58,7 +58,7 @@ const ENDINGS = new Map([
 ]);
 
 /** How an execution has ended, by the type of its ending. */
-export function outcomeText(type: string): string {
+export function endingWord(type: string): string {
   return ENDINGS.get(type) ?? type.replaceAll("_", " ");
 }
 
@@ -105,7 +105,7 @@ export function endingText(ending: Pick<OutcomeView, "type" | "limit">): string 
 }
 
 function endingWords({ type, limit }: Pick<OutcomeView, "type" | "limit">): string {
-  return `${outcomeText(type)}${limit === undefined ? "" : ` by the limit of ${limitText(limit)}`}`;
+  return `${endingWord(type)}${limit === undefined ? "" : ` by the limit of ${limitText(limit)}`}`;
 }
 
 const LIMITS = new Map(

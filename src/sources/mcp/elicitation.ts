@@ -16,7 +16,7 @@ export interface Question {
 
 export type Ask = (question: Question) => Promise<AllowedQuestion | false>;
 
-export type Reply =
+export type ElicitationReply =
   | { readonly action: "accept"; readonly content: Record<string, string | number | boolean | string[]> }
   | { readonly action: "decline" | "cancel" };
 
@@ -51,7 +51,7 @@ export async function readAnswers({ inputRequests = {}, requestState }: Message,
   };
 }
 
-async function answerOf(params: Message, ask: Ask): Promise<Reply> {
+async function answerOf(params: Message, ask: Ask): Promise<ElicitationReply> {
   const { mode = "form", message, requestedSchema = {} } = params;
   const isShown =
     sizeFault(requestedSchema, SCHEMA_BOUNDS) === undefined && weigh(requestedSchema, SCHEMA_BYTES) <= SCHEMA_BYTES;

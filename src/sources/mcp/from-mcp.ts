@@ -8,7 +8,7 @@ import {
   tooManyValues,
   untilAborted,
 } from "../../base/index.ts";
-import { oneLine } from "../../tools/declarations/one-line.ts";
+import { commentLine } from "../../tools/declarations/one-line.ts";
 import type { CallContext, Effect, Tool } from "../../tools/tool.ts";
 import { ProtocolFailure } from "./wire/channel.ts";
 import { credentialsOf, secretsOf, ServerText } from "./clean-credentials.ts";
@@ -106,7 +106,7 @@ export class McpSource implements AsyncDisposable {
   /** The version of the protocol, and what the server calls itself, by the latest handshake. */
   get server(): ServerIdentity {
     const peer = Object.entries(this.#session?.peer ?? {});
-    const clean = (text: string) => oneLine(this.#text.head(text, IDENTITY_READ).toWellFormed(), IDENTITY_LENGTH);
+    const clean = (text: string) => commentLine(this.#text.head(text, IDENTITY_READ).toWellFormed(), IDENTITY_LENGTH);
     const told = peer.map(([name, text = ""]) => [name, clean(text)] as const);
     return Object.fromEntries(told.filter(([, text]) => text !== ""));
   }

@@ -3,11 +3,17 @@ import { defineTool, refuseUnnamedFields, runsAt } from "../../tools/define-tool
 import { givingText } from "../../tools/text-results.ts";
 import { withWholeNumbers } from "../../tools/whole-numbers.ts";
 import { mapSchema, PatternStates } from "../../tools/json-schema/index.ts";
-import { lazySchema, reasonOf, SOURCE_STATES, SOURCE_STEPS, storedSchema } from "../../tools/schema.ts";
+import { lazySchema, schemaReason, SOURCE_STATES, SOURCE_STEPS, storedSchema } from "../../tools/schema.ts";
 import type { CallContext, Tool } from "../../tools/tool.ts";
 import { leftOut, nameClashes, uncheckedPart } from "../name-clashes.ts";
 import { checkPolicy, sourceContext, type ToolPolicy, withResult } from "../tool-policy.ts";
-import { entryName, type KnownEntry, type ListedTool, type McpAnnotations, readListed } from "./read-listed-tool.ts";
+import {
+  entryName,
+  type KnownEntry,
+  type ServerListedTool,
+  type McpAnnotations,
+  readListed,
+} from "./read-listed-tool.ts";
 import { type ParamHeader, paramHeaders } from "./wire/param-headers.ts";
 import { callingTool, type ProtocolMethod } from "./protocol-method.ts";
 import { namingResources, READER, readingResource } from "./resources.ts";
@@ -143,7 +149,7 @@ export class ToolListBuilder {
   }
 
   #toolOf(
-    { inputSchema, outputSchema, outputFault, description }: ListedTool,
+    { inputSchema, outputSchema, outputFault, description }: ServerListedTool,
     name: string,
     policy: ToolPolicy,
     served: Pick<ServerTool, "listed" | "method">,
@@ -196,7 +202,7 @@ function schemaFrom(given: Message, states: PatternStates, onUnchecked: (why: st
     return storedSchema(schema, { maxSteps: SOURCE_STEPS, states, onUnchecked, leavesFaults });
   } catch (error) {
     if (!PortcullisError.is(error)) throw error;
-    onUnchecked(reasonOf(error));
+    onUnchecked(schemaReason(error));
     return undefined;
   }
 }

@@ -1,6 +1,6 @@
 import { describe, fieldOf, isFields, LargeEntry, PARSED_VALUES, sizeFault } from "../../base/index.ts";
 import { hash } from "node:crypto";
-import { type Message, withoutNulls } from "./wire/wire.ts";
+import { type Message, dropNulls } from "./wire/wire.ts";
 import { currentDraft } from "../../tools/json-schema/index.ts";
 
 /** What a server says of a tool. It binds the server to nothing, and grants nothing. */
@@ -13,9 +13,9 @@ export interface McpAnnotations {
 }
 
 /** What is kept of a tool that a server lists. Its schemas are in the tool that is made of it. */
-export type KnownEntry = Pick<ListedTool, "original" | "annotations" | "digest">;
+export type KnownEntry = Pick<ServerListedTool, "original" | "annotations" | "digest">;
 
-export interface ListedTool {
+export interface ServerListedTool {
   readonly original: string;
   readonly description: string;
   readonly inputSchema: Message;
@@ -31,17 +31,10 @@ const DESCRIPTION_LENGTH = 16 * 1024;
 const SCHEMA_BOUNDS = { depth: 200, values: 20_000, characters: 1024 * 1024 };
 
 /** The tool, or why an entry of a list is no tool. */
-export function readListed(entry: unknown): ListedTool | string {
+export function readListed(entry: unknown): ServerListedTool | string {
   if (entry instanceof LargeEntry) return `it has more than ${PARSED_VALUES} values`;
   if (!isFields(entry)) return `it is ${describe(entry)}, not a tool`;
-  const {
-    name,
-    description,
-    inputSchema: given = {},
-    outputSchema,
-    execution,
-    _meta,
-  } = withoutNulls(entry, 1) as Message;
+  const { name, description, inputSchema: given = {}, outputSchema, execution, _meta } = dropNulls(entry, 1) as Message;
   if (typeof name !== "string" || name === "") return `its name is ${describe(name)}`;
   if (name.length > NAME_LENGTH) return `its name has ${name.length} characters, at most ${NAME_LENGTH} are taken`;
   const annotations = annotationsOf(entry);

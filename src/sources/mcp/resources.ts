@@ -2,7 +2,7 @@ import { isFields, PortcullisError } from "../../base/index.ts";
 import { content as withParts, naming } from "../../tools/content.ts";
 import type { ProtocolMethod } from "./protocol-method.ts";
 import { BLOCK_LEVELS, shownBlocks, withoutNotes } from "./result-value.ts";
-import { MalformedMessage, type Message, withoutNulls } from "./wire/wire.ts";
+import { MalformedMessage, type Message, dropNulls } from "./wire/wire.ts";
 
 const TEXT = { type: "string" };
 const RESOURCE = {
@@ -49,7 +49,7 @@ export const readingResource: ProtocolMethod = {
   },
   value(result, { caller, input }) {
     const { uri } = input as { readonly uri: string };
-    const contents = withoutNulls(result.contents, BLOCK_LEVELS);
+    const contents = dropNulls(result.contents, BLOCK_LEVELS);
     if (!Array.isArray(contents) || !contents.every(isResource))
       throw new MalformedMessage("The result has contents that are no list of resources.");
     const blocks = contents.map((resource) => ({ type: "resource", resource: withoutNotes(resource) }));

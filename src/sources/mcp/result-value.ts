@@ -12,7 +12,7 @@ import {
   asUntrusted,
 } from "../../base/index.ts";
 import type { ServerText } from "./clean-credentials.ts";
-import { type Message, withoutNulls } from "./wire/wire.ts";
+import { type Message, dropNulls } from "./wire/wire.ts";
 import { content as withParts, failedContent, keptParts, MAX_PARTS, type PartInput } from "../../tools/content.ts";
 import type { Caller } from "../../tools/tool.ts";
 
@@ -36,7 +36,7 @@ export async function resultValue(result: Message, text: ServerText, reader: Res
   const { content: given = [], structuredContent = bareValue(result) } = result;
   const isError = FAILED.has(result.isError);
   const { caller = "programmatic", declared = false } = reader;
-  const listed = withoutNulls(Array.isArray(given) ? given : [given], BLOCK_LEVELS) as readonly unknown[];
+  const listed = dropNulls(Array.isArray(given) ? given : [given], BLOCK_LEVELS) as readonly unknown[];
   const content = listed.filter((one) => one !== null).map(blockOf);
   const onlyTexts = content.every(({ type }) => type === "text");
   if (isError && structuredContent === undefined && onlyTexts)

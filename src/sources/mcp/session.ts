@@ -1,7 +1,7 @@
 import type { Client } from "@modelcontextprotocol/client";
 import { isFields, type OutputTail, untilAborted, weigh } from "../../base/index.ts";
 import { Channel, ProtocolFailure, type RequestOptions } from "./wire/channel.ts";
-import { type Dialogue, readAnswers, type Reply } from "./elicitation.ts";
+import { type Dialogue, readAnswers, type ElicitationReply } from "./elicitation.ts";
 import { type Access, HttpRefusal, HttpWire, SessionEnded } from "./wire/http-wire.ts";
 import { type McpPackage, ConnectionLost, MalformedMessage, type Message, type Wire } from "./wire/wire.ts";
 import type { ReadServer } from "./mcp-options.ts";
@@ -21,7 +21,7 @@ const ENVELOPE_BYTES = 64 * 1024;
 /** Values of a result beside its structured content: those of a hundred thousand blocks. */
 const CONTENT_VALUES = 500_000;
 
-export interface CallOptions {
+export interface McpCallOptions {
   readonly signal: AbortSignal;
   readonly resultBytes: number;
   readonly resultValues: number;
@@ -29,7 +29,7 @@ export interface CallOptions {
   readonly dialogue: Dialogue;
 }
 
-export interface Opening {
+export interface SessionOpening {
   readonly mcp: McpPackage;
   readonly server: ReadServer;
   readonly access?: Access | undefined;
@@ -56,7 +56,7 @@ export class Session {
    * connection. `known` is the protocol of an earlier session. Rejects with what has become of the connection, or with the
    * signal's reason; then nothing is left running.
    */
-  static async open(opening: Opening, known?: ReadServer["protocol"]): Promise<Session> {
+  static async open(opening: SessionOpening, known?: ReadServer["protocol"]): Promise<Session> {
     const { server, signal } = opening;
     const protocol = known ?? server.protocol;
     try {
@@ -70,7 +70,7 @@ export class Session {
   }
 
   static async #connect(
-    { mcp, server, access, log, onListChanged, signal }: Opening,
+    { mcp, server, access, log, onListChanged, signal }: SessionOpening,
     protocol: ReadServer["protocol"],
   ): Promise<Session> {
     const wire: Wire = server.command === undefined ? new HttpWire(mcp, { ...server, access }) : stdioWire(server, log);
@@ -167,7 +167,7 @@ export class Session {
    * `MessageTooLarge`, `MalformedMessage`, `ConnectionLost`, `HttpRefusal`, `ProtocolFailure`, the signal's reason, or the
    * error by which the dialogue has ended.
    */
-  async call({ method, params: asked }: ServerRequest, options: CallOptions): Promise<Message> {
+  async call({ method, params: asked }: ServerRequest, options: McpCallOptions): Promise<Message> {
     const { resultBytes, resultValues, headers, dialogue } = options;
     const { ask } = dialogue;
     const signal = AbortSignal.any([options.signal, dialogue.ended]);
@@ -230,12 +230,12 @@ export class Session {
     return this.#channel.hasPerRequestStream && this.#envelope !== undefined;
   }
 
-  async #onQuestion(params: unknown): Promise<Reply> {
+  async #onQuestion(params: unknown): Promise<ElicitationReply> {
     const ask = this.#channel.currentAsk;
     if (!ask || !isFields(params)) return { action: "cancel" };
     const asked = { method: "elicitation/create", params };
     const { inputResponses } = await readAnswers({ inputRequests: { asked } }, ask);
-    return (inputResponses as { readonly asked: Reply }).asked;
+    return (inputResponses as { readonly asked: ElicitationReply }).asked;
   }
 }
 

@@ -14,10 +14,16 @@ import {
   words,
 } from "../../base/index.ts";
 import { defineTool, runsAt } from "../../tools/define-tool.ts";
-import { oneLine } from "../../tools/declarations/one-line.ts";
+import { commentLine } from "../../tools/declarations/one-line.ts";
 import type { Effect, Tool } from "../../tools/tool.ts";
 import { toolNameFault } from "../../tools/tool-name.ts";
-import { elsewhere, leftOut as leftOutPart, nameClashes, problemText, uncheckedPart } from "../name-clashes.ts";
+import {
+  otherServerProblem,
+  leftOut as leftOutPart,
+  nameClashes,
+  problemText,
+  uncheckedPart,
+} from "../name-clashes.ts";
 import { givingText } from "../../tools/text-results.ts";
 import { checkPolicy, sourceContext, type ToolPolicy, withResult } from "../tool-policy.ts";
 import { type OpenApiDocument, orFault, PartFault, readDocument } from "./document.ts";
@@ -35,7 +41,7 @@ import { checkPath, loadStyles, pathParts, requestParts } from "./request.ts";
 import { Schemas } from "./schemas.ts";
 import { isHeaderName } from "../request-text.ts";
 import { isSecret, type OpenApiAuth, readAuthorization, type Secret } from "./secrets.ts";
-import { placeOf, placesForLarge, send, type Sender } from "./send.ts";
+import { sourceName, placesForLarge, send, type Sender } from "./send.ts";
 import { givenParameters, isFlat, type Layout, toolInput } from "./tool-input.ts";
 import { toolOutput } from "./tool-output.ts";
 
@@ -210,7 +216,8 @@ async function makeTools(maker: ToolMaker, found: readonly FoundOperation[], pol
       );
     if (odd.length > 0) problems.push(uncheckedPart(name, odd));
   }
-  for (const [server, moved] of Map.groupBy(away, (one) => one.server)) problems.push(elsewhere(server, moved));
+  for (const [server, moved] of Map.groupBy(away, (one) => one.server))
+    problems.push(otherServerProblem(server, moved));
   for (const why of new Set([...schemas.input.unchecked, ...schemas.output.unchecked]))
     problems.push(uncheckedPart(source, [why]));
   return { tools, names: named.map(({ name }) => name), leftOut, unassigned, problems };
@@ -263,7 +270,7 @@ function defineOperation(
     description: document.once(operation.part, readDescription) ?? `${method} ${operation.path}`,
     inputSchema: input.schema,
   });
-  return runsAt(placeOf(sender), tool);
+  return runsAt(sourceName(sender), tool);
 }
 
 function isHosts({ authorization, headers }: Sender, { name, place }: Parameter): boolean {
@@ -285,7 +292,7 @@ function readDescription(_: OpenApiDocument, part: unknown): string | undefined 
   const texts = [textOf(part, "summary"), textOf(part, "description")].filter((text) => text?.trim());
   const [summary = "", description = ""] = texts as string[];
   const whole = description.startsWith(summary) ? description : `${summary.trim().replace(/\.$/, "")}. ${description}`;
-  return texts.length === 0 ? undefined : oneLine(whole, DESCRIPTION_LENGTH);
+  return texts.length === 0 ? undefined : commentLine(whole, DESCRIPTION_LENGTH);
 }
 
 function clash({ operation: { method, path } }: Named): PartFault {

@@ -17,10 +17,10 @@ const UNSENT: ReadonlySet<string> = new Set(["TRACE", "CONNECT", "TRACK"]);
 /** Maximum operations of a document. The largest public documents have some 20,000. */
 export const MAX_OPERATIONS = 50_000;
 
-export type Place = "path" | "query" | "header" | "cookie";
+export type ParameterPlace = "path" | "query" | "header" | "cookie";
 
 export type Style = "form" | "simple" | "label" | "matrix" | "spaceDelimited" | "pipeDelimited" | "deepObject";
-const STYLES: Readonly<Record<Place, readonly Style[]>> = {
+const STYLES: Readonly<Record<ParameterPlace, readonly Style[]>> = {
   path: ["simple", "label", "matrix"],
   query: ["form", "spaceDelimited", "pipeDelimited", "deepObject"],
   header: ["simple"],
@@ -36,7 +36,7 @@ export interface Serialisation {
 
 export interface Parameter {
   readonly name: string;
-  readonly place: Place;
+  readonly place: ParameterPlace;
   readonly required: boolean;
   readonly description: string | undefined;
   readonly schema: unknown;
@@ -221,10 +221,10 @@ function readParameter(_: OpenApiDocument, part: unknown): Parameter {
   if (!isFields(part) || name === undefined || name === "") throw new PartFault("it has a parameter without a name");
   if (typeof place !== "string" || !Object.hasOwn(STYLES, place))
     throw new PartFault(`its parameter ${JSON.stringify(name.slice(0, 100))} is in no place that a request has`);
-  return parameterOf(part, shortName(name), place as Place);
+  return parameterOf(part, shortName(name), place as ParameterPlace);
 }
 
-function parameterOf(part: Fields, name: string, place: Place): Parameter {
+function parameterOf(part: Fields, name: string, place: ParameterPlace): Parameter {
   const content = fieldOf(part, "content");
   const [media] = isFields(content) ? Object.values(content) : [];
   return {
@@ -238,7 +238,7 @@ function parameterOf(part: Fields, name: string, place: Place): Parameter {
 }
 
 /** How a part's value is written: as the part says, or by default. */
-export function serialisationOf(part: unknown, place: Place, name: string): Serialisation {
+export function serialisationOf(part: unknown, place: ParameterPlace, name: string): Serialisation {
   const [usual] = STYLES[place];
   const style = fieldOf(part, "style") ?? usual;
   if (!STYLES[place].includes(style as Style))

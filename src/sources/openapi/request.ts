@@ -3,7 +3,7 @@ import { fieldOf, type Fields, isFields, loadPackage, PortcullisError, textOf } 
 import { PartFault } from "./document.ts";
 import { encodedStrictly, isHeaderValue } from "../request-text.ts";
 import { type Parameter, serialisationOf, type Serialisation } from "./operations.ts";
-import type { BodyFields, ToolInput } from "./tool-input.ts";
+import type { BodyFields, OperationInput } from "./tool-input.ts";
 
 let styles: Pick<typeof import("openapi-fetch"), "serializeArrayParam" | "serializeObjectParam">;
 
@@ -58,7 +58,7 @@ export function basePath({ pathname }: URL): string {
 /** Writes the request of a call. Throws a `PortcullisError` (`tool_failed`) for values that no request can carry. */
 export function requestParts(
   address: { readonly path: PathParts; readonly query: PathParts },
-  { schema, parameters, body }: ToolInput,
+  { schema, parameters, body }: OperationInput,
   input: Fields,
 ): RequestParts {
   const given = parameters.flatMap(({ field, parameter }) => {

@@ -70,7 +70,7 @@ export function readAuthorization(auth: unknown): Authorization {
   if (kind === "bearer") {
     checkValue(within.at(kind), given, SECRET);
     return standingIn("header", "authorization", async () => {
-      const token = await valueOf(given as Secret);
+      const token = await secretValue(given as Secret);
       return [`Bearer ${token}`, token];
     });
   }
@@ -78,7 +78,7 @@ export function readAuthorization(auth: unknown): Authorization {
   if (kind === "basic") {
     const { username, password } = checkOptions(own, given, BASIC_RULES);
     return standingIn("header", "authorization", async () => {
-      const pair = [await valueOf(username), await valueOf(password)] as const;
+      const pair = [await secretValue(username), await secretValue(password)] as const;
       const coded = Buffer.from(pair.join(":")).toString("base64");
       return [`Basic ${coded}`, coded, pair[1]];
     });
@@ -86,7 +86,7 @@ export function readAuthorization(auth: unknown): Authorization {
   const { in: where, name, value } = checkOptions(own, given, API_KEY_RULES);
   if (where !== "query" && !isHeaderName(name)) throw optionError(own.at("name"), `the name of a ${where}`, name);
   return standingIn(where, name, async () => {
-    const key = await valueOf(value);
+    const key = await secretValue(value);
     return [key, key];
   });
 }
@@ -109,7 +109,7 @@ function standingIn(
 }
 
 /** Only the operator reads what a function throws: it may name the place of secrets. */
-export async function valueOf(given: Secret): Promise<string> {
+export async function secretValue(given: Secret): Promise<string> {
   try {
     const value: unknown = typeof given === "function" ? await given() : given;
     if (isUsable(value)) return value;

@@ -16,13 +16,13 @@ import {
   tooManyValues,
   asUntrusted,
 } from "../../base/index.ts";
-import { oneLine } from "../../tools/declarations/one-line.ts";
+import { commentLine } from "../../tools/declarations/one-line.ts";
 import { type Content, content, isMediaType } from "../../tools/content.ts";
 import type { CallContext, Effect } from "../../tools/tool.ts";
 import { type BodyForm, formOf } from "./operations.ts";
 import { basePath, type RequestParts } from "./request.ts";
 import { KeptSecrets, SECRET_NAME } from "../kept-secrets.ts";
-import { type Authorization, type Credentials, type Secret, valueOf } from "./secrets.ts";
+import { type Authorization, type Credentials, type Secret, secretValue } from "./secrets.ts";
 
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 const MAX_REDIRECTS = 5;
@@ -152,7 +152,7 @@ async function credentialsOf({ authorization, headers }: Sender): Promise<Creden
   const given: (readonly [string, string])[] = [];
   const kept = [...secrets];
   for (const [name, value] of Object.entries(headers)) {
-    const text = await valueOf(value);
+    const text = await secretValue(value);
     given.push([name, text]);
     // Any other value, like a version that is a date, would be missing in the data of every answer.
     if (typeof value === "function" || SECRET_NAME.test(name)) kept.push(text);
@@ -203,7 +203,7 @@ async function valueIn(
   const mediaType = response.headers.get("content-type");
   const form = mediaType === null ? "json" : formOf(mediaType);
   if (form === "bytes" || form === "multipart") {
-    const said = oneLine(secrets.takenFrom(mediaType ?? ""), 100);
+    const said = commentLine(secrets.takenFrom(mediaType ?? ""), 100);
     const kept = await secrets.takenFromBytes(bytes);
     return asPart && caller === "direct" ? partOf(said, kept) : { mediaType: said, base64: kept.toString("base64") };
   }
@@ -280,18 +280,18 @@ async function failureOf(sender: Sender, { effect }: Call, { response, secrets, 
   const text =
     form === "bytes" ? "" : await saidIn(sender, body, { mediaType, form, reader: readerFor(sender.source) });
   const said = secrets.takenFrom(text, { end: body.length === FAILURE_BYTES });
-  const line = oneLine(said, FAILURE_LENGTH);
+  const line = commentLine(said, FAILURE_LENGTH);
   const waitMs = askedWaitMs(response);
   const wait = `It asks to wait ${Math.ceil((waitMs ?? 0) / 1000)} s`;
   const error = failed(sender, response.status, [
     ...(waitMs === undefined ? [] : [effect === "read" ? `${wait}, longer than this call may take.` : `${wait}.`]),
     ...(line === "" ? [] : [`It says: ${line}`]),
   ]);
-  if (response.status === 429 && !isRedirected) REFUSED_BY_SOURCE.set(error, placeOf(sender));
+  if (response.status === 429 && !isRedirected) REFUSED_BY_SOURCE.set(error, sourceName(sender));
   return error;
 }
 
-export function placeOf({ source }: Pick<Sender, "source">): string {
+export function sourceName({ source }: Pick<Sender, "source">): string {
   return `openapi ${source}`;
 }
 

@@ -2,7 +2,7 @@ import type { JsonSchema } from "../../tools/json-schema/index.ts";
 import type { Schema } from "../../tools/schema.ts";
 import { follow, followQuietly, type OpenApiDocument, PartFault, target } from "./document.ts";
 import { fieldOf, type Fields, isFields, textOf } from "../../base/index.ts";
-import { oneLine } from "../../tools/declarations/one-line.ts";
+import { commentLine } from "../../tools/declarations/one-line.ts";
 import { type Body, filesOf, type OperationParts, type Parameter, requiresFields, SHAPES } from "./operations.ts";
 import type { ConvertedSchema, Schemas } from "./schemas.ts";
 import { isHeaderName } from "../request-text.ts";
@@ -19,7 +19,7 @@ export interface ParameterField {
 }
 
 /** The input of a tool, and which of its fields are which parts of a request. */
-export interface ToolInput {
+export interface OperationInput {
   readonly schema: Schema;
   readonly parameters: readonly ParameterField[];
   readonly body: BodyFields | undefined;
@@ -147,7 +147,7 @@ function bodyInput(schemas: Schemas, body: Body, layout: Layout, taken: Readonly
   const properties = plainProperties(document, body);
   if (!properties || (layout === "nested" && files.size === 0)) {
     const converted = schemas.convert(body.schema);
-    const told = files.size > 0 ? `Files, in base64: ${oneLine([...files].join(", "), NAMES_LENGTH)}.` : "";
+    const told = files.size > 0 ? `Files, in base64: ${commentLine([...files].join(", "), NAMES_LENGTH)}.` : "";
     const names = properties && body.form === "urlencoded" ? document.once(properties, namesIn) : undefined;
     return apart(converted.schema, [converted], told, names);
   }

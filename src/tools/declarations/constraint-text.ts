@@ -1,7 +1,7 @@
 import { type JsonSchema, resolveReference } from "../json-schema/json-schema.ts";
 import { isFields } from "../../base/index.ts";
 import { jsonHead } from "../json-schema/json-head.ts";
-import { oneLine } from "./one-line.ts";
+import { commentLine } from "./one-line.ts";
 
 /** Maximum length of a pattern, and of a default, that is shown; in characters. */
 const PATTERN_LENGTH = 40;
@@ -39,7 +39,7 @@ function ownWords(parts: readonly JsonSchema[], tellsIntegers: boolean): readonl
 
 function defaultWords(part: JsonSchema): readonly string[] {
   if (!("default" in part)) return [];
-  return [`default ${oneLine(jsonHead(part.default, DEFAULT_LENGTH) ?? "unknown", DEFAULT_LENGTH)}`];
+  return [`default ${commentLine(jsonHead(part.default, DEFAULT_LENGTH) ?? "unknown", DEFAULT_LENGTH)}`];
 }
 
 function joined(words: readonly string[]): string {
@@ -107,9 +107,9 @@ function stringWords({ pattern, minLength, maxLength, ...others }: JsonSchema): 
   const format = others.format ?? others.contentEncoding;
   const form =
     typeof format === "string" && !NAMES_OF_PATTERNS.test(format)
-      ? [oneLine(format, PATTERN_LENGTH)]
+      ? [commentLine(format, PATTERN_LENGTH)]
       : typeof pattern === "string"
-        ? [`/${oneLine(withoutAny(pattern), PATTERN_LENGTH)}/`]
+        ? [`/${commentLine(withoutAny(pattern), PATTERN_LENGTH)}/`]
         : [];
   const length =
     minLength === 1 && maxLength === undefined ? ["not empty"] : range(minLength, maxLength, " characters");

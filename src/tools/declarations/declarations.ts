@@ -1,12 +1,12 @@
 import { oneOf, type OptionsOf, readOptions, wholeNumber, withDefault } from "../../base/index.ts";
 import { hasAtMostTokens } from "../count-tokens.ts";
-import { oneLine } from "./one-line.ts";
+import { commentLine } from "./one-line.ts";
 import { observedText, shownOutput } from "../observed/shown-output.ts";
 import { needsApprovalAlways, type Tool } from "../tool.ts";
 import { isIdentifier } from "../tool-name.ts";
 import { jsonSchemaOf } from "../tool-schemas.ts";
 import { PYTHON, type TypeNotation, TYPESCRIPT } from "./type-notation.ts";
-import { fieldsOf, typeText, type TypeTextOptions } from "./type-text.ts";
+import { typedFields, typeText, type TypeTextOptions } from "./type-text.ts";
 
 export type ProgramLanguage = "javascript" | "python";
 
@@ -201,7 +201,7 @@ function pythonCall({ name, stream }: Tool): string {
 /** Keyword parameters, or one dict if a field's name is not a Python name. */
 function pythonParameters(tool: Tool, options: TypeTextOptions): string {
   const schema = jsonSchemaOf(tool.name, "input", tool.inputSchema);
-  const fields = options.depth > 0 ? fieldsOf(schema, options) : undefined;
+  const fields = options.depth > 0 ? typedFields(schema, options) : undefined;
   if (!fields?.every(({ name }) => isPythonName(name))) return `input: ${typeText(schema, options)}`;
   const named = fields.map(
     ({ name, type, required, comment }) => `${name}: ${type}${comment}${required ? "" : " = ..."}`,
@@ -218,7 +218,7 @@ function resultText(tool: Tool, detail: TypeDetail, notation: TypeNotation): str
 function declare(tool: Tool, form: Form, detail: Detail): string {
   const { toolDescription, depth } = detail;
   const signature = form.signature(tool, detail);
-  const description = toolDescription === 0 ? "" : oneLine(tool.description, toolDescription);
+  const description = toolDescription === 0 ? "" : commentLine(tool.description, toolDescription);
   const result = depth > 1 ? observedText(tool) : "";
   const comment = [approvalText(tool), rateText(tool), result, description].filter((part) => part !== "").join("; ");
   return comment === "" ? signature : `${signature} ${form.comment} ${comment}`;

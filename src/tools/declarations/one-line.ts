@@ -2,7 +2,7 @@
 const READ = 8;
 
 /** A text on one line, shortened at the end of a word, without characters that could end a comment or control a terminal. */
-export function oneLine(text: string, length: number): string {
+export function commentLine(text: string, length: number): string {
   // Blanks become one: a text that has more of them than this is shown shorter than it might be.
   const head = text.slice(0, READ * length);
   const line = head

@@ -1,7 +1,7 @@
 import { nearest } from "../../base/index.ts";
 import { observedText, shownOutput } from "../observed/shown-output.ts";
 import type { Tool } from "../tool.ts";
-import { oneLine } from "./one-line.ts";
+import { commentLine } from "./one-line.ts";
 
 /** Parts of an output's schema that are read for its fields, and fields that are told. */
 const PARTS_READ = 2000;
@@ -33,7 +33,7 @@ export function missingFieldAdvice(field: string, tools: readonly Tool[]): strin
 }
 
 function shown(name: string): string {
-  return JSON.stringify(oneLine(name, NAME_LENGTH));
+  return JSON.stringify(commentLine(name, NAME_LENGTH));
 }
 
 function subjectOf({ name, stream }: Tool): string {

@@ -1,7 +1,7 @@
 import { isFields } from "../../base/index.ts";
 import { jsonHead } from "../json-schema/json-head.ts";
 import { constraintText } from "./constraint-text.ts";
-import { oneLine } from "./one-line.ts";
+import { commentLine } from "./one-line.ts";
 import { type JsonSchema, resolveReference } from "../json-schema/json-schema.ts";
 import { type Field, type TypeNotation, TYPESCRIPT } from "./type-notation.ts";
 
@@ -45,7 +45,7 @@ export function shortTypeText(schema: JsonSchema): string {
 }
 
 /** The fields of a plain object schema, with their types; undefined for any other schema. */
-export function fieldsOf(schema: JsonSchema, options: TypeTextOptions): readonly Field[] | undefined {
+export function typedFields(schema: JsonSchema, options: TypeTextOptions): readonly Field[] | undefined {
   const others = schema.additionalProperties;
   const isPlain =
     isFields(schema.properties) &&
@@ -186,7 +186,7 @@ class TypePrinter {
     const properties = isFields(schema.properties) ? Object.entries(schema.properties) : [];
     const required = this.#namesIn(schema.required);
     return properties.map(([name, property]) => {
-      const shown = /^[A-Za-z_$][\w$]{0,255}$/.test(name) ? name : oneLine(name, ODD_NAME_LENGTH);
+      const shown = /^[A-Za-z_$][\w$]{0,255}$/.test(name) ? name : commentLine(name, ODD_NAME_LENGTH);
       const type = this.print(property, depth + 1).text;
       const comment = this.#charactersLeft < 0 ? "" : this.#comment(property);
       this.#charactersLeft -= shown.length + comment.length;
@@ -205,7 +205,7 @@ class TypePrinter {
     if (!isFields(property)) return "";
     const { description } = property;
     const about =
-      descriptionLength > 0 && typeof description === "string" ? oneLine(description, descriptionLength) : "";
+      descriptionLength > 0 && typeof description === "string" ? commentLine(description, descriptionLength) : "";
     return this.#commentOf([this.#constraints(property), about]);
   }
 
@@ -274,6 +274,6 @@ function isShort(value: unknown): boolean {
 
 function literal(value: unknown): string {
   return typeof value === "string"
-    ? JSON.stringify(oneLine(value, 64))
-    : oneLine(JSON.stringify(value) ?? "unknown", 2 * LITERAL_LENGTH);
+    ? JSON.stringify(commentLine(value, 64))
+    : commentLine(JSON.stringify(value) ?? "unknown", 2 * LITERAL_LENGTH);
 }

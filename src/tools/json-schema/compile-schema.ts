@@ -200,7 +200,7 @@ class Compiler {
     node.patterns = [...(node.patternProperties ?? [])].map(([source, of]) => {
       return [this.#patternOf(source, `${path}/patternProperties/${pointerPart(source)}`), of];
     });
-    node.hasParts = partsOf(node).length > 0;
+    node.hasParts = childNodes(node).length > 0;
     refuseNoLists(schema, path);
     node.required = (schema.required ?? []) as readonly string[];
     node.dependentNames = Object.entries((schema.dependentRequired ?? {}) as Readonly<Record<string, string[]>>);
@@ -358,7 +358,7 @@ export function inPlaceOf(node: SchemaNode): readonly SchemaNode[] {
 }
 
 /** The parts that a part holds or refers to. */
-export function partsOf(node: SchemaNode): readonly SchemaNode[] {
+export function childNodes(node: SchemaNode): readonly SchemaNode[] {
   return childrenOf(node, () => true);
 }
 

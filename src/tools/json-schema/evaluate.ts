@@ -2,8 +2,8 @@ import type { JsonSchema } from "./json-schema.ts";
 import { withDigitsAs } from "./map-value.ts";
 import { type CompiledSchema, type SchemaNode, TYPES } from "./compile-schema.ts";
 import { checkNumber, checkString } from "./check-scalar.ts";
-import { alone, type Failure, Findings, FITS, type Outcome, shownValue } from "./findings.ts";
-import { Identities, isContainer, keyOf } from "./identities.ts";
+import { alone, type SchemaFailure, Findings, FITS, type CheckOutcome, shownValue } from "./findings.ts";
+import { Identities, isContainer, costedKey } from "./identities.ts";
 import { Steps, StepsSpent } from "./steps.ts";
 import { type Fields, isLongInteger } from "../../base/index.ts";
 
@@ -23,7 +23,7 @@ export function evaluate(
   { root, readsSeen }: CompiledSchema,
   value: unknown,
   maxSteps = MAX_STEPS,
-): Failure | undefined {
+): SchemaFailure | undefined {
   const steps = new Steps(maxSteps);
   const check = (given: unknown, asGiven: boolean) =>
     new Evaluation(steps, readsSeen, asGiven).check(root, given).failure;
@@ -50,7 +50,7 @@ class HasDigits extends Error {}
 class Evaluation {
   readonly steps: Steps;
   #identities: Identities | undefined;
-  readonly #known = new Map<SchemaNode, Map<unknown, Outcome>>();
+  readonly #known = new Map<SchemaNode, Map<unknown, CheckOutcome>>();
   readonly #readsSeen: boolean;
   readonly #asGiven: boolean;
   #depth = 0;
@@ -65,14 +65,14 @@ class Evaluation {
     return (this.#identities ??= new Identities(this.steps));
   }
 
-  check(node: SchemaNode, value: unknown): Outcome {
+  check(node: SchemaNode, value: unknown): CheckOutcome {
     this.steps.spend(1);
     if (node.schema === true) return FITS;
     if (node.schema === false) return { failure: alone("false", "there is no such field"), seen: undefined };
     if (!node.shared || !node.hasParts) return this.#enter(node, node.schema, value);
-    const known = this.#known.get(node) ?? new Map<unknown, Outcome>();
+    const known = this.#known.get(node) ?? new Map<unknown, CheckOutcome>();
     this.#known.set(node, known);
-    const key = keyOf(value, this.steps);
+    const key = costedKey(value, this.steps);
     const before = known.get(key);
     if (before) return before;
     const outcome = this.#enter(node, node.schema, value);
@@ -81,7 +81,7 @@ class Evaluation {
     return outcome;
   }
 
-  #enter(node: SchemaNode, schema: JsonSchema, value: unknown): Outcome {
+  #enter(node: SchemaNode, schema: JsonSchema, value: unknown): CheckOutcome {
     if (this.#asGiven && isLongInteger(value)) throw new HasDigits();
     this.#depth += 1;
     if (this.#depth > MAX_DEPTH) throw new TooDeep();
@@ -168,7 +168,7 @@ class Evaluation {
   }
 
   /** Collects the evaluated fields and elements of the outcomes that fit. */
-  #see(outcomes: readonly Outcome[], found: Findings): void {
+  #see(outcomes: readonly CheckOutcome[], found: Findings): void {
     for (const { failure, seen } of outcomes) {
       if (failure) continue;
       this.steps.spend(seen?.size ?? 0);

@@ -2,12 +2,12 @@ import { jsonHead } from "./json-head.ts";
 import type { BoundWord, SchemaNode } from "./compile-schema.ts";
 
 /** One fault. `path` is relative to the value being checked. */
-export interface Problem {
+export interface SchemaProblem {
   readonly keyword: string;
   readonly message: () => string;
   readonly path: Path | undefined;
   /** Faults of the alternatives if none fits. */
-  readonly alternatives?: readonly Failure[];
+  readonly alternatives?: readonly SchemaFailure[];
 }
 
 export interface Path {
@@ -16,31 +16,31 @@ export interface Path {
 }
 
 /** Faults of a value: the first choice without a fitting alternative, and the last fault found, which is the innermost. */
-export interface Failure {
-  readonly choice: Problem | undefined;
-  readonly last: Problem;
+export interface SchemaFailure {
+  readonly choice: SchemaProblem | undefined;
+  readonly last: SchemaProblem;
 }
 
 /** Outcome of checking a value: its failure, or the fields and elements that were evaluated, for `unevaluated…`. */
-export interface Outcome {
-  readonly failure: Failure | undefined;
+export interface CheckOutcome {
+  readonly failure: SchemaFailure | undefined;
   readonly seen: ReadonlySet<string | number> | undefined;
 }
 
-export const FITS: Outcome = { failure: undefined, seen: undefined };
+export const FITS: CheckOutcome = { failure: undefined, seen: undefined };
 
 /** Collects the findings of one schema part about a value. */
 export class Findings {
   readonly #readsSeen: boolean;
-  #choice: Problem | undefined;
-  #last: Problem | undefined;
+  #choice: SchemaProblem | undefined;
+  #last: SchemaProblem | undefined;
   #seen: Set<string | number> | undefined;
 
   constructor(readsSeen: boolean) {
     this.#readsSeen = readsSeen;
   }
 
-  get outcome(): Outcome {
+  get outcome(): CheckOutcome {
     if (this.#last === undefined && this.#seen === undefined) return FITS;
     return { failure: this.#last && { choice: this.#choice, last: this.#last }, seen: this.#seen };
   }
@@ -60,7 +60,7 @@ export class Findings {
   }
 
   /** Adds that too few or too many alternatives fit, with the faults of those that do not. */
-  addChoice(keyword: "anyOf" | "oneOf", fitting: number, outcomes: readonly Outcome[]): void {
+  addChoice(keyword: "anyOf" | "oneOf", fitting: number, outcomes: readonly CheckOutcome[]): void {
     const alternatives = outcomes.flatMap(({ failure }) => (failure ? [failure] : []));
     const message =
       fitting === 0
@@ -71,20 +71,20 @@ export class Findings {
     for (const failure of alternatives) this.#join(failure);
   }
 
-  addAll(outcomes: readonly Outcome[]): void {
+  addAll(outcomes: readonly CheckOutcome[]): void {
     this.add("allOf", () => "it does not fit all parts of its schema");
     for (const { failure } of outcomes) if (failure) this.#join(failure);
   }
 
   /** Takes over the outcome of another schema part for the same value. */
-  take({ failure, seen }: Outcome, keyword: string, message: () => string): void {
+  take({ failure, seen }: CheckOutcome, keyword: string, message: () => string): void {
     if (!failure) return this.see(seen);
     this.add(keyword, message);
     this.#join(failure);
   }
 
   /** Takes over the outcome of a field or an element. Returns whether it failed. */
-  takeAt(key: string | number, { failure }: Outcome, keyword: string, message: () => string): boolean {
+  takeAt(key: string | number, { failure }: CheckOutcome, keyword: string, message: () => string): boolean {
     if (this.#readsSeen && keyword !== "propertyNames") this.see([key]);
     if (!failure) return false;
     this.add(keyword, message);
@@ -102,18 +102,18 @@ export class Findings {
     return this.#seen?.has(key) ?? false;
   }
 
-  #join({ choice, last }: Failure): void {
+  #join({ choice, last }: SchemaFailure): void {
     this.#choice ??= choice;
     this.#last = last;
   }
 }
 
-export function alone(keyword: string, text: string): Failure {
+export function alone(keyword: string, text: string): SchemaFailure {
   return { choice: undefined, last: { keyword, message: () => text, path: undefined } };
 }
 
-function within(key: string | number, { choice, last }: Failure): Failure {
-  const put = (problem: Problem): Problem => ({ ...problem, path: { key, rest: problem.path } });
+function within(key: string | number, { choice, last }: SchemaFailure): SchemaFailure {
+  const put = (problem: SchemaProblem): SchemaProblem => ({ ...problem, path: { key, rest: problem.path } });
   return { choice: choice && put(choice), last: put(last) };
 }
 

@@ -5,7 +5,7 @@ import type { Steps } from "./steps.ts";
 const CHARACTERS_A_STEP = 64;
 
 /** What looking for a value in a map costs: a long text is hashed each time. */
-export function keyOf(value: unknown, steps: Steps): unknown {
+export function costedKey(value: unknown, steps: Steps): unknown {
   if (isLongKey(value)) steps.spend(value.length / CHARACTERS_A_STEP);
   return quickKey(value);
 }
@@ -21,7 +21,7 @@ export class Scalars {
   }
 
   has(value: unknown, steps: Steps): boolean {
-    return (!isLongKey(value) || this.#lengths.has(value.length)) && this.#keys.has(keyOf(value, steps));
+    return (!isLongKey(value) || this.#lengths.has(value.length)) && this.#keys.has(costedKey(value, steps));
   }
 }
 
@@ -44,10 +44,10 @@ export class Identities {
 
   of(value: unknown): number {
     this.#steps.spend(1);
-    if (!isContainer(value)) return numberOf(this.#scalars, keyOf(value, this.#steps)) * 2;
+    if (!isContainer(value)) return numberOf(this.#scalars, costedKey(value, this.#steps)) * 2;
     const known = this.#containers.get(value);
     if (known !== undefined) return known;
-    const identity = numberOf(this.#texts, keyOf(this.#textOf(value), this.#steps)) * 2 + 1;
+    const identity = numberOf(this.#texts, costedKey(this.#textOf(value), this.#steps)) * 2 + 1;
     this.#containers.set(value, identity);
     return identity;
   }

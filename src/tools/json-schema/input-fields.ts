@@ -37,7 +37,7 @@ interface Place {
  * does not let it be null. Takes a step per field and applicable part of the schema. Throws `StepsSpent` if that exceeds
  * `maxSteps`, or if too many parts of the schema refer to each other.
  */
-export function readFields(
+export function readInputFields(
   { root }: CompiledSchema,
   value: unknown,
   unknownFields: "refuse" | "allow",

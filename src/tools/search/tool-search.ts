@@ -1,10 +1,10 @@
 import { optionError, wholly } from "../../base/index.ts";
 import { type ProgramLanguage, toolStub } from "../declarations/declarations.ts";
-import { oneLine } from "../declarations/one-line.ts";
+import { commentLine } from "../declarations/one-line.ts";
 import type { Caller, Tool } from "../tool.ts";
 import { lazySchema } from "../schema.ts";
 import { outputSchemaOf } from "../tool-schemas.ts";
-import { areSame, type ToolSet } from "../tool-set.ts";
+import { areSameTools, type ToolSet } from "../tool-set.ts";
 import { FOUND_DEFAULT } from "./search-tool.ts";
 import { ToolIndex } from "./tool-index.ts";
 import { ToolVectors, type Embed } from "./tool-vectors.ts";
@@ -120,7 +120,7 @@ export class ToolSearch {
   }
 
   async #indexOf(tools: readonly Tool[], work: Work): Promise<ToolIndex> {
-    const known = this.#indexes.find((one) => areSame(one.tools, tools));
+    const known = this.#indexes.find((one) => areSameTools(one.tools, tools));
     if (known) return known.index;
     // Kept at once: searches that begin while the index is made wait for it.
     const index = Promise.resolve(work(ToolIndex.of(tools)));
@@ -168,7 +168,7 @@ function* describeAll(
 ): Generator<undefined, readonly FoundTool[]> {
   const found: FoundTool[] = [];
   for (const tool of tools) {
-    const description = oneLine(tool.description, DESCRIPTION_LENGTH);
+    const description = commentLine(tool.description, DESCRIPTION_LENGTH);
     found.push({ name: tool.name, stub: stubOf(tool), description });
     yield;
   }

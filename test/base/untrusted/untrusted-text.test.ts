@@ -16,7 +16,7 @@ const READERS = {
   readPlainJson: (text: string, by: TextReader) => readPlainJson(asUntrusted(text), by),
   readExact: (text: string, by: TextReader) => room.readExact(asUntrusted(text), BOUNDS, by),
   readMessage: (text: string, by: TextReader) =>
-    room.readMessage(asUntrusted(text), { fields: FIELDS, bounds: BOUNDS, inPlace: "{}" }, by),
+    room.readJsonMessage(asUntrusted(text), { fields: FIELDS, bounds: BOUNDS, inPlace: "{}" }, by),
   readPlainEscapes: (text: string, by: TextReader) => room.readPlainEscapes(asUntrusted(text), by),
   repeats: async (text: string, by: TextReader) => room.repeats(asUntrusted('[{"a":[1]}]'), [asUntrusted(text)], by),
   entriesOf: (text: string) => room.entriesOf(asUntrusted(text), 3, "own"),
@@ -161,7 +161,11 @@ test("a message of more values is read without the first field that may have the
       { path: ["a", "b"], values, isPlain: true },
       { path: ["a", "list"], values, isPlain: false },
     ];
-    return room.readMessage(asUntrusted(text), { fields, bounds: { depth: 9, values: 10 }, inPlace: '"!"' }, reader());
+    return room.readJsonMessage(
+      asUntrusted(text),
+      { fields, bounds: { depth: 9, values: 10 }, inPlace: '"!"' },
+      reader(),
+    );
   };
   const many = JSON.stringify(Array.from({ length: 20 }, () => 12345678901));
   const broken = `[${"1,".repeat(20)}x]`;

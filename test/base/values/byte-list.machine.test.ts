@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { readJson } from "../../../src/serve/http/read-json.ts";
+import { readJsonBody } from "../../../src/serve/http/read-json.ts";
 import { ByteList, EventCutter, LineReader } from "../../../src/base/index.ts";
 import { collectGarbage } from "../../support/collect-garbage.ts";
 
@@ -32,7 +32,7 @@ test("a body of a client that comes byte by byte takes little more memory than i
   const asked = new Request("http://localhost", init);
   collectGarbage();
   const before = memory();
-  expect(await readJson(asked, { most: bytes, reader: { tenant: "", hold: () => () => {} } })).toMatchObject({
+  expect(await readJsonBody(asked, { most: bytes, reader: { tenant: "", hold: () => () => {} } })).toMatchObject({
     value: 1,
     bytes,
   });

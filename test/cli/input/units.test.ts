@@ -1,7 +1,7 @@
 import { Option } from "commander";
 import { expect, test } from "vitest";
 import { PortcullisError } from "../../../src/base/index.ts";
-import { duration, settings } from "../../../src/cli/input/option-values.ts";
+import { durationOption, settings } from "../../../src/cli/input/option-values.ts";
 import { SETTINGS_RULES } from "../../../src/models/setting-rules.ts";
 import { LIMIT_RULES } from "../../../src/executions/limits.ts";
 
@@ -15,14 +15,14 @@ test.each<[string, number]>([
   ["30d", 2_592_000_000],
   ["50", 50_000],
 ])("the duration %s is %d ms", (text, ms) => {
-  expect(duration({ ...rule, bare: "s" })("--drain", text)).toBe(ms);
+  expect(durationOption({ ...rule, bare: "s" })("--drain", text)).toBe(ms);
 });
 
 test.each(["", "d", "tomorrow", "-1s", "5 parsecs", "5constructor", "1e999d", "1".repeat(100_000), "30"])(
   "the duration %j is refused by the name of its flag, where a unit is needed",
   (text) => {
-    expect(() => duration(rule)("--older-than", text)).toThrow(PortcullisError);
-    expect(() => duration(rule)("--older-than", text)).toThrow(
+    expect(() => durationOption(rule)("--older-than", text)).toThrow(PortcullisError);
+    expect(() => durationOption(rule)("--older-than", text)).toThrow(
       /^--older-than: expected an age like 30d \(in ms, s, min/,
     );
   },

@@ -2,8 +2,8 @@ import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import { recordOf } from "../../../src/conversations/drive/conversation-log.ts";
 import {
-  applyRecord,
-  type Content,
+  applyTurnRecord,
+  type HistoryContent,
   copiedTurns,
   ConversationState,
 } from "../../../src/conversations/from-journal/conversation-state.ts";
@@ -11,7 +11,7 @@ import {
   standingOfConversation,
   readPastConversation,
 } from "../../../src/conversations/from-journal/past-conversation.ts";
-import { shownText } from "../../../src/cli/commands/journal/show.ts";
+import { showText } from "../../../src/cli/commands/journal/show.ts";
 import { listExecutions, readFacts } from "../../../src/runtime/executions/list-executions.ts";
 import type { Journal } from "../../../src/journal/journal.ts";
 import { createMemoryJournal } from "../../../src/journal/memory-journal.ts";
@@ -41,7 +41,7 @@ function conversation(changes: Partial<ConversationHeader>): ConversationHeader 
 }
 
 /** What a driver appends next in this state; undefined for a step that no driver takes in it. `pick` is any number. */
-type Step = (state: ConversationState, pick: number) => [OneRecord, Content?] | undefined;
+type Step = (state: ConversationState, pick: number) => [OneRecord, HistoryContent?] | undefined;
 
 const about = (
   { open }: ConversationState,
@@ -155,7 +155,7 @@ async function compareReaders(journal: Journal, records: readonly JournalRecord[
   const [listed] = await Array.fromAsync(listExecutions(journal));
   const status = await readFacts({ journal, tenant: "default" } as Scope, "one");
   const view = await viewExecution(journal, "one");
-  const text = await shownText(journal, "one");
+  const text = await showText(journal, "one");
   const told = takeRecords(records);
   expect([listed?.state, status.listed.state, view.state]).toEqual([state, state, state]);
   expect(status.listed).toEqual(listed);
@@ -209,7 +209,10 @@ async function compareReaders(journal: Journal, records: readonly JournalRecord[
 }
 
 /** A record of another time, as a driver writes it: results have the time of their record. */
-function timed([record, content]: readonly [OneRecord, Content?], at: number): readonly [OneRecord, Content?] {
+function timed(
+  [record, content]: readonly [OneRecord, HistoryContent?],
+  at: number,
+): readonly [OneRecord, HistoryContent?] {
   if (content && "results" in content) {
     const results = content.results.map((one) => ({ ...one, provenance: { ...one.provenance, at } }));
     const [message, dated] = recordOf({ results });
@@ -234,9 +237,9 @@ test("list, status, view, show, events, recover and the report say alike how a c
   const property = fc.asyncProperty(journeys, async ({ task, copied, drawn, ends }) => {
     const state = new ConversationState();
     const records: JournalRecord[] = [];
-    const take = (...step: readonly [OneRecord, Content?]) => {
+    const take = (...step: readonly [OneRecord, HistoryContent?]) => {
       const [record, content] = timed(step, AT + 100 * records.length);
-      applyRecord(state, record, content);
+      applyTurnRecord(state, record, content);
       records.push(record);
     };
     take(conversation({ task, limits: {}, ...(copied ? { continues: { turns: 1 } } : {}) }));
@@ -265,7 +268,7 @@ async function cutAt(records: readonly JournalRecord[], length: number): Promise
 
 test("a conversation that goes on holds nothing of a client's result or of a decision once the model has the result", () => {
   const state = new ConversationState();
-  const take = (record: JournalRecord, content?: Content) => applyRecord(state, record, content);
+  const take = (record: JournalRecord, content?: HistoryContent) => applyTurnRecord(state, record, content);
   const usage = { inputTokens: 1, outputTokens: 1, cachedInputTokens: 0 };
   take(conversation({}));
   const made = { type: "turn", text: "", calls: [direct("a")], hosted: [], end: { type: "called" }, usage } as const;

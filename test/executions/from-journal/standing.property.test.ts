@@ -10,7 +10,7 @@ import { standingOf } from "../../../src/executions/from-journal/standing.ts";
 import { takeRecords } from "../../serve/live/take-records.ts";
 import type { ExecutionView } from "../../../src/serve/views/view.ts";
 import { viewExecution } from "../../../src/serve/views/view-execution.ts";
-import { shownText } from "../../../src/cli/commands/journal/show.ts";
+import { showText } from "../../../src/cli/commands/journal/show.ts";
 import { isTakenUp } from "../../journal/is-taken-up.ts";
 import { header, RECORDS } from "../../journal/records.ts";
 import { runs, runtimeWith } from "../../support/index.ts";
@@ -130,7 +130,7 @@ async function answers(records: readonly JournalRecord[]) {
   const [listed] = await Array.fromAsync(listExecutions(journal));
   const status = await runtime.execution("e").status();
   const view = await viewExecution(journal, "e");
-  const text = await shownText(journal, "e");
+  const text = await showText(journal, "e");
   const told = takeRecords(records).at(-1) ?? [];
   const past = await readPast(records);
   const resumed = listed?.state === "waiting" ? await runtime.execution("e").resume() : undefined;

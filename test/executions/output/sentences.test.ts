@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { callAbout } from "../../../src/executions/output/call-about.ts";
 import { hintFor } from "../../../src/executions/output/hint.ts";
-import { endingText } from "../../../src/executions/output/sentences.ts";
+import { endingSentence } from "../../../src/executions/output/sentences.ts";
 import { DEFAULT_LIMITS } from "../../../src/executions/limits.ts";
 import type { CrashCode, StoppedBy } from "../../../src/executions/outcome.ts";
 import { ToolSet } from "../../../src/tools/tool-set.ts";
@@ -25,10 +25,10 @@ const CRASHES: Readonly<Record<CrashCode, true>> = { engine_died: true, bridge_b
 const SECRET = "a secret of the host";
 
 const stopped = Object.entries(ALLOWED).map(([limit, allowed]) =>
-  endingText({ type: "stopped", limit: limit as StoppedBy, allowed, seen: 1 }, undefined, false),
+  endingSentence({ type: "stopped", limit: limit as StoppedBy, allowed, seen: 1 }, undefined, false),
 );
 const crashed = Object.keys(CRASHES).map((code) =>
-  endingText({ type: "crashed", code: code as CrashCode, detail: SECRET }, undefined, true),
+  endingSentence({ type: "crashed", code: code as CrashCode, detail: SECRET }, undefined, true),
 );
 
 test("each ending, each hint for a program that failed, and what a person reads of a call have one sentence", () => {
@@ -36,7 +36,7 @@ test("each ending, each hint for a program that failed, and what a person reads 
   return holdSentences([
     ...stopped,
     ...crashed,
-    endingText({ type: "cancelled" }, undefined, true),
+    endingSentence({ type: "cancelled" }, undefined, true),
     ...MISSED.map((name) => hint(`${name} is not defined`)),
     hint("tools.crm.listPeopl is not a function"),
     hint("tools.zzzzzz is not a function"),
@@ -58,5 +58,7 @@ test.each([
   [{ line: 2, column: 5, excerpt: "a.b()" }, "Do this.", "TypeError at line 2, column 5: No.\n  2 | a.b()\nDo this."],
   [{ excerpt: "a.b()" }, undefined, "TypeError: No."],
 ])("a fault (%j, hint %j) is told as a compiler would", (place, hint, text) => {
-  expect(endingText({ type: "failed", fault: { name: "TypeError", message: "No.", ...place } }, hint, true)).toBe(text);
+  expect(endingSentence({ type: "failed", fault: { name: "TypeError", message: "No.", ...place } }, hint, true)).toBe(
+    text,
+  );
 });

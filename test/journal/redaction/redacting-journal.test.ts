@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { shownText } from "../../../src/cli/commands/journal/show.ts";
+import { showText } from "../../../src/cli/commands/journal/show.ts";
 import { createSqliteJournal, type ExecutionEvent, type RuntimeOptions } from "../../../src/index.ts";
 import { createMemoryJournal } from "../../../src/journal/index.ts";
 import { scriptedModel } from "../../../src/runtime/testing.ts";
@@ -157,7 +157,7 @@ test("a conversation whose journal was redacted says so while it waits, and is n
   const records = await Array.fromAsync(runtime.journal.read("talk"));
   const cannot = "only the process that has the conversation can continue it";
   expect((await viewExecution(journal, "talk")).notes).toEqual([expect.stringContaining(cannot)]);
-  expect(await shownText(journal, "talk")).toContain(cannot);
+  expect(await showText(journal, "talk")).toContain(cannot);
   const calls = records.flatMap((record) => (record.type === "call" ? [record.call] : []));
   const decisions = Object.fromEntries(calls.map((call) => [call, { allow: true }]));
   await expect(runtime.execution("talk").resume({ model, decisions })).rejects.toMatchObject(

@@ -5,7 +5,7 @@ import { buffer, text } from "node:stream/consumers";
 import { setImmediate } from "node:timers/promises";
 import { expect, onTestFinished, test } from "vitest";
 import { nodeListener } from "../../../src/serve/http/node-listener.ts";
-import { readJson } from "../../../src/serve/http/read-json.ts";
+import { readJsonBody } from "../../../src/serve/http/read-json.ts";
 import { collectGarbage } from "../../support/collect-garbage.ts";
 import { keyOf, openServer } from "../servers.ts";
 import { testOfAll } from "../../support/all-tests.ts";
@@ -147,7 +147,7 @@ test("a body whose client leaves in the middle is an incomplete one, not a short
   const asked = Promise.withResolvers<void>();
   const fetched = async (request: Request) => {
     asked.resolve();
-    const reading = readJson(request, { most: 1000, reader: { tenant: "", hold: () => () => {} } });
+    const reading = readJsonBody(request, { most: 1000, reader: { tenant: "", hold: () => () => {} } });
     resolve(await reading.catch((error: unknown) => error));
     return new Response("");
   };

@@ -2,7 +2,7 @@ import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { shownText } from "../../../src/cli/commands/journal/show.ts";
+import { showText } from "../../../src/cli/commands/journal/show.ts";
 import { createRuntime, defineTool } from "../../../src/index.ts";
 import type { Journal } from "../../../src/journal/journal.ts";
 import { createMemoryJournal } from "../../../src/journal/memory-journal.ts";
@@ -119,7 +119,7 @@ test("a view and a person are told what the handler gets, and what was sent if a
   const both = { input: { text: '{"to":"eve"}' }, rawInput: { text: '{"to":" eve"}' } };
   expect(await viewExecution(journal, execution)).toMatchObject({ calls: [both], waiting: [both] });
   expect(await wholeCall(journal, execution, "1")).toMatchObject({ input: '{"to":"eve"}', rawInput: '{"to":" eve"}' });
-  expect(await shownText(journal, execution)).toContain('pay with {"to":"eve"} (sent as {"to":" eve"}) waits');
+  expect(await showText(journal, execution)).toContain('pay with {"to":"eve"} (sent as {"to":" eve"}) waits');
   await runtime.execution(execution).resume({ decisions: { "1": { allow: true } } });
   expect(await viewExecution(journal, execution)).toMatchObject({ calls: [{ ...both, result: { text: '"eve"' } }] });
 });

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { shownText } from "../../../src/cli/commands/journal/show.ts";
+import { showText } from "../../../src/cli/commands/journal/show.ts";
 import { createRuntime, defineTool, type Outcome, type Report } from "../../../src/index.ts";
 import { createMemoryJournal, type Journal } from "../../../src/journal/index.ts";
 import { createMemorySandbox } from "../../../src/runtime/testing.ts";
@@ -145,7 +145,7 @@ test("an open stream is shown with what the program was given so far, by the pag
   expect(call?.bytes).toBeGreaterThan(2_000_000 * 0.99);
   expect(funnel.fetched.bytes).toBe(call?.bytes);
   expect(funnel.seen?.bytes).toBe(call?.bytes);
-  expect(await shownText(one.journal, "e")).toContain(
+  expect(await showText(one.journal, "e")).toContain(
     'call 1: rows with {"n":2000,"pauses":true} runs: stream of 2,000 items, 1.9 MiB so far',
   );
   one.go();
@@ -178,5 +178,5 @@ test("a stream that failed, was given up or not read to its end has the items th
   await stopping;
   const view = await one.view("stopped");
   expect(view.calls).toMatchObject([{ state: "aborted", items: 5 }]);
-  expect(await shownText(one.journal, "stopped")).toContain("given up after 5 items");
+  expect(await showText(one.journal, "stopped")).toContain("given up after 5 items");
 });

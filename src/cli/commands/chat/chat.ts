@@ -10,7 +10,7 @@ import type { Model } from "../../../models/model.ts";
 import type { ConversationView } from "../../../serve/views/view.ts";
 import { viewExecution } from "../../../serve/views/view-execution.ts";
 import type { CHAT, CommandOptions, SameOptions } from "../../command-options.ts";
-import { agentExitCodeOf, EXIT, Failure, UsageFailure } from "../../failure.ts";
+import { agentExitCodeOf, EXIT, CommandFailure, UsageFailure } from "../../failure.ts";
 import { loadFallbacks, loadModel, type ModelOptions, recordedModel } from "../../input/load-module.ts";
 import { existingJournal, findExecution, needsJournal, optionalJournal } from "../../input/open-journal.ts";
 import { showConversation, takenText } from "../../terminal/executions/print-report.ts";
@@ -82,7 +82,7 @@ async function readPast(journal: Journal, named: string, options: SameOptions): 
   if (drivenUntil === undefined) return view;
   // A conversation has one driver. Another one that has just died holds it for as long as its lease lasts.
   const seconds = countText(Math.max(1, Math.ceil((drivenUntil - now()) / 1000)), "second");
-  throw new Failure(
+  throw new CommandFailure(
     EXIT.environment,
     `--id: ${oneLine(execution)} is open in another process. End it there (/exit), then start this command again; if that process has died, wait ${seconds}. This shows it meanwhile: portcullis show ${shellQuoted(execution)} --follow${flags({ tenant: options.tenant, journal: options.journal })}`,
   );

@@ -2,7 +2,7 @@ import { readFileSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync, 
 import { dirname, join, basename, relative, resolve, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { CommandOptions, INIT } from "../../command-options.ts";
-import { EXIT, causeOf, Failure, UsageFailure } from "../../failure.ts";
+import { EXIT, causeOf, CommandFailure, UsageFailure } from "../../failure.ts";
 import { quoted } from "../../terminal/executions/waiting-hints.ts";
 import { writeStdout, oneLine } from "../../terminal/standard-streams.ts";
 import { devDependencies, peerDependencies, version } from "../../package-json.ts";
@@ -45,7 +45,7 @@ const SERVER = {
 
 /** `portcullis init`: writes a folder to start from, and says what is in it and what to do next. Resolves with the exit code. */
 export function init(folder: string, { mcp = false }: CommandOptions<typeof INIT>): number {
-  const source = sourceOf(dirname(fileURLToPath(import.meta.resolve("portcullis/package.json"))), folder);
+  const source = packageSource(dirname(fileURLToPath(import.meta.resolve("portcullis/package.json"))), folder);
   const files = filesOf(source, mcp);
   writeNewFiles(folder, files);
   writeStdout(`${textOf(folder, files, source).join("\n")}\n`);
@@ -61,7 +61,7 @@ function filesOf(source: PackageSource, isServer: boolean): readonly NewFile[] {
   return [
     ...["tools.ts", "program.js", "task.json"].map(example),
     ...(isServer ? [{ name: ".mcp.json", text: json(SERVER) }] : []),
-    { name: "package.json", text: json({ private: true, type: "module", scripts, ...needsOf(source, isServer) }) },
+    { name: "package.json", text: json({ private: true, type: "module", scripts, ...packageNeeds(source, isServer) }) },
     { name: "tsconfig.json", text: json(TSCONFIG) },
   ];
 }
@@ -116,8 +116,8 @@ export function writeNewFiles(folder: string, files: readonly NewFile[]): void {
     }
   } catch (error) {
     for (const name of written) rmSync(join(folder, name), { force: true });
-    if (error instanceof Failure) throw error;
-    throw new Failure(
+    if (error instanceof CommandFailure) throw error;
+    throw new CommandFailure(
       EXIT.environment,
       `init: ${folder} cannot be written: ${causeOf(error)}. Nothing was written. Name another folder.`,
       { cause: error },
@@ -147,7 +147,7 @@ interface PackageSource {
 }
 
 /** `home` is the folder of this package: in `node_modules`, where npm says what it was installed from, or a clone. */
-export function sourceOf(home: string, folder: string): PackageSource {
+export function packageSource(home: string, folder: string): PackageSource {
   // It is not published with the package.
   if (existsSync(join(home, "package-lock.json"))) return { spec: `file:portcullis-${version}.tgz`, clone: home };
   const tarball = tarballOf(home);
@@ -171,7 +171,7 @@ function tarballOf(home: string): string | undefined {
 }
 
 /** What the folder needs beside this package, with its versions. `isServer`: whether the folder serves MCP clients. */
-export function needsOf({ spec }: PackageSource, isServer: boolean) {
+export function packageNeeds({ spec }: PackageSource, isServer: boolean) {
   const server = "@modelcontextprotocol/server";
   return {
     dependencies: {

@@ -33,7 +33,7 @@ import { exportLines, importLines } from "../../../journal/lines.ts";
  * `portcullis show`: shows one execution as the journal has it, its program or task, its calls, decisions and outcome; or lists
  * what the journal holds, if none is named.
  */
-export async function show(named: string | undefined, options: CommandOptions<typeof SHOW>): Promise<number> {
+export async function runShow(named: string | undefined, options: CommandOptions<typeof SHOW>): Promise<number> {
   const { json, follow, open, tenant, journal: path } = options;
   if (json && follow) throw new UsageFailure("show: --json and --follow are two ways to show it. Give one of them.");
   if (named === undefined ? follow : open)
@@ -43,7 +43,7 @@ export async function show(named: string | undefined, options: CommandOptions<ty
   const id = await findExecution(journal, named, tenant);
   if (follow) return await followExecution(journal, id, path);
   if (json) for await (const record of readRecords(journal, id, HOST)) printJson(record);
-  else await printLines((await shownText(journal, id, path)).split("\n"));
+  else await printLines((await showText(journal, id, path)).split("\n"));
   return EXIT.completed;
 }
 
@@ -72,7 +72,7 @@ async function titleFor(journal: Journal, { execution, tenant }: ListedExecution
 }
 
 /** What `show` prints of an execution. `path` is the file of its journal. Rejects as `viewExecution` does. */
-export async function shownText(journal: Journal, id: ExecutionId, path?: string): Promise<string> {
+export async function showText(journal: Journal, id: ExecutionId, path?: string): Promise<string> {
   const view = await viewExecution(journal, id);
   return executionLines(view, sameAs(await readResumedHeader(journal, id), path)).join("\n");
 }

@@ -23,7 +23,7 @@ import {
   SCENES,
 } from "../../input/examples.ts";
 import { loadTools, parseModel, loadModule } from "../../input/load-module.ts";
-import { word } from "../../input/option-values.ts";
+import { oneWord } from "../../input/option-values.ts";
 import { version } from "../../package-json.ts";
 import {
   oneLine,
@@ -97,7 +97,7 @@ async function jobsOf(
       throw new UsageFailure("--task and --tools go together, and without names: the package's tasks have tools.");
     return [{ ...(await loadTask(task)), tools: () => loadTools(tools) }];
   }
-  const chosen = names.length > 0 ? names.map((name) => word(TASKS)("bench", name)) : EXAMPLES;
+  const chosen = names.length > 0 ? names.map((name) => oneWord(TASKS)("bench", name)) : EXAMPLES;
   requireData(chosen);
   return Promise.all(
     chosen.map(async (name) => ({
@@ -185,7 +185,7 @@ const heading = (text: string) => writeStyled("bold", `\n${text}\n`);
  * tools returned with those that reach the model. Resolves with the exit code.
  */
 export async function demo(names: readonly string[], { sandbox }: CommandOptions<typeof DEMO>): Promise<number> {
-  const named = names.map((name) => word([...DEMOS, ...SCENES])("demo", name));
+  const named = names.map((name) => oneWord([...DEMOS, ...SCENES])("demo", name));
   const chosen = named.length > 0 ? named : DEFAULT_DEMOS;
   const examples = chosen.filter((name) => !isScene(name));
   requireData(examples);

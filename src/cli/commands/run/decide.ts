@@ -1,5 +1,5 @@
 import { optionError } from "../../../base/index.ts";
-import { decide as noteDecision } from "../../../runtime/executions/index.ts";
+import { decideFor as noteDecision } from "../../../runtime/executions/index.ts";
 import type { Decision } from "../../../executions/decide.ts";
 import type { CommandOptions, DECIDE } from "../../command-options.ts";
 import { EXIT } from "../../failure.ts";
@@ -13,7 +13,7 @@ import { thrownText } from "../../../executions/output/index.ts";
 import type { Journal } from "../../../journal/journal.ts";
 
 /** `portcullis decide`: notes a decision about a call that waits. It runs nothing; `resume` does, or a worker of the fleet. */
-export async function decide(named: string, call: string, options: CommandOptions<typeof DECIDE>): Promise<number> {
+export async function runDecide(named: string, call: string, options: CommandOptions<typeof DECIDE>): Promise<number> {
   const { allow = false, deny = false, done, hold, by, note, remember = false, grant, tenant = "default" } = options;
   const answers = [allow, deny, done !== undefined].filter(Boolean).length;
   if (answers !== 1) throw optionError("decide", "exactly one of --allow, --deny and --done", answers);

@@ -3,7 +3,15 @@ import { lstat, readFile, writeFile } from "node:fs/promises";
 import { extname, join } from "node:path";
 import { artifactNameFault } from "../../../gate/artifacts/artifact-name.ts";
 import type { ReportArtifact, Report } from "../../../executions/output/index.ts";
-import { EXIT, causeOf, Failure, reasonOf, agentExitCodeOf, exitCodeOf, cancelOnSignal } from "../../failure.ts";
+import {
+  EXIT,
+  causeOf,
+  CommandFailure,
+  failureLine,
+  agentExitCodeOf,
+  exitCodeOf,
+  cancelOnSignal,
+} from "../../failure.ts";
 import { oneLine, writeStderr, printJson, standardStreams } from "../../terminal/standard-streams.ts";
 import type { AgentReport } from "../../../conversations/agent-report.ts";
 import type { Journal } from "../../../journal/journal.ts";
@@ -30,7 +38,10 @@ export function makeArtifactsFolder(folder: string | undefined): void {
   try {
     mkdirSync(folder, { recursive: true });
   } catch (error) {
-    throw new Failure(EXIT.environment, `--artifacts ${folder}: ${causeOf(error)}. Give a folder that can be written.`);
+    throw new CommandFailure(
+      EXIT.environment,
+      `--artifacts ${folder}: ${causeOf(error)}. Give a folder that can be written.`,
+    );
   }
 }
 
@@ -64,7 +75,7 @@ async function writeOne(folder: string, { name, bytes, read }: ReportArtifact) {
     if (await isWritten(file, content)) return { written: true, text: `${file} (${bytes} bytes)` };
     return { written: false, text: `${file} is there already with another content, and was left as it is.` };
   } catch (error) {
-    return { written: false, text: `the artifact ${name} was not written: ${reasonOf(error)}` };
+    return { written: false, text: `the artifact ${name} was not written: ${failureLine(error)}` };
   }
 }
 

@@ -8,7 +8,7 @@ import { leasedUntil } from "../../../executions/driven.ts";
 import type { RecoveredConversation, RecoveredExecution, Unrecovered } from "../../../runtime/executions/index.ts";
 import { findExecution, existingJournal } from "../../input/open-journal.ts";
 import { loadFallbacks, loadModel, recordedModel } from "../../input/load-module.ts";
-import { reasonOf, UsageFailure, EXIT } from "../../failure.ts";
+import { failureLine, UsageFailure, EXIT } from "../../failure.ts";
 import { oneLine, printJson, writeStderr, writeStdout } from "../../terminal/standard-streams.ts";
 import type { CommandOptions, RESUME, RunningOptions } from "../../command-options.ts";
 import { openRuntime, type OpenRuntime, printConversation, printProgram } from "./open-runtime.ts";
@@ -17,7 +17,7 @@ import { openRuntime, type OpenRuntime, printConversation, printProgram } from "
  * `portcullis resume`: takes an execution up, and prints its report. Resolves with its exit code, which is 6 if it waits.
  * Without a name it takes up every execution whose host died.
  */
-export async function resume(named: string | undefined, options: CommandOptions<typeof RESUME>): Promise<number> {
+export async function runResume(named: string | undefined, options: CommandOptions<typeof RESUME>): Promise<number> {
   if (named === undefined) return await recover(options);
   const { allowChangedTools = false, tenant, baseUrl, fallback, stream } = options;
   const results = Object.fromEntries(options.result);
@@ -105,5 +105,5 @@ async function tellDriven(journal: Journal, only: (one: RecoveredExecution) => b
 function printUnrecovered({ execution, tenant, error }: Unrecovered, asJson: boolean): void {
   const code = PortcullisError.is(error) ? { code: error.code } : {};
   if (asJson) printJson({ execution, tenant, error: { ...code, message: error.message } });
-  else writeStderr(`Not resumed: ${oneLine(execution)}. ${reasonOf(error)}\n`);
+  else writeStderr(`Not resumed: ${oneLine(execution)}. ${failureLine(error)}\n`);
 }

@@ -1,5 +1,5 @@
 import type { CommandOptions, RUN } from "../../command-options.ts";
-import { EXIT, Failure, UsageFailure } from "../../failure.ts";
+import { EXIT, CommandFailure, UsageFailure } from "../../failure.ts";
 import { needsJournal, optionalJournal, findExecution } from "../../input/open-journal.ts";
 import { openRuntime, printProgram } from "./open-runtime.ts";
 import { isUtf8 } from "node:buffer";
@@ -41,8 +41,12 @@ async function readProgram(file: string): Promise<string> {
     throw new UsageFailure(`The program ${what} cannot be read: ${cause.message}`, { cause });
   });
   if (typeof bytes === "string")
-    throw new Failure(EXIT.refused, `The program ${what} has ${bytes} bytes, at most ${PROGRAM_BYTES} are allowed.`);
-  if (!isUtf8(bytes)) throw new Failure(EXIT.refused, `The program ${what} is not UTF-8. Save the file as UTF-8.`);
+    throw new CommandFailure(
+      EXIT.refused,
+      `The program ${what} has ${bytes} bytes, at most ${PROGRAM_BYTES} are allowed.`,
+    );
+  if (!isUtf8(bytes))
+    throw new CommandFailure(EXIT.refused, `The program ${what} is not UTF-8. Save the file as UTF-8.`);
   return bytes.toString();
 }
 

@@ -1,8 +1,8 @@
 import type { Journal } from "../../../journal/journal.ts";
 import { createRuntime, type Runtime, type RuntimeOptions } from "../../../runtime/create-runtime.ts";
-import type { ServedOptions, ServerOptions } from "../../command-options.ts";
+import type { ServedOptions, ServeFlags } from "../../command-options.ts";
 import {
-  reasonOf,
+  failureLine,
   causeOf,
   framesOf,
   UsageFailure,
@@ -49,7 +49,7 @@ export async function openServed(
 async function fleetOf(stack: AsyncDisposableStack, journal: OpenJournal) {
   if (!("query" in journal)) return undefined;
   const { createFleet } = await import("../../../fleet/fleet.ts");
-  const onError = (error: unknown) => writeStderr(`portcullis: the queue of the fleet: ${reasonOf(error)}\n`);
+  const onError = (error: unknown) => writeStderr(`portcullis: the queue of the fleet: ${failureLine(error)}\n`);
   return stack.use(createFleet({ journal, onError }));
 }
 
@@ -57,12 +57,12 @@ async function fleetOf(stack: AsyncDisposableStack, journal: OpenJournal) {
 export type HttpSettings = ReturnType<typeof readHttpSettings>;
 
 /** What the options of a server were given. They do nothing if no server is asked for. */
-export function listening({ host, keys, hostName, log }: Partial<ServerOptions>): readonly unknown[] {
+export function listening({ host, keys, hostName, log }: Partial<ServeFlags>): readonly unknown[] {
   return [host, keys, hostName?.[0], log];
 }
 
 /** Throws a `Failure` for an address that others can reach without a key. */
-export function readHttpSettings(options: ServerOptions, port: number | undefined) {
+export function readHttpSettings(options: ServeFlags, port: number | undefined) {
   const { host, keys } = options;
   if (host !== undefined && keys === undefined && !isLoopback(host))
     throw new UsageFailure(
@@ -167,7 +167,7 @@ export async function untilStopped(
 }
 
 export function tellError(error: unknown): void {
-  tell(reasonOf(error));
+  tell(failureLine(error));
 }
 
 export function tell(text: string): void {
@@ -177,7 +177,7 @@ export function tell(text: string): void {
 /** Tells an error that would have ended the process, and where it was thrown. */
 export function tellStray(error: unknown): void {
   const frames = framesOf(error);
-  tell(`${reasonOf(error)}${frames === "" ? "" : `\n${insetText(frames)}`}`);
+  tell(`${failureLine(error)}${frames === "" ? "" : `\n${insetText(frames)}`}`);
 }
 
 const READABLE_BY_OTHERS = 0o044;

@@ -1,5 +1,5 @@
 import { PortcullisError } from "../../../base/index.ts";
-import { type Key, parseKeys, type Scope, SCOPES } from "../../../serve/http/keys.ts";
+import { type Key, parseKeys, type KeyScope, SCOPES } from "../../../serve/http/keys.ts";
 import type { CommandOptions, KEY_ADD } from "../../command-options.ts";
 import { EXIT, UsageFailure } from "../../failure.ts";
 import { printJson, writeStderr, writeStdout } from "../../terminal/standard-streams.ts";
@@ -21,12 +21,12 @@ import {
 /** `portcullis key add`: prints the new key, which is shown this once. */
 export function keyAdd(id: string, options: CommandOptions<typeof KEY_ADD>): number {
   const { keys, tenant, scope, allowTool, expires, json } = options;
-  const wrong = scope.find((one) => !SCOPES.includes(one as Scope));
+  const wrong = scope.find((one) => !SCOPES.includes(one as KeyScope));
   if (wrong !== undefined) throw new UsageFailure(`--scope: expected ${SCOPES.join(", ")}, got ${wrong}.`);
   const key = addKey(keys, {
     id,
     tenant,
-    scopes: scope.length === 0 ? undefined : (scope as readonly Scope[]),
+    scopes: scope.length === 0 ? undefined : (scope as readonly KeyScope[]),
     tools: allowTool.length === 0 ? undefined : allowTool,
     expires,
   });

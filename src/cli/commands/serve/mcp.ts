@@ -22,7 +22,7 @@ import {
   untilStopped,
   openServed,
 } from "./http-server.ts";
-import { AT_ONCE } from "./serve.ts";
+import { CONCURRENT_EXECUTIONS } from "./serve.ts";
 
 /** How long closing may take. What has not ended by then, engines and servers too, ends with the process. */
 const CLOSE_MS = 1400;
@@ -57,7 +57,7 @@ export async function mcp(options: CommandOptions<typeof MCP>): Promise<number> 
         const runtime = await openServed(stack, options, (journal) => ({
           sandbox,
           ...(journal && { approve: () => "later" }),
-          executions: settings && { concurrency: AT_ONCE, ...places },
+          executions: settings && { concurrency: CONCURRENT_EXECUTIONS, ...places },
           tenant: options.tenant,
         }));
         const more = { patienceMs, approve: mode === "ask" ? undefined : approver.approve };

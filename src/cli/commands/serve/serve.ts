@@ -21,14 +21,14 @@ import { closeSync, existsSync, fstatSync, linkSync, openSync, readFileSync, rmS
 import type { RecoveredConversation } from "../../../runtime/executions/index.ts";
 
 /** Executions that run at once by default. */
-export const AT_ONCE = 256;
+export const CONCURRENT_EXECUTIONS = 256;
 
 /** `portcullis serve`: serves programs over HTTP until it is stopped. Resolves with the exit code. */
 export async function serve(options: CommandOptions<typeof SERVE>): Promise<number> {
   if (options.workers === "elsewhere") fleetJournalOf(options.journal, "--workers elsewhere");
   const settings = readHttpSettings(options, options.port);
   const { baseUrl, sandbox, workers, webhooks, drain = CLOSE_RULES.drainMs.default } = options;
-  const { concurrency = AT_ONCE, perTenant, queued, ...set } = options.set;
+  const { concurrency = CONCURRENT_EXECUTIONS, perTenant, queued, ...set } = options.set;
   const executions = { concurrency, perTenant, queued };
   const model = await Promise.all(options.model.map((text) => loadModel(text, { baseUrl })));
   return untilStopped(async (stack, cancelling) => {
@@ -43,7 +43,7 @@ export async function serve(options: CommandOptions<typeof SERVE>): Promise<numb
       workers,
       webhooks,
       concurrency,
-      ...(model.length === 0 ? {} : { model, ...secretsOf(options.journal) }),
+      ...(model.length === 0 ? {} : { model, ...serverSecrets(options.journal) }),
     });
     const { server, url } = listening;
     const page = server.token === undefined ? `${url}/` : `${url}/#token=${server.token}`;
@@ -61,7 +61,7 @@ const VARIABLE = "PORTCULLIS_GATEWAY_SECRETS";
  * The secrets that seal what clients of the gateway carry: beside the file of the journal, or in the environment. Without
  * either, each server has its own.
  */
-export function secretsOf(named: string | undefined): { readonly secrets?: readonly string[] } {
+export function serverSecrets(named: string | undefined): { readonly secrets?: readonly string[] } {
   const given = process.env[VARIABLE]?.split(/\s+/).filter((secret) => secret !== "") ?? [];
   if (given.length > 0) return { secrets: given };
   const journal = journalPathOf(named);

@@ -17,7 +17,10 @@ import type { UnassignedTool } from "../../../sources/mcp/make-tools.ts";
  * `portcullis tools`: lists the tools with the tokens of their declarations; or those that a program finds by words, the best
  * first. Resolves with the exit code.
  */
-export async function listTools(words: readonly string[], options: CommandOptions<typeof LIST_TOOLS>): Promise<number> {
+export async function runListTools(
+  words: readonly string[],
+  options: CommandOptions<typeof LIST_TOOLS>,
+): Promise<number> {
   await using open = await openTools(options);
   if (options.check) {
     checkTools(open, options.json === true);

@@ -2,8 +2,8 @@ import type { ApprovalDecision, ApprovalRequest, Approve } from "../../../gate/a
 import type { ApproveMode } from "../../input/option-values.ts";
 import { isApprovalOfProgram } from "../../../executions/from-journal/index.ts";
 import { callAbout, shownInput } from "../../../executions/output/index.ts";
-import { insetLines, oneLine, standardStreams } from "../standard-streams.ts";
-import { type Answer, type AnswerLines, terminalLines } from "../terminal-lines.ts";
+import { wrappedLines, oneLine, standardStreams } from "../standard-streams.ts";
+import { type TypedAnswer, type AnswerLines, terminalLines } from "../terminal-lines.ts";
 
 /** What commands show while they work. A question that is open has the screen for itself. */
 export class Screen {
@@ -111,7 +111,7 @@ function shownRequest(request: ApprovalRequest, columns: number): ShownRequest {
   if (source !== undefined)
     return {
       question: "A program needs approval before it starts:",
-      lines: insetLines(source, columns),
+      lines: wrappedLines(source, columns),
       isWhole: true,
     };
   return {
@@ -123,7 +123,7 @@ function shownRequest(request: ApprovalRequest, columns: number): ShownRequest {
 
 function inputLines(request: ApprovalRequest, columns: number, most?: number): Pick<ShownRequest, "lines" | "isWhole"> {
   const { text, isWhole } = shownInput(request, most);
-  return { lines: insetLines(text.replaceAll(/^ {2}/gm, ""), columns), isWhole };
+  return { lines: wrappedLines(text.replaceAll(/^ {2}/gm, ""), columns), isWhole };
 }
 
 function sourceOf(input: unknown): string | undefined {
@@ -143,7 +143,7 @@ function grantIn(text: string): NonNullable<ApprovalDecision["grant"]> | undefin
 /** Makes a function that puts one question, and resolves when it is answered, withdrawn, or the terminal's input has ended. */
 function createAsker(answers: AnswerLines, output: NodeJS.WriteStream) {
   let wasWithdrawn = false;
-  const answerTo = async (question: string, signal: AbortSignal): Promise<Answer> => {
+  const answerTo = async (question: string, signal: AbortSignal): Promise<TypedAnswer> => {
     const answer = await answers.ask(question, signal);
     wasWithdrawn = answer.type === "withdrawn";
     if (answer.type === "withdrawn") output.write("\nThis call is no longer waiting.\n");
@@ -160,7 +160,7 @@ function createAsker(answers: AnswerLines, output: NodeJS.WriteStream) {
     }
     const columns = output.columns > 0 ? output.columns : COLUMNS;
     const { question, about, lines, isWhole } = shownRequest(request, columns);
-    const shown = [question, ...(about === undefined ? [] : insetLines(about, columns)), ...lines];
+    const shown = [question, ...(about === undefined ? [] : wrappedLines(about, columns)), ...lines];
     output.write(`${shown.join("\n")}\n`);
     const more = grantsLeft > 0 && !isApprovalOfProgram(request) ? ", g 20 also up to 20 more" : "";
     for (;;) {

@@ -1,7 +1,7 @@
 import type { FailureEntry, Logger } from "../../../gate/run/failure-log.ts";
 import { insetText, byteText, countText, cleanText, INSET } from "../../../base/index.ts";
 import { thrownText, type Report } from "../../../executions/output/index.ts";
-import { oneLine, writeStderr, writeStdout, insetLines, standardStreams } from "../standard-streams.ts";
+import { oneLine, writeStderr, writeStdout, wrappedLines, standardStreams } from "../standard-streams.ts";
 import { conversationFunnel } from "../../../serve/views/parts/funnel-view.ts";
 import { endingText, funnelInLine, tokensText, duration, hostedCallText } from "../../../serve/views/words.ts";
 import type { AgentReport } from "../../../conversations/agent-report.ts";
@@ -127,7 +127,7 @@ function workText(event: AgentEvent): string | undefined {
     case "tools_not_strict":
       return looseText(event);
     case "program_started":
-      return `\n── program${event.hosted ? " at the provider" : ""} ──\n${insetLines(event.source.trimEnd(), columns()).join("\n")}\n──`;
+      return `\n── program${event.hosted ? " at the provider" : ""} ──\n${wrappedLines(event.source.trimEnd(), columns()).join("\n")}\n──`;
     case "hosted_call_ended":
       // A call that the provider made itself, and what it gave.
       return oneLine(`${hostedCallText({ ...event, input: "" })}, data from outside${filesText(event)}`);

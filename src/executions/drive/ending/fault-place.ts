@@ -1,5 +1,5 @@
 import type { FaultBody } from "../../../../bridge/frames.ts";
-import { linesOf, offsetOf, placeAt, type Position } from "../../guest/source-lines.ts";
+import { sourceLines, offsetOf, placeAt, type Position } from "../../guest/source-lines.ts";
 import { mentionIn, nextMention, onlyMention, pathInSource, type SourceMap } from "../../guest/source-map.ts";
 
 /**
@@ -33,7 +33,7 @@ function placeInCall(source: string, { tool }: FaultBody, position: Position): P
 /** The first mention of a tool in the rest of a line: its path or, if the program has taken the tool out of `tools`, an end of its path. */
 function mentionInLine(source: string, tool: string | undefined, { line, column }: Position): Position | undefined {
   const path = pathInSource(tool)?.split(".") ?? [];
-  const text = linesOf(source)[line - 1] ?? "";
+  const text = sourceLines(source)[line - 1] ?? "";
   for (let from = 0; from < path.length; from += 1) {
     const found = mentionIn(text, path.slice(from).join("."), column);
     if (found !== undefined) return { line, column: found };

@@ -16,7 +16,7 @@ import {
   isSchema,
   issuesText,
   readJsonSchema,
-  reasonOf,
+  schemaReason,
   type Schema,
   schemaFault,
   storedSchema,
@@ -73,7 +73,7 @@ function jsonSchemaFor(schema: Schema, place: string): JsonSchema {
   } catch (error) {
     throw new PortcullisError(
       "option_invalid",
-      `${place} has no JSON Schema: ${reasonOf(error)}. What a program returns is JSON.`,
+      `${place} has no JSON Schema: ${schemaReason(error)}. What a program returns is JSON.`,
       { cause: error },
     );
   }

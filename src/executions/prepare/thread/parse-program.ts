@@ -1,5 +1,5 @@
 import { type AnyNode, type FunctionDeclaration, type Options, parse, type Statement, tokenizer } from "acorn";
-import { linesOf, MAP_LINE_ENDS, placeAt, type Position } from "../../guest/source-lines.ts";
+import { sourceLines, MAP_LINE_ENDS, placeAt, type Position } from "../../guest/source-lines.ts";
 import { placesBefore, type Rewriting } from "../../guest/source-map.ts";
 import { asFunction, bodyOf, OPENING, placeInBody, placeOf } from "./function-body.ts";
 import { type ParsedProgram, syntaxFault, type UnparsedProgram } from "./parsed-program.ts";
@@ -169,7 +169,7 @@ function refuseModuleSyntax(parsed: ParsedProgram): ParsedProgram | UnparsedProg
 
 /** A fault for import or export statements in a program with types. The stripper gives no position for them. */
 function moduleFault(code: string): UnparsedProgram | undefined {
-  const lines = linesOf(code);
+  const lines = sourceLines(code);
   const line = lines.findIndex((text) =>
     /^\s*import\s+(?:type\s+)?(?:[\w*{][^;]*\sfrom\s*)?["']|^\s*export\s+(?:default|const|let|var|async|function|class|type|interface|[{*])/.test(
       text,
@@ -192,7 +192,7 @@ function explainSyntax(code: string, unread: UnparsedProgram): UnparsedProgram {
   const { fault, position } = unread;
   if (fault.code !== "syntax") return unread;
   const explained = (message: string): UnparsedProgram => ({ fault: { ...fault, message }, position });
-  const lines = linesOf(code);
+  const lines = sourceLines(code);
   if (lines.some(isPython)) return explained(PYTHON);
   if (COMMAND.test(code)) return explained(SHELL);
   if (position === undefined) return unread;

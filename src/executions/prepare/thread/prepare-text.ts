@@ -1,6 +1,6 @@
 import type { Expression, ExpressionStatement, FunctionDeclaration, Statement, VariableDeclarator } from "acorn";
 import type { Language } from "../../../../bridge/frames.ts";
-import { type Answer, fieldOf, parsedJson } from "../../../base/index.ts";
+import { type JobAnswer, fieldOf, parsedJson } from "../../../base/index.ts";
 import { faultAt, type Insertion } from "../../guest/source-map.ts";
 import { findMisusedCall, type GivenByTools } from "./find-misused-call.ts";
 import { bodyOf, placeOf } from "./function-body.ts";
@@ -19,7 +19,7 @@ export interface Request {
   readonly tools: GivenByTools;
 }
 
-export async function prepareText({ source: written, language, tools }: Request): Promise<Answer<Read>> {
+export async function prepareText({ source: written, language, tools }: Request): Promise<JobAnswer<Read>> {
   const text = written.replace(/^\ufeff/, "");
   const source = wrappedProgram(text) ?? text;
   const read = language === "python" ? preparePython(source) : await prepareJavaScript(source, tools);

@@ -11,7 +11,7 @@ import { namedDatabase } from "./address.ts";
 import { makeTables } from "../tables/tables.ts";
 import type { POSTGRES_JOURNAL_RULES } from "../postgres-options.ts";
 import { inTransaction, Undone } from "./transaction.ts";
-import { codeOf, faultOf, storeError, unavailable, unknownOutcome, unreachable } from "./store-error.ts";
+import { sqlState, faultOf, storeError, unavailable, unknownOutcome, unreachable } from "./store-error.ts";
 
 export type DatabaseOptions = CheckedOptions<typeof POSTGRES_JOURNAL_RULES>;
 
@@ -22,7 +22,7 @@ export interface Statement {
   readonly values?: unknown[] | undefined;
 }
 
-export type Row = Record<string, unknown>;
+export type DatabaseRow = Record<string, unknown>;
 
 /** Wait between two attempts to reach the database, in milliseconds: it doubles up to the second. */
 const [FIRST_RETRY_MS, MAX_RETRY_MS] = [20, 1000];
@@ -48,7 +48,7 @@ const settingsOf = (statementMs: number) => `
   SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off';
 `;
 
-export interface RunOptions {
+export interface TransactionOptions {
   /** What runs may run again if the connection was lost, and it is not known whether it took effect. */
   readonly idempotent?: boolean;
   /** Called if the connection is lost while idempotent work is under way. */
@@ -85,24 +85,24 @@ export class Database {
     return this.#isClosed;
   }
 
-  async query(statement: Statement, options?: RunOptions): Promise<QueryResult<Row>> {
-    return this.run((client) => client.query<Row>(statement), options);
+  async query(statement: Statement, options?: TransactionOptions): Promise<QueryResult<DatabaseRow>> {
+    return this.run((client) => client.query<DatabaseRow>(statement), options);
   }
 
   /**
    * A statement of others on this connection. One that comes again is named, so that it is parsed and planned once for each
    * connection. What has no values may be several statements.
    */
-  queryOn(client: PoolClient, text: string, values: readonly unknown[] = []): Promise<QueryResult<Row>> {
+  queryOn(client: PoolClient, text: string, values: readonly unknown[] = []): Promise<QueryResult<DatabaseRow>> {
     const known = this.#known.get(text);
     if (known === undefined && values.length > 0 && this.#known.size < MOST_NAMED)
       this.#known.set(text, this.#known.size);
     const name = known === undefined || values.length === 0 ? undefined : `portcullis repeated ${known}`;
-    return client.query<Row>({ name, text, values: [...values] });
+    return client.query<DatabaseRow>({ name, text, values: [...values] });
   }
 
   /** Statements in one transaction. Rejects if it cannot be said whether it was committed, unless it is idempotent. */
-  transaction<Value>(work: (client: PoolClient) => Promise<Value>, options?: RunOptions): Promise<Value> {
+  transaction<Value>(work: (client: PoolClient) => Promise<Value>, options?: TransactionOptions): Promise<Value> {
     return this.run((client) => inTransaction(client, work), options);
   }
 
@@ -110,7 +110,7 @@ export class Database {
    * Runs work on a connection, once the tables are there. Waits for a database that cannot be reached. Work that has
    * begun runs again if the database took nothing of it, or if it is idempotent.
    */
-  async run<Value>(work: (client: PoolClient) => Promise<Value>, options: RunOptions = {}): Promise<Value> {
+  async run<Value>(work: (client: PoolClient) => Promise<Value>, options: TransactionOptions = {}): Promise<Value> {
     return this.#attempt(async () => {
       await (this.#ready ??= this.#prepare());
       const release = await options.places?.take("");
@@ -165,7 +165,7 @@ export class Database {
     } catch (error) {
       // A connection that had an error of the server's is as good as before; a transaction was rolled back.
       const cause = error instanceof Undone ? error.cause : error;
-      const isUseless = faultOf(cause) === "lost" || UNUSABLE.has(codeOf(cause));
+      const isUseless = faultOf(cause) === "lost" || UNUSABLE.has(sqlState(cause));
       isBroken = isUseless || client.getTransactionStatus() !== "I";
       throw error;
     } finally {
@@ -173,7 +173,7 @@ export class Database {
     }
   }
 
-  async #attempt<Value>(run: () => Promise<Value>, options: RunOptions): Promise<Value> {
+  async #attempt<Value>(run: () => Promise<Value>, options: TransactionOptions): Promise<Value> {
     const { idempotent = false, onLost, unlessBlocked = false } = options;
     const { unavailableMs } = this.#options;
     const begun = monotonic();
@@ -189,7 +189,7 @@ export class Database {
           // What has no code of PostgreSQL's is TLS, or the files that the URL names for it.
           throw told === cause && error instanceof Undone ? unreachable(this.where, cause) : told;
         }
-        if (unlessBlocked && BLOCKED.has(codeOf(cause))) throw new BlockedError("", { cause });
+        if (unlessBlocked && BLOCKED.has(sqlState(cause))) throw new BlockedError("", { cause });
         const isUndone = error instanceof Undone || fault === "later";
         if (!isUndone && !idempotent) throw unknownOutcome(this.where, cause);
         if (!isUndone) onLost?.();

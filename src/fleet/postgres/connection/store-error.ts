@@ -1,7 +1,7 @@
 import { PortcullisError } from "../../../base/index.ts";
 
 /** What an error of PostgreSQL, or of the connection to it, means for the statement that had it. */
-export type Fault =
+export type StoreFault =
   /** The connection is gone, and it is not known what became of the statement. */
   | "lost"
   /** The database took nothing of it, and may take it later. */
@@ -43,8 +43,8 @@ const SYSTEM_ERRORS: ReadonlySet<string> = new Set([
   "ENOENT",
 ]);
 
-export function faultOf(error: unknown): Fault {
-  const code = codeOf(error);
+export function faultOf(error: unknown): StoreFault {
+  const code = sqlState(error);
   if (code === undefined)
     return error instanceof Error &&
       OF_CONNECTION.test(error.message) &&
@@ -58,9 +58,9 @@ export function faultOf(error: unknown): Fault {
   return LOST.has(code) || LOST.has(code.slice(0, 2)) || SYSTEM_ERRORS.has(code) ? "lost" : "refused";
 }
 
-export function codeOf(error: unknown): string | undefined {
+export function sqlState(error: unknown): string | undefined {
   if (typeof error !== "object" || error === null || PortcullisError.is(error)) return undefined;
-  if (error instanceof AggregateError) return codeOf(error.errors[0]);
+  if (error instanceof AggregateError) return sqlState(error.errors[0]);
   return "code" in error && typeof error.code === "string" ? error.code : undefined;
 }
 
@@ -94,7 +94,7 @@ export function unknownOutcome(where: string, cause: unknown): PortcullisError {
 
 /** An error of PostgreSQL as a `PortcullisError` that says what to do; any other error as it is. */
 export function storeError(error: unknown, where: string): unknown {
-  const code = codeOf(error);
+  const code = sqlState(error);
   if (code === undefined) return error;
   const why = sentenceOf(error);
   const tell = (as: "journal_unavailable" | "journal_read_only" | "journal_full" | "journal_corrupt", text: string) =>

@@ -16,6 +16,6 @@ export function storedName(name: string): string {
   );
 }
 
-export function nameOf(stored: string): string {
+export function readName(stored: string): string {
   return stored.replace(/\\([0-9a-f]{4})/g, (_, digits: string) => String.fromCharCode(Number.parseInt(digits, 16)));
 }

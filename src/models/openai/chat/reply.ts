@@ -2,9 +2,9 @@ import { countOf, fieldOf, type Fields, isFields, listOf, quickKey, textOf } fro
 import { highestUsage, type ModelUsage, NO_USAGE, type TurnEnd } from "../../model.ts";
 import type { ProviderReply } from "../../provider/provider-conversation.ts";
 import { ErrorReply } from "../../provider/reply-parts.ts";
-import { placeOf, ReplyStream } from "../../provider/reply-stream.ts";
+import { readPlace, ReplyStream } from "../../provider/reply-stream.ts";
 import { decisiveReason, endBy } from "../../turn/stop-reason.ts";
-import { pieceOf, writtenText } from "../../turn/written-text.ts";
+import { pieceOf, textField } from "../../turn/written-text.ts";
 
 /** A whole reply: the message as it goes back in the next request. */
 export interface ChatReply extends ProviderReply {
@@ -147,7 +147,7 @@ export class ChatStream extends ReplyStream<ChatReply> {
     const fragment = withWrittenInput(given);
     if (!isFields(fragment)) throw new SyntaxError("A fragment of a call is no object.");
     const part = fieldOf(fragment, "function");
-    const [name, text] = [textOf(part, "name") ?? "", writtenText(part, "arguments")];
+    const [name, text] = [textOf(part, "name") ?? "", textField(part, "arguments")];
     const own = Object.entries(fragment).filter(([field, value]) => !CALL_FIELDS.has(field) && value !== null);
     const call = this.#callOf(fragment, name);
     if (!call && (text !== "" || own.length > 0))
@@ -269,7 +269,7 @@ function written({ id, name, fields, input }: OpenCall): Fields {
 
 function indexOf(fragment: Fields): number | undefined {
   const written = fieldOf(fragment, "index") ?? undefined;
-  const index = placeOf(written);
+  const index = readPlace(written);
   if (written !== undefined && index === undefined) throw new SyntaxError("The index of a call is no place.");
   return index;
 }

@@ -4,7 +4,7 @@ import type { HostedNews, ModelCall, ToolDeclaration } from "../../model.ts";
 import { type OpenAiClient, strictInput, userMessage } from "../openai-request.ts";
 import { type ForeignCall, ProviderConversation, type TurnAsked } from "../../provider/provider-conversation.ts";
 import { ErrorReply } from "../../provider/reply-parts.ts";
-import { partsOf } from "../../provider/reply-stream.ts";
+import { partsOfItems } from "../../provider/reply-stream.ts";
 import { inputSentBack } from "../../turn/program-input.ts";
 import { hostedEnd, hostedStart } from "../../turn/hosted-calls.ts";
 import { searchOf } from "../../hosted-tools.ts";
@@ -123,7 +123,7 @@ export class Conversation extends ProviderConversation<ResponsesReply, OpenAiCli
     return {
       end,
       hosted: items.flatMap((item) => this.#newsOf(item)),
-      cited: partsOf(items, "message", "content").flatMap((part) => listOf(part, "annotations")),
+      cited: partsOfItems(items, "message", "content").flatMap((part) => listOf(part, "annotations")),
       unread: items.filter((item) => !isRead(item)),
       calls: () => items.filter(isCall).map((item) => this.#callOf(item)),
     };

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import { countOf, fieldOf, type Fields, isFields, listOf, textOf } from "../../../base/index.ts";
 import { highestUsage, type ModelUsage, NO_USAGE, type ToolCall, type TurnEnd } from "../../model.ts";
 import type { ProviderReply } from "../../provider/provider-conversation.ts";
-import { fieldsOf, partsOf, placeIn, ReplyStream } from "../../provider/reply-stream.ts";
+import { fieldsOfParts, partsOfItems, placeIn, ReplyStream } from "../../provider/reply-stream.ts";
 import { endSaidBy } from "../../turn/stop-reason.ts";
 import { isRead } from "./hosted-items.ts";
 
@@ -21,8 +21,8 @@ export function readResponse(response: unknown, given = fieldOf(response, "outpu
   return {
     messageId: textOf(response, "id"),
     items,
-    text: textsOf(partsOf(items, "message", "content")).join(""),
-    reasoning: textsOf(partsOf(items, "reasoning", "summary")).join(GAP),
+    text: textsOf(partsOfItems(items, "message", "content")).join(""),
+    reasoning: textsOf(partsOfItems(items, "reasoning", "summary")).join(GAP),
     status: textOf(response, "status"),
     incompleteReason: textOf(fieldOf(response, "incomplete_details"), "reason"),
     error: fieldOf(response, "error"),
@@ -124,7 +124,7 @@ export class ResponsesStream extends ReplyStream<ResponsesReply> {
     if (this.#shared !== undefined) throw new SyntaxError(`Two items of the reply have the place ${this.#shared}.`);
     // In an incomplete response, the item that is not done is the item that was cut off.
     const isCutOff = done.length < parts.length && fieldOf(this.#last, "status") === "completed";
-    return isCutOff ? undefined : readResponse(this.#last, fieldsOf(done));
+    return isCutOff ? undefined : readResponse(this.#last, fieldsOfParts(done));
   }
 }
 
@@ -166,7 +166,7 @@ export function endOf({ status, incompleteReason, items }: ResponsesReply): Turn
       ? { type: "refused", reason: "OpenAI's filter stopped the reply." }
       : { type: "cut_off", reason: (incompleteReason ?? "incomplete").slice(0, 100) };
   if (status !== undefined && endSaidBy(status) !== "whole") return undefined;
-  const refusals = partsOf(items, "message", "content").map((part) => textOf(part, "refusal"));
+  const refusals = partsOfItems(items, "message", "content").map((part) => textOf(part, "refusal"));
   const refusal = refusals.find((words) => words !== undefined);
   if (refusal !== undefined) return { type: "refused", reason: refusal };
   if (items.some(isUnfinished)) return { type: "cut_off", reason: "a call is not completed" };

@@ -15,7 +15,7 @@ import {
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { PortcullisError } from "../../../base/index.ts";
-import { hostMachine, hostProcess, isGone, readText } from "../../host-process.ts";
+import { hostMachine, hostProcess, isGone, readIfThere } from "../../host-process.ts";
 
 const PREFIX = "portcullis-mounted-";
 /** Name of the mounted folder in its parent, which is not mounted. */
@@ -57,7 +57,7 @@ export function removeMountedFolder(folder: string): void {
 export function removeLeftFolders(): void {
   for (const path of foldersOfThisUser()) {
     try {
-      const [machine, host] = readText(join(path, OWNER))?.split(" ") ?? [];
+      const [machine, host] = readIfThere(join(path, OWNER))?.split(" ") ?? [];
       if (host !== undefined && machine === hostMachine() && isGone(host))
         rmSync(path, { recursive: true, force: true });
     } catch {

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import { readText } from "../../host-process.ts";
+import { readIfThere } from "../../host-process.ts";
 import type { Daemon } from "../daemon.ts";
 
 const CONTROL_GROUPS = "/sys/fs/cgroup";
@@ -21,7 +21,7 @@ export class ProcessorTime {
     const { Id: id, State: state } = await daemon.ask((docker, abortSignal) =>
       docker.getContainer(name).inspect({ abortSignal }),
     );
-    const read = processorReading(readText(`/proc/${state.Pid}/cgroup`) ?? "", id);
+    const read = processorReading(readIfThere(`/proc/${state.Pid}/cgroup`) ?? "", id);
     return read && new ProcessorTime(read);
   }
 
@@ -51,10 +51,10 @@ export function processorReading(
     const [, controllers, path = ""] = /^\d+:([^:]*):(.*)$/.exec(line) ?? [];
     const parts = path.split("/");
     if (controllers === undefined || id === "" || !path.includes(id) || parts.includes("..")) return [];
-    if (controllers === "") return [() => microseconds(readText(join(folder, path, "cpu.stat")))];
+    if (controllers === "") return [() => microseconds(readIfThere(join(folder, path, "cpu.stat")))];
     if (!controllers.split(",").includes("cpuacct")) return [];
     return [controllers, "cpuacct"].map(
-      (name) => () => nanoseconds(readText(join(folder, name, path, "cpuacct.usage"))),
+      (name) => () => nanoseconds(readIfThere(join(folder, name, path, "cpuacct.usage"))),
     );
   });
   return readings.find((read) => read() !== undefined);

@@ -2,9 +2,9 @@ import { createHash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { fieldOf, type Fields, isFields, packageFile, PortcullisError } from "../../../base/index.ts";
-import { type Daemon, type Failure, isRefusal } from "../daemon.ts";
+import { type Daemon, type DaemonFailure, isDaemonRefusal } from "../daemon.ts";
 
-export const IMAGE = "portcullis-sandbox";
+export const IMAGE_NAME = "portcullis-sandbox";
 
 const CONTENTS = "portcullis.contents";
 
@@ -42,8 +42,8 @@ async function labelsOf(daemon: Daemon, image: string): Promise<Fields | undefin
     const labels = fieldOf(fieldOf(found, "Config"), "Labels");
     return isFields(labels) ? labels : {};
   } catch (error) {
-    const { statusCode, json } = error as Failure;
-    if (statusCode === 404 && isRefusal(json)) return undefined;
+    const { statusCode, json } = error as DaemonFailure;
+    if (statusCode === 404 && isDaemonRefusal(json)) return undefined;
     throw error;
   }
 }

@@ -21,7 +21,7 @@ const ending =
     end(asked, await own(asked), request);
 
 /** `POST /v1/executions/:id/cancel`: ends an execution, and answers what it has come to. An execution that has ended stays as it is. */
-export const cancel = ending(ownReadable, "cancel");
+export const handleCancel = ending(ownReadable, "cancel");
 
 /** `POST /v1/conversations/:id/end`: the same for a conversation, by those who hold conversations. */
 export const endConversation = ending(ownConversation, "cancel");

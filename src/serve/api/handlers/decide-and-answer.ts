@@ -9,7 +9,7 @@ import type { DECISIONS_BODY, RESULTS_BODY } from "../bodies.ts";
 import { acceptedResponse, type ApiRequest, ownReadable, ownUnless, refuseOfGateway, takePlace } from "../parts.ts";
 
 /** `POST /v1/executions/:id/decisions`: notes the decisions, and drives on. */
-export function decide(request: ApiRequest<z.output<typeof DECISIONS_BODY>>): Promise<Response> {
+export function handleDecide(request: ApiRequest<z.output<typeof DECISIONS_BODY>>): Promise<Response> {
   const decisions = Object.entries(request.body.decisions).map(([call, decision]) => [
     call,
     signed(decision as Decision, request.key),
@@ -19,7 +19,7 @@ export function decide(request: ApiRequest<z.output<typeof DECISIONS_BODY>>): Pr
 }
 
 /** `POST /v1/executions/:id/results`: notes the results, and drives on. */
-export function answer(request: ApiRequest<z.output<typeof RESULTS_BODY>>): Promise<Response> {
+export function handleAnswer(request: ApiRequest<z.output<typeof RESULTS_BODY>>): Promise<Response> {
   return drivenOn(request, (own, options) => own.answer(request.body.results, options));
 }
 

@@ -5,7 +5,7 @@ import { whenOver } from "../../http/when-over.ts";
 import { eventStream, type EventStreamParts, parseEventId } from "../../live/event-stream.ts";
 import type { LiveStreamParts } from "../../live/live-stream.ts";
 import { viewStream } from "../../live/view-stream.ts";
-import { type ApiRequest, ownReadable, refuseOfAnother } from "../parts.ts";
+import { type ApiRequest, ownReadable, refuseOfOtherKey } from "../parts.ts";
 import { FOR_CLIENTS } from "./reads.ts";
 
 /** What a stream holds beside what its reader holds: a chunk of events, twice while it is encoded. */
@@ -48,7 +48,7 @@ async function streamed(
   // A conversation may get tools while it is followed.
   const checked = async <Value>(read: () => Promise<Value>) => {
     const value = await read();
-    if (header) seen = await refuseOfAnother(request, header, seen);
+    if (header) seen = await refuseOfOtherKey(request, header, seen);
     return value;
   };
   // Counts what the stream holds, until it is over.

@@ -24,7 +24,7 @@ import { reportAnswer } from "./show.ts";
 type ExecuteRequest = ApiRequest<z.output<typeof EXECUTE_BODY>>;
 
 /** `POST /v1/executions`: runs a program. What has begun goes on, whatever becomes of the request. */
-export async function execute(request: ExecuteRequest): Promise<Response> {
+export async function handleExecute(request: ExecuteRequest): Promise<Response> {
   const { key, body } = request;
   const { id: _id, program, wait: _wait, ...chosen } = body;
   if (body.maxAgeMs !== undefined && body.corrects === undefined)

@@ -6,7 +6,7 @@ import { VIEW_BOUNDS, viewCall, viewExecution } from "../../views/view-execution
 import { RequestProblem } from "../../http/problems.ts";
 import type { LIST_QUERY } from "../bodies.ts";
 import { jsonAnswer, textAnswer } from "../json-answer.ts";
-import { type ApiRequest, faultOfAnother, ownReadable, refuseOfAnother } from "../parts.ts";
+import { type ApiRequest, faultOfAnother, ownReadable, refuseOfOtherKey } from "../parts.ts";
 
 export const FOR_CLIENTS = { ...VIEW_BOUNDS, forClient: true } as const;
 
@@ -41,7 +41,7 @@ export async function view(request: ApiRequest): Promise<Response> {
 /** `GET /v1/executions/:id/calls/:call`: the whole texts of one call. */
 export async function call(request: ApiRequest): Promise<Response> {
   const own = await ownReadable(request);
-  const check = (header: Header) => refuseOfAnother(request, header);
+  const check = (header: Header) => refuseOfOtherKey(request, header);
   return jsonAnswer(request.key, await viewCall(request.runtime.journal, own, request.call, check));
 }
 

@@ -1,5 +1,5 @@
 import { passOn } from "../../../base/index.ts";
-import { type AskedAnswer, type IdPrefixes, RefusedAsk, type ReplyPart, type SpokenPart } from "../surface/surface.ts";
+import { type AskedAnswer, type IdPrefixes, RefusedAsk, type AnswerPart, type SpokenPart } from "../surface/surface.ts";
 import type { Key } from "../../http/keys.ts";
 import type { ClientTools } from "../client-tools.ts";
 import type { CallPlace, ToldPart } from "../from-journal/replies.ts";
@@ -38,7 +38,7 @@ export function clientIds(secrets: Secrets, key: Pick<Key, "id" | "tenant">, pre
     mark: (execution: string, { text, isError }: Pick<AskedAnswer, "text" | "isError">) =>
       markOf(by, key, `${execution} ${isError} ${passOn(text)}`),
     /** A part as the client sees it; without its tools, with their names in the conversation. Throws `RefusedAsk` for a call whose input nothing here has. */
-    part(execution: string, told: ToldPart, tools?: ClientTools): ReplyPart {
+    part(execution: string, told: ToldPart, tools?: ClientTools): AnswerPart {
       if (!("place" in told)) return { ...spoken(execution, spokenKey(told.type, told.turn)), text: told.text };
       const { place, ...about } = told;
       const key = `${told.type} ${place.turn} ${place.call} ${place.number}`;

@@ -40,7 +40,7 @@ export interface AskedCalls {
 }
 
 /** What no client has answered is no answer that comes again. */
-export function markOf({ mark = -1 }: ResultRecord): number {
+export function resultMark({ mark = -1 }: ResultRecord): number {
   return mark;
 }
 
@@ -74,7 +74,7 @@ export async function readProgramCalls(journal: Journal, execution: ExecutionId,
     if (record.type !== "result") return;
     const call = found.get(record.call);
     if (!call || call.answer !== undefined) return;
-    call.answer = markOf(record);
+    call.answer = resultMark(record);
     if (isAsked) rounds += 1;
     isAsked = false;
     bytesIn[rounds] = (bytesIn[rounds] ?? 0) + Buffer.byteLength(record.value ?? record.error ?? "");

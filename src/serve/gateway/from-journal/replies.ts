@@ -6,7 +6,7 @@
 import { startedBy } from "../../../conversations/index.ts";
 import type { AgentEnding } from "../../../conversations/event.ts";
 import {
-  applyRecord,
+  applyTurnRecord,
   ConversationState,
   copiedTurns,
   type KnownState,
@@ -20,7 +20,7 @@ import type { CallRecord, JournalRecord, ResultRecord } from "../../../journal/r
 import { type ModelCall, type ModelUsage, NO_USAGE, sumOfUsage } from "../../../models/model.ts";
 import type { ProgramBytes, ProgramEnded } from "../surface/surface.ts";
 import { dueAt } from "../../../gate/approve/call-waits.ts";
-import { type AskedCalls, markOf, readProgramCalls } from "./program-calls.ts";
+import { type AskedCalls, resultMark, readProgramCalls } from "./program-calls.ts";
 
 /** Where a call is: its turn, its place in the turn, and its number if a program makes it. */
 export interface CallPlace {
@@ -74,7 +74,7 @@ export async function readReplies(journal: Journal, execution: ExecutionId, tena
   const log = new TurnLog();
   const records = readRecords(journal, execution, { tenant, ...NO_ITEMS });
   const take = function* (record: JournalRecord): SlicedWork<void> {
-    applyRecord(state, record, yield* readContent(record));
+    applyTurnRecord(state, record, yield* readContent(record));
     log.take(record, state.turns.length - 1);
   };
   await records.each((record) => take(record));
@@ -158,7 +158,7 @@ async function askedBy(journal: Journal, { header }: KnownState, { made, log, tu
     const record = log.calls.get(`${turn} ${made.id}`);
     if (!record) return NOT_ASKED;
     const result = log.results.get(`${turn} ${made.id}`);
-    const answer = result && markOf(result);
+    const answer = result && resultMark(result);
     const { id, tool } = made;
     const inputText = record.input ?? made.inputText;
     const expiresAt = dueAt(record.at, header.limits.waitMs);

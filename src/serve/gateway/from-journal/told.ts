@@ -4,11 +4,11 @@
 import { Lane, now, type SlicedWork } from "../../../base/index.ts";
 import type { AgentEnding } from "../../../conversations/event.ts";
 import { ifKnown } from "../../../journal/reading/index.ts";
-import type { ReplyEnd, ReplyFacts, ReplyHead, ReplyPart } from "../surface/surface.ts";
-import type { Exchange, Place } from "../gateway-parts.ts";
+import type { ReplyEnd, ReplyFacts, ReplyHead, AnswerPart } from "../surface/surface.ts";
+import type { Exchange, AnswerPlace } from "../gateway-parts.ts";
 import { emptyReply, type Reply, readReplies, type ToldPart } from "./replies.ts";
 
-export async function told(exchange: Exchange & Place) {
+export async function told(exchange: Exchange & AnswerPlace) {
   const { ids, tools, key, runtime, pauseMs, execution } = exchange;
   const replies = await ifKnown(() => readReplies(runtime.journal, execution, key.tenant));
   const { parts, calls, usage, programs, ending } = replies?.all[exchange.reply] ?? emptyReply();
@@ -18,14 +18,14 @@ export async function told(exchange: Exchange & Place) {
   const end = endOf(ending, calls.length > 0);
   // A client that goes on without anything new names it.
   const state = hasPrograms || end.type === "stopped" ? { id: ids.state(execution), expiresAt } : undefined;
-  const facts: ReplyFacts = { ...headOf(exchange), state, usage, programs };
+  const facts: ReplyFacts = { ...answerHead(exchange), state, usage, programs };
   const shown = await new Lane(key.tenant).work(shownParts(parts, (part) => ids.part(execution, part, tools)));
   return { parts: shown, end, facts };
 }
 
 /** An answer may have ten thousand calls, and each id is sealed. */
-function* shownParts(parts: Reply["parts"], shown: (part: ToldPart) => ReplyPart): SlicedWork<readonly ReplyPart[]> {
-  const all: ReplyPart[] = [];
+function* shownParts(parts: Reply["parts"], shown: (part: ToldPart) => AnswerPart): SlicedWork<readonly AnswerPart[]> {
+  const all: AnswerPart[] = [];
   for (const part of parts) {
     all.push(shown(part));
     yield;
@@ -40,7 +40,7 @@ function endOf(ending: AgentEnding | undefined, hasCalls: boolean): ReplyEnd {
   return { type: ending.type === "answered" || ending.type === "answer_invalid" ? "answered" : "stopped" };
 }
 
-export function headOf({ ids, asked, execution, reply }: Pick<Exchange, "ids" | "asked"> & Place): ReplyHead {
+export function answerHead({ ids, asked, execution, reply }: Pick<Exchange, "ids" | "asked"> & AnswerPlace): ReplyHead {
   const id = ids.write("reply", execution, reply, asked.isStored ? 1 : 0);
   return { id, model: asked.model, echo: asked.echo, at: now() };
 }

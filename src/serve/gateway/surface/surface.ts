@@ -90,7 +90,7 @@ export interface SurfaceRequest extends AskedTools, Omit<AskedHistory, "instruct
 }
 
 /** One piece of an answer, in its order. Ids are those that the client sees. */
-export type ReplyPart = { readonly key: string; readonly id: string } & (
+export type AnswerPart = { readonly key: string; readonly id: string } & (
   | { readonly type: "text" | "reasoning"; readonly text: string }
   | {
       readonly type: "call";
@@ -114,10 +114,10 @@ export interface ProgramEnded {
 }
 
 /** A part that clients are sent while the model writes it. */
-export type SpokenPart = Extract<ReplyPart, { readonly type: "text" | "reasoning" }>;
-export type WholePart = Exclude<ReplyPart, SpokenPart>;
+export type SpokenPart = Extract<AnswerPart, { readonly type: "text" | "reasoning" }>;
+export type WholePart = Exclude<AnswerPart, SpokenPart>;
 
-export function isSpoken(part: ReplyPart): part is SpokenPart {
+export function isSpoken(part: AnswerPart): part is SpokenPart {
   return part.type === "text" || part.type === "reasoning";
 }
 
@@ -163,7 +163,7 @@ export type RefusalKind =
   | "failed"
   | "timed_out";
 
-export interface Refusal {
+export interface SurfaceRefusal {
   readonly kind: RefusalKind;
   readonly message: string;
   /** The part of the request that is wrong, like `tools.0.name`. */
@@ -175,9 +175,9 @@ export interface Refusal {
 
 /** A request that is refused while it is read. */
 export class RefusedAsk extends Error {
-  readonly refusal: Refusal;
+  readonly refusal: SurfaceRefusal;
 
-  constructor(refusal: Refusal) {
+  constructor(refusal: SurfaceRefusal) {
     super(refusal.message);
     this.refusal = refusal;
   }
@@ -206,7 +206,7 @@ export interface ReplyWriter {
   readonly close: (part: SpokenPart) => string;
   readonly whole: (part: WholePart) => string;
   readonly end: (end: ReplyEnd, facts: ReplyFacts) => SlicedWork<string>;
-  readonly fail: (refusal: Refusal, requestId: string) => string;
+  readonly fail: (refusal: SurfaceRefusal, requestId: string) => string;
 }
 
 export function eventText(type: string, data: string | Fields): string {
@@ -222,16 +222,16 @@ export type StoredItems = ReadonlyMap<string, Fields>;
 export interface Surface {
   /** Reads a request. `counts`: one that is not to be answered, but counted. Throws `RefusedAsk`. */
   readonly read: (body: unknown, headers: Headers, counts?: boolean, stored?: StoredItems) => SurfaceRequest;
-  readonly reply: (parts: readonly ReplyPart[], end: ReplyEnd, facts: ReplyFacts) => unknown;
+  readonly reply: (parts: readonly AnswerPart[], end: ReplyEnd, facts: ReplyFacts) => unknown;
   readonly writer: (head: ReplyHead) => ReplyWriter;
-  readonly refusal: (refusal: Refusal, requestId: string) => { readonly status: number; readonly body: unknown };
+  readonly refusal: (refusal: SurfaceRefusal, requestId: string) => { readonly status: number; readonly body: unknown };
   /** The answer to a request that is counted. */
   readonly counted: (tokens: number) => unknown;
   /** The header in which the provider gives the id of a request. */
   readonly requestIdHeader: string;
   readonly ids: IdPrefixes;
   /** An item as it is referred to; missing if requests refer to none. */
-  readonly item?: (part: ReplyPart) => Fields;
+  readonly item?: (part: AnswerPart) => Fields;
   /** The ids of the items to which a request refers. */
   readonly references?: (body: unknown) => readonly string[];
 }

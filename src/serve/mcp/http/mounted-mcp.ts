@@ -7,7 +7,7 @@ import type { AuthInfo } from "@modelcontextprotocol/server";
 import { cancel, every } from "../../../base/index.ts";
 import type { BytesByKey } from "../../http/bytes-by-key.ts";
 import { countedStream, isStream } from "../../http/counted-answer.ts";
-import { readJson } from "../../http/read-json.ts";
+import { readJsonBody } from "../../http/read-json.ts";
 import { whenOver } from "../../http/when-over.ts";
 import { mcpSessions } from "./http-sessions.ts";
 import { frameFault, idOf, MESSAGE_BYTES } from "./message-frame.ts";
@@ -123,7 +123,7 @@ interface Body {
 async function readMessage(request: Request, key: Key, hold: (key: Key, bytes: number) => () => void): Promise<Body> {
   const { tenant } = key;
   const reader = { tenant, signal: request.signal, hold: (bytes: number) => hold(key, bytes) };
-  const body = await readJson(request, { most: MESSAGE_BYTES, reader, what: "message" });
+  const body = await readJsonBody(request, { most: MESSAGE_BYTES, reader, what: "message" });
   // A key's rate counts requests, so a batch would get past it.
   if (Array.isArray(body.value)) throw new RequestProblem("request_invalid", "Send one message with each request.");
   const fault = frameFault(body.value);

@@ -1,11 +1,11 @@
 import {
-  type CallEnd,
+  type RecordedEnd,
   CallHistory,
   isExpired,
   isWaiting,
   type KnownCall,
   lineOf,
-  placesOf,
+  placesByTool,
   streamedOf,
   type ToldAnswer,
 } from "../../../executions/from-journal/index.ts";
@@ -26,7 +26,7 @@ interface Shown {
   answer?: string;
 }
 
-export interface MadeCall extends Pick<KnownCall, "id" | "tool" | "at"> {
+export interface CallHead extends Pick<KnownCall, "id" | "tool" | "at"> {
   readonly caller: string;
   readonly inputText: string;
 }
@@ -62,7 +62,7 @@ export function callViews(room: TextAllowance, given?: CallHistory) {
     left: () => left,
     all(standing: CallStanding): readonly CallView[] {
       const waiting = new Set(standing.waiting.map(({ id }) => id));
-      const places = placesOf(standing.header.tools);
+      const places = placesByTool(standing.header.tools);
       return [...texts].flatMap(([id, shown]) => {
         const call = history.get(id);
         if (!call) return [];
@@ -72,7 +72,7 @@ export function callViews(room: TextAllowance, given?: CallHistory) {
         return [{ ...viewOf(call, shown), state, detail, place: places.get(call.tool) }];
       });
     },
-    make({ id, tool, caller, inputText, at }: MadeCall): void {
+    make({ id, tool, caller, inputText, at }: CallHead): void {
       if (texts.size >= LISTED && !room.isMeant(id)) return void (left += 1);
       if (!given) history.make({ id, tool, caller: caller as Caller, at, inputBytes: 0 });
       texts.set(id, { input: inputText === "" ? EMPTY : room.headOfCall(id, inputText) });
@@ -126,7 +126,7 @@ function viewOf(call: KnownCall, { answer: _answer, ...shown }: Shown): Omit<Cal
 }
 
 /** Kind of a value, and whether it was given before; code of a refusal or failure. */
-function endText({ outcome }: CallEnd, reused = false): string | undefined {
+function endText({ outcome }: RecordedEnd, reused = false): string | undefined {
   if (outcome.type === "aborted") return undefined;
   if (outcome.type !== "value") return outcome.code;
   return reused ? `${outcome.shape}, from before` : outcome.shape;

@@ -1,5 +1,5 @@
 import type { JournalRecord } from "../../../journal/record.ts";
-import { PROGRAM_CALL } from "../../../executions/from-journal/index.ts";
+import { PROGRAM_APPROVAL } from "../../../executions/from-journal/index.ts";
 import { cutMiddle } from "../../../base/index.ts";
 import type { EventView } from "../view.ts";
 
@@ -51,7 +51,7 @@ function textOf(record: JournalRecord): string | undefined {
     case "compact":
       return "The history that the model is sent was shortened.";
     case "decision": {
-      if (record.call !== PROGRAM_CALL) return undefined;
+      if (record.call !== PROGRAM_APPROVAL) return undefined;
       const why = record.note === undefined ? "" : `: ${record.note}`;
       return `The program was ${record.allow ? "allowed" : "denied"} by ${record.by ?? "the host"}${why}.`;
     }

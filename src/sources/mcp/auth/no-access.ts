@@ -20,7 +20,7 @@ export class NoAccess extends Error {
 export class NeedsPerson extends NoAccess {}
 
 /** What a body or a header says of a refusal, by the fields that OAuth, JSON-RPC and others have for it; undefined if it says nothing. */
-export function wordsOf(refusal: unknown): string | undefined {
+export function refusalWords(refusal: unknown): string | undefined {
   const error = fieldOf(refusal, "error");
   const words = [
     typeof error === "string" ? error : textOf(error, "message"),
@@ -31,7 +31,7 @@ export function wordsOf(refusal: unknown): string | undefined {
 
 /** `wordsOf` what may be JSON. */
 export function wordsIn(body: string): string | undefined {
-  return wordsOf(parsedJson(body));
+  return refusalWords(parsedJson(body));
 }
 
 /** Codes of OAuth that are about more than a refresh token. */

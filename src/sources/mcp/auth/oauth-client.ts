@@ -8,7 +8,7 @@ import { reasonOf, type McpPackage, MalformedMessage, MessageTooLarge } from "..
 import type { Access } from "../wire/http-wire.ts";
 import { authFetch } from "./auth-fetch.ts";
 import type { ReadOAuth } from "./auth-option.ts";
-import { codeIn, NeedsPerson, NoAccess, wordsIn, wordsOf } from "./no-access.ts";
+import { codeIn, NeedsPerson, NoAccess, wordsIn, refusalWords } from "./no-access.ts";
 import { ALONE_MS, tokenStore } from "./token-store.ts";
 
 const PATH = "/callback";
@@ -114,7 +114,7 @@ export class OAuthClient implements OAuthClientProvider, Access {
     const wanted = isTooNarrow ? this.#parts.mcp.computeScopeUnion(textOf(this.tokens(), "scope"), scope) : scope;
     if (this.#address) throw new NeedsPerson("a person has to allow it");
     if (isTooNarrow && this.#widened.has(wanted!)) {
-      const said = wordsOf({ error, error_description: errorDescription, scope });
+      const said = refusalWords({ error, error_description: errorDescription, scope });
       throw new NoAccess("what a person has allowed is not enough", { said });
     }
     if (isTooNarrow) this.#widened.add(wanted!);
@@ -198,7 +198,7 @@ export class OAuthClient implements OAuthClientProvider, Access {
       else process.stderr.write(`To give access to the MCP server "${this.#parts.source}", open:\n${href}\n`);
       const { code: authorizationCode, iss, ...params } = Object.fromEntries(await back.promise);
       if (!authorizationCode)
-        throw new NoAccess("it was not allowed by the person, or by its server", { said: wordsOf(params) });
+        throw new NoAccess("it was not allowed by the person, or by its server", { said: refusalWords(params) });
       await this.#auth({ authorizationCode, iss }, over);
     } finally {
       this.#server?.unref();

@@ -1,6 +1,6 @@
 import { homedir } from "node:os";
 import { isFields } from "../../../base/index.ts";
-import { invalid } from "../../json-file.ts";
+import { invalidFile } from "../../json-file.ts";
 
 /** What the places of variables in a configuration file stand for. */
 export interface Variables {
@@ -30,7 +30,7 @@ export function expandWithin(place: string, value: unknown, variables: Variables
     try {
       return expandVariables(value, variables);
     } catch (error) {
-      throw invalid(place, (error as Error).message);
+      throw invalidFile(place, (error as Error).message);
     }
   if (Array.isArray(value)) return value.map((one, index) => expandWithin(`${place}[${index}]`, one, variables));
   if (!isFields(value)) return value;

@@ -15,7 +15,7 @@ import { MCP_RULES, type McpServer } from "../mcp-options.ts";
 import { basename, dirname, resolve } from "node:path";
 import type { Tool } from "../../../tools/tool.ts";
 import type { ToolPolicy } from "../../tool-policy.ts";
-import { invalid, readJsonFile } from "../../json-file.ts";
+import { invalidFile, readJsonFile } from "../../json-file.ts";
 import { expandWithin, type Variables } from "./expand-variables.ts";
 import { fromMcp, type McpSource } from "../from-mcp.ts";
 import type { McpAnnotations } from "../read-listed-tool.ts";
@@ -105,29 +105,32 @@ async function readConfig(path: string): Promise<readonly ConfiguredServer[]> {
   const config = await readJsonFile(path);
   const key = isFields(config) ? ["mcpServers", "servers"].find((one) => Object.hasOwn(config, one)) : undefined;
   if (!isFields(config) || key === undefined || !isFields(config[key]))
-    throw invalid(path, `expected an object "mcpServers" (or "servers", as VS Code has it) with servers by name`);
+    throw invalidFile(path, `expected an object "mcpServers" (or "servers", as VS Code has it) with servers by name`);
   const folder = dirname(resolve(path));
   const variables = { env: process.env, folder: basename(folder) === ".vscode" ? dirname(folder) : folder };
   const servers = Object.entries(config[key]).filter(
     ([, entry]) => !(isFields(entry) && (entry.disabled === true || isOwn(entry))),
   );
   if (servers.length > MOST_SERVERS)
-    throw invalid(
+    throw invalidFile(
       path,
       `it has ${servers.length} servers, at most ${MOST_SERVERS} are connected to: disable the others`,
     );
   const beside = fieldOf(config, "portcullis") ?? {};
   if (!isFields(beside))
-    throw invalid(path, `portcullis is ${describe(beside)}: expected an object of policies by the names of servers`);
+    throw invalidFile(
+      path,
+      `portcullis is ${describe(beside)}: expected an object of policies by the names of servers`,
+    );
   const stray = Object.keys(beside).find((name) => !Object.hasOwn(config[key] as Message, name));
   if (stray !== undefined)
-    throw invalid(path, `portcullis speaks of ${JSON.stringify(stray.slice(0, 128))}, and there is no such server`);
+    throw invalidFile(path, `portcullis speaks of ${JSON.stringify(stray.slice(0, 128))}, and there is no such server`);
   const read = servers.map(([name, entry]) =>
     readEntry(`${path}: server ${JSON.stringify(name.slice(0, 128))}`, name, entry, beside, variables),
   );
   for (const [index, { server }] of read.entries())
     if (read.slice(0, index).some((other) => other.server.name === server.name))
-      throw invalid(path, `another server is named ${server.name} in programs too: rename one`);
+      throw invalidFile(path, `another server is named ${server.name} in programs too: rename one`);
   return read;
 }
 
@@ -144,14 +147,15 @@ function isOwn({ command, args }: Message): boolean {
 const ENTRY_RULES = pick(MCP_RULES, "command", "args", "env", "cwd", "url", "headers");
 
 function readEntry(place: string, name: string, entry: unknown, beside: Message, variables: Variables) {
-  if (!isFields(entry)) throw invalid(place, `it is ${describeSecret(entry)}, not an object`);
+  if (!isFields(entry)) throw invalidFile(place, `it is ${describeSecret(entry)}, not an object`);
   const { type, command, args, env, cwd, headers, portcullis } = entry;
   const url = entry.url ?? entry.serverUrl;
-  if (type === "sse") throw invalid(place, `the transport "sse" is not supported: use "http", which has replaced it`);
-  if (entry.envFile !== undefined) throw invalid(place, "envFile is not read: name the variables in env");
+  if (type === "sse")
+    throw invalidFile(place, `the transport "sse" is not supported: use "http", which has replaced it`);
+  if (entry.envFile !== undefined) throw invalidFile(place, "envFile is not read: name the variables in env");
   if (portcullis !== undefined && Object.hasOwn(beside, name))
-    throw invalid(place, "its policy is both in the server and next to mcpServers: remove one");
-  if ((command === undefined) === (url === undefined)) throw invalid(place, "expected either command or url");
+    throw invalidFile(place, "its policy is both in the server and next to mcpServers: remove one");
+  if ((command === undefined) === (url === undefined)) throw invalidFile(place, "expected either command or url");
   const { policies, settings } = readServerPolicies(
     fieldsOf(`${place}: portcullis`),
     portcullis ?? (Object.hasOwn(beside, name) ? beside[name] : undefined),

@@ -8,7 +8,7 @@ import {
   type MessageId,
   type MessageLimits,
   type Wire,
-  withoutNulls,
+  dropNulls,
 } from "./wire.ts";
 import { isFields, PARSED_VALUES, sizeFault } from "../../../base/index.ts";
 
@@ -210,8 +210,8 @@ export class Channel implements Transport {
 
   #take(message: unknown): void {
     if (!isFields(message)) return;
-    const { id, method, result, error } = withoutNulls(message, LEVELS.own) as Message;
-    const toPackage = () => this.onmessage?.(withoutNulls(message, LEVELS.package) as never);
+    const { id, method, result, error } = dropNulls(message, LEVELS.own) as Message;
+    const toPackage = () => this.onmessage?.(dropNulls(message, LEVELS.package) as never);
     // No request asks for progress, and the package writes what it does not know into an error.
     if (method === "notifications/progress") return;
     if (typeof method === "string") return toPackage();

@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { after, ByteList, cancel, EventCutter, pause, PortcullisError, type Timer } from "../../../base/index.ts";
-import { NoAccess, wordsIn, wordsOf } from "../auth/no-access.ts";
+import { NoAccess, wordsIn, refusalWords } from "../auth/no-access.ts";
 import {
   type McpPackage,
   ConnectionLost,
@@ -9,7 +9,7 @@ import {
   type Message,
   type MessageId,
   MessageTooLarge,
-  type SendOptions,
+  type WireOptions,
   type Wire,
   type WireEvents,
   reasonOf,
@@ -131,7 +131,7 @@ export class HttpWire implements Wire {
   }
 
   /** Rejects if the request was not answered at all. What happens to its reply later is told by `onFailed`. */
-  async send(message: Message, { signal, headers }: SendOptions): Promise<void> {
+  async send(message: Message, { signal, headers }: WireOptions): Promise<void> {
     const transport = this.#transport;
     const events = this.#events;
     if (!transport || !events) throw new ConnectionLost("The connection was not opened.");
@@ -226,7 +226,7 @@ export class HttpWire implements Wire {
   /** What a response says in its header of why it refuses the request. */
   #challengeOf(response: Response): string | undefined {
     const { error, errorDescription, scope } = this.#mcp.extractWWWAuthenticateParams(response);
-    return error === undefined ? undefined : wordsOf({ error, error_description: errorDescription, scope });
+    return error === undefined ? undefined : refusalWords({ error, error_description: errorDescription, scope });
   }
 
   /** Has the package ask for the rest of a broken stream by the id of its last event, not too soon; a call ends by its own time. */

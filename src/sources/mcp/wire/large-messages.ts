@@ -5,12 +5,12 @@ import {
   isFields,
   JsonText,
   readerFor,
-  readMessage,
+  readJsonMessage,
   asUntrusted,
   exactText,
   LONG_NUMBER,
 } from "../../../base/index.ts";
-import { MalformedMessage, type MessageLimits, MessageTooLarge, withoutNulls } from "./wire.ts";
+import { MalformedMessage, type MessageLimits, MessageTooLarge, dropNulls } from "./wire.ts";
 
 /** Fields of a result that may have many values, and whether they are passed on as JSON. */
 const LARGE = [
@@ -51,7 +51,7 @@ export class LargeMessages {
       fields: LARGE.map(([name, isPlain]) => ({ path: ["result", name], values: largeValues, isPlain })),
       inPlace: JSON.stringify({ [this.#mark]: number }),
     };
-    const read = await readMessage(asUntrusted(text), form, readerFor(this.#tenant));
+    const read = await readJsonMessage(asUntrusted(text), form, readerFor(this.#tenant));
     if (typeof read === "object") {
       const part = read.cut?.part;
       const kept: Part | undefined =
@@ -129,9 +129,7 @@ function withoutNullFields(text: string): string {
   if (!NULL_FIELD.test(text)) return text;
   try {
     const message: unknown = JSON.parse(text);
-    return JSON.stringify(
-      Array.isArray(message) ? message.map((one) => withoutNulls(one, 2)) : withoutNulls(message, 2),
-    );
+    return JSON.stringify(Array.isArray(message) ? message.map((one) => dropNulls(one, 2)) : dropNulls(message, 2));
   } catch {
     return text;
   }

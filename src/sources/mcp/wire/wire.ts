@@ -6,14 +6,14 @@ export type Message = Readonly<Record<string, unknown>>;
 export type MessageId = string | number;
 
 /** A value without what is null: many servers write so what they do not have. Looks at so many levels. */
-export function withoutNulls(value: unknown, levels: number): unknown {
+export function dropNulls(value: unknown, levels: number): unknown {
   if (levels === 0 || typeof value !== "object" || value === null) return value;
-  if (Array.isArray(value)) return value.map((one) => withoutNulls(one, levels - 1));
+  if (Array.isArray(value)) return value.map((one) => dropNulls(one, levels - 1));
   const fields = Object.entries(value).filter(([, field]) => field !== null);
-  return Object.fromEntries(fields.map(([name, field]) => [name, withoutNulls(field, levels - 1)]));
+  return Object.fromEntries(fields.map(([name, field]) => [name, dropNulls(field, levels - 1)]));
 }
 
-export interface SendOptions {
+export interface WireOptions {
   /** Ends the exchange of a request, if each has its own. */
   readonly signal?: AbortSignal | undefined;
   readonly headers?: Readonly<Record<string, string>> | undefined;
@@ -40,7 +40,7 @@ export interface Wire {
   /** Whether the server has given a session, which it may forget. */
   readonly hasSession?: boolean;
   start(events: WireEvents): Promise<void>;
-  send(message: Message, options: SendOptions): Promise<void>;
+  send(message: Message, options: WireOptions): Promise<void>;
   setProtocolVersion?(version: string): void;
   close(): Promise<void>;
   /** What an error of `send`, or of the package, says of this wire: one of the errors below if it fits. */

@@ -2,7 +2,7 @@ import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, writeFile
 import { join } from "node:path";
 import { beforeEach, describe, expect, test } from "vitest";
 import packageJson from "../../../../package.json" with { type: "json" };
-import { needsOf, sourceOf, writeNewFiles } from "../../../../src/cli/commands/init/init.ts";
+import { packageNeeds, packageSource, writeNewFiles } from "../../../../src/cli/commands/init/init.ts";
 import { root } from "../../command.ts";
 import { newFolder } from "../../../support/new-folder.ts";
 
@@ -22,7 +22,7 @@ describe("a new folder depends on the package from where this one is from", () =
   test.each(["portcullis-0.1.0.tgz", "with a space.tgz"])("the tarball %s", (name) => {
     writeFileSync(join(folder, name), "");
     for (const written of [name, encodeURI(name)])
-      expect(sourceOf(install(lockOf(`file:../${written}`)), join(folder, "my/tools"))).toEqual({
+      expect(packageSource(install(lockOf(`file:../${written}`)), join(folder, "my/tools"))).toEqual({
         spec: `file:../../${name}`,
       });
   });
@@ -35,19 +35,19 @@ describe("a new folder depends on the package from where this one is from", () =
     ["a lock that is no JSON", "{"],
     ["a path that cannot be decoded", lockOf("file:../%E0%A4%A")],
   ])("%s: its version", (_, lock) => {
-    expect(sourceOf(install(lock), folder)).toEqual({ spec: `^${version}` });
+    expect(packageSource(install(lock), folder)).toEqual({ spec: `^${version}` });
   });
 
   test("a clone of the sources, which has to be packed first", () => {
-    expect(sourceOf(root, folder)).toEqual({ spec: `file:portcullis-${version}.tgz`, clone: root });
+    expect(packageSource(root, folder)).toEqual({ spec: `file:portcullis-${version}.tgz`, clone: root });
   });
 });
 
 test("the folder needs the versions that this package is tested with, and a server only for MCP clients", () => {
-  const { dependencies, devDependencies } = needsOf({ spec: "file:../p.tgz" }, false);
+  const { dependencies, devDependencies } = packageNeeds({ spec: "file:../p.tgz" }, false);
   expect(dependencies).toEqual({ portcullis: "file:../p.tgz", zod: packageJson.peerDependencies.zod });
   expect(Object.keys(devDependencies)).toEqual(["@types/node", "typescript"]);
-  expect(needsOf({ spec: "^1.0.0" }, true).dependencies).toHaveProperty(
+  expect(packageNeeds({ spec: "^1.0.0" }, true).dependencies).toHaveProperty(
     ["@modelcontextprotocol/server"],
     packageJson.peerDependencies["@modelcontextprotocol/server"],
   );

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect, test, vi } from "vitest";
 import { testOfAll } from "../../../support/all-tests.ts";
-import { readSecrets, secretFileOf, secretsOf } from "../../../../src/cli/commands/serve/serve.ts";
+import { readSecrets, secretFileOf, serverSecrets } from "../../../../src/cli/commands/serve/serve.ts";
 import { newFolder } from "../../../support/new-folder.ts";
 
 const folder = newFolder();
@@ -12,7 +12,7 @@ const folder = newFolder();
 test("a file of secrets is made once, for its owner alone, and a new secret in its first line is the current one", () => {
   vi.stubEnv("PORTCULLIS_GATEWAY_SECRETS", "");
   const file = secretFileOf(join(folder, "journal.db"));
-  const [first] = secretsOf(join(folder, "journal.db")).secrets ?? [];
+  const [first] = serverSecrets(join(folder, "journal.db")).secrets ?? [];
   expect(readSecrets(file)).toEqual([first]);
   expect(statSync(file).mode & 0o777).toBe(0o600);
   writeFileSync(file, `${"n".repeat(44)}\n${first}\n`);
@@ -62,8 +62,8 @@ test.skipIf(process.platform === "win32").each([0o640, 0o604, 0o620, 0o601])(
 test("a journal in PostgreSQL has no file beside it: its secrets are in the environment, or each server has its own", () => {
   const url = "postgres://ann:word@db.example/portcullis";
   vi.stubEnv("PORTCULLIS_GATEWAY_SECRETS", "");
-  expect(secretsOf(url)).toEqual({});
+  expect(serverSecrets(url)).toEqual({});
   vi.stubEnv("PORTCULLIS_GATEWAY_SECRETS", `${"a".repeat(32)}  ${"b".repeat(32)}\n`);
-  expect(secretsOf(url).secrets).toEqual(["a".repeat(32), "b".repeat(32)]);
+  expect(serverSecrets(url).secrets).toEqual(["a".repeat(32), "b".repeat(32)]);
   vi.unstubAllEnvs();
 });

@@ -8,7 +8,7 @@ import { createRuntime } from "../../../../src/runtime/create-runtime.ts";
 import { Daemon } from "../../../../src/sandboxes/docker/daemon.ts";
 import { createDockerSandboxWith } from "../../../../src/sandboxes/docker/docker-sandbox.ts";
 import type { EgressOptions } from "../../../../src/sandboxes/docker/egress/egress-plan.ts";
-import { hostProcess, readText } from "../../../../src/sandboxes/host-process.ts";
+import { hostProcess, readIfThere } from "../../../../src/sandboxes/host-process.ts";
 import type { Connection, Sandbox } from "../../../../src/sandboxes/sandbox.ts";
 import { containersOf } from "../../../docker-support/containers.ts";
 import { needDockerEngine } from "../../../docker-support/docker-engine.ts";
@@ -94,7 +94,8 @@ ${source}`,
 const foldersOfThis = () =>
   readdirSync(tmpdir()).filter(
     (name) =>
-      name.startsWith("portcullis-mounted-") && readText(join(tmpdir(), name, "host"))?.endsWith(` ${hostProcess()}`),
+      name.startsWith("portcullis-mounted-") &&
+      readIfThere(join(tmpdir(), name, "host"))?.endsWith(` ${hostProcess()}`),
   );
 
 describe.skipIf(needDockerEngine() !== undefined)("egress from containers", () => {

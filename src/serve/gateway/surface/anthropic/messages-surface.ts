@@ -1,11 +1,11 @@
 import {
   eventText,
-  type Refusal,
+  type SurfaceRefusal,
   type RefusalKind,
   type ReplyEnd,
   type ReplyFacts,
   type ReplyHead,
-  type ReplyPart,
+  type AnswerPart,
   type ReplyWriter,
   type Surface,
 } from "../surface.ts";
@@ -25,7 +25,7 @@ export const messagesSurface: Surface = {
 };
 
 /** A message of the model: the other end of `readMessage` in `../../../../models/anthropic/reply.ts`. */
-function writeMessage(parts: readonly ReplyPart[], end: ReplyEnd, facts: ReplyFacts): Fields {
+function writeMessage(parts: readonly AnswerPart[], end: ReplyEnd, facts: ReplyFacts): Fields {
   return {
     ...headOf(facts),
     content: parts.map(blockOf),
@@ -40,7 +40,7 @@ function headOf({ id, model }: ReplyHead): Fields {
 }
 
 /** The block of a part: the other end of what `AnthropicConversation` reads of a block. */
-function blockOf(part: ReplyPart): Fields {
+function blockOf(part: AnswerPart): Fields {
   const { id } = part;
   switch (part.type) {
     case "reasoning":
@@ -70,7 +70,7 @@ function written(inputText: string): string {
 }
 
 /** The other end of `outputOf` in `../../../../models/anthropic/reply.ts`. */
-function resultOf({ text, isError, isLate }: ReplyPart & { readonly type: "program_ended" }): Fields {
+function resultOf({ text, isError, isLate }: AnswerPart & { readonly type: "program_ended" }): Fields {
   if (isLate) return { type: "code_execution_tool_result_error", error_code: "execution_time_exceeded" };
   const printed = isError ? { stdout: "", stderr: text, return_code: 1 } : { stdout: text, stderr: "", return_code: 0 };
   return { type: "code_execution_result", ...printed, content: [] };
@@ -127,7 +127,7 @@ const KINDS: Readonly<Record<RefusalKind, readonly [status: number, type: string
   overloaded: [529, "overloaded_error"],
 };
 
-function errorBody({ kind, message, code }: Refusal, requestId: string): Fields {
+function errorBody({ kind, message, code }: SurfaceRefusal, requestId: string): Fields {
   const details = code === undefined ? {} : { details: { error_code: code, unsupported: [] } };
   return { type: "error", error: { type: KINDS[kind][1], message, ...details }, request_id: requestId };
 }

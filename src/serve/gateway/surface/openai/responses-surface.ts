@@ -1,11 +1,11 @@
 import {
   eventText,
-  type Refusal,
+  type SurfaceRefusal,
   type RefusalKind,
   type ReplyEnd,
   type ReplyFacts,
   type ReplyHead,
-  type ReplyPart,
+  type AnswerPart,
   type ReplyWriter,
   type SpokenPart,
   type Surface,
@@ -32,7 +32,7 @@ export const responsesSurface: Surface = {
 };
 
 /** A response: the other end of `readResponse` in `../../../../models/openai/responses/reply.ts`. */
-function writeResponse(parts: readonly ReplyPart[], end: ReplyEnd, facts: ReplyFacts): Fields {
+function writeResponse(parts: readonly AnswerPart[], end: ReplyEnd, facts: ReplyFacts): Fields {
   const output = [...parts.map(itemOf), ...(end.type === "refused" ? [refusalItem(end.reason, facts.id)] : [])];
   return { ...headOf(facts), ...endOf(end), output, usage: usageOf(facts) };
 }
@@ -65,7 +65,7 @@ function endOf(end: ReplyEnd): Fields {
 }
 
 /** The item of a part: the other end of what `ResponsesConversation` reads of an item. */
-function itemOf(part: ReplyPart): Fields {
+function itemOf(part: AnswerPart): Fields {
   // Ids of items differ from those of calls, and are known by them.
   const { id } = part;
   const bare = id.replace(/^[a-z]+_/, "");
@@ -139,7 +139,7 @@ const KINDS: Readonly<Record<RefusalKind, readonly [status: number, type: string
   overloaded: [503, "server_error", "server_error"],
 };
 
-function errorOf({ kind, message, place, code }: Refusal) {
+function errorOf({ kind, message, place, code }: SurfaceRefusal) {
   const [, type, ofKind] = KINDS[kind];
   const own = kind === "not_found" && place === "model" ? "model_not_found" : ofKind;
   return { message, type, param: place ?? null, code: code ?? own };
@@ -221,7 +221,7 @@ function responseWriter(head: ReplyHead): ReplyWriter {
   };
 }
 
-function failed(refusal: Refusal): Fields {
+function failed(refusal: SurfaceRefusal): Fields {
   const { code, message } = errorOf(refusal);
   const error = { code: refusal.kind === "rate_limited" ? "rate_limit_exceeded" : (code ?? "server_error"), message };
   return { status: "failed", error, output: [], usage: null };
