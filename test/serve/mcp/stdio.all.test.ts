@@ -35,7 +35,7 @@ describe("a door that cannot be", () => {
     // It stands in one door already: each further one has to start within the time in which a server lists its tools.
     const door = openLineDoor(args, { PORTCULLIS_DOORS: "1" });
     expect((await door.ended)[0]).toBe(5);
-    expect(await door.stderr).toContain("an entry that starts the door itself");
+    expect(await door.stderr).toContain("an entry that starts the server itself");
   }, 60_000);
 });
 
