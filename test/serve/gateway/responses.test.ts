@@ -213,6 +213,8 @@ test("another model goes on with the turns of a response, and not with a program
 });
 
 const AGENT = { type: "agent", caller_id: "cprog_1" };
+const F = { type: "function", name: "f", description: "d", parameters: { type: "object" } };
+const CRM = { type: "namespace", description: "d" };
 const CALL = { type: "function_call", call_id: "call_1", name: "f", arguments: "{}", caller: AGENT };
 const OUTPUT = { type: "function_call_output", call_id: "call_1", output: "1" };
 
@@ -221,6 +223,13 @@ test.each<[string, object, number, string, string | null]>([
   ["an unknown field", { wish: 1 }, 400, "unknown_parameter", "wish"],
   ["web search", { tools: [{ type: "web_search" }] }, 400, "null", "tools[0].type"],
   ["a tool for programs without programs", { tools: [DEPOT] }, 400, "null", "tools[0].allowed_callers"],
+  [
+    "a tool with the name of a namespace",
+    { tools: [F, { ...CRM, name: "f", tools: [F] }] },
+    400,
+    "null",
+    "tools[0].name",
+  ],
   ["another model", { model: "other" }, 404, "model_not_found", "model"],
   [
     "an unknown response",

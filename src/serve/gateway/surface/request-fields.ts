@@ -158,9 +158,12 @@ export function readTools(given: readonly unknown[], form: ToolForm): AskedTools
     else tools.push(...taken);
   }
   const names = new Set(has.programs ? [` ${form.programs}`] : []);
+  const namespaces = new Set(tools.map(({ namespace }) => namespace));
   for (const { name, namespace = "", callers, place, isDeferred } of tools) {
     if (names.has(`${namespace} ${name}`)) throw invalidField(`${place}.name`, `there are two tools ${name}`);
     names.add(`${namespace} ${name}`);
+    if (namespace === "" && namespaces.has(name))
+      throw invalidField(`${place}.name`, `there is a tool ${name} and a namespace ${name}`);
     if (!has.programs && callers.includes("programmatic"))
       throw invalidField(`${place}.allowed_callers`, `${form.programs} must be among the tools`);
     if (isDeferred && !has.searches)
