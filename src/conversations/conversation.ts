@@ -86,7 +86,7 @@ async function opening(scope: AgentScope, { given, read }: ConversationOpening):
   const chosen = [
     ...KEPT_OPTIONS.filter((name) => fieldOf(given, name) !== undefined),
     ...["settings", "loop"].flatMap((group) =>
-      Object.entries((fieldOf(given, group) ?? {}) as object)
+      Object.entries(fieldOf(given, group) ?? {})
         .filter(([name, value]) => value !== undefined && !Object.hasOwn(RUN_RULES, name))
         .map(([name]) => `${group}: { ${name} }`),
     ),

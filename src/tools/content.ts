@@ -121,7 +121,7 @@ export function content<const Value = { readonly parts: readonly PartHandle[] }>
 /** A result that names addresses; the result as it is, if there are none. */
 export function naming(result: unknown, names: readonly string[]): unknown {
   if (names.length === 0) return result;
-  return new Content({ ...(Content.is(result) ? result : { value: result }), names });
+  return new Content(Object.assign({}, Content.is(result) ? result : { value: result }, { names }));
 }
 
 /** A failure with a value and a sentence of its own. Throws `option_invalid` for parts that cannot be kept. */
@@ -131,7 +131,7 @@ export function failedContent(value: unknown, parts: readonly PartInput[], messa
 
 /** The value of content changed, and all else as it is. */
 export function withValue(made: Content, value: unknown): Content {
-  return new Content({ ...made, value });
+  return new Content(Object.assign({}, made, { value }));
 }
 
 function handleOf(part: StoredPart): PartHandle {

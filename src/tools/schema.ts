@@ -280,7 +280,7 @@ export function schemaFault(value: unknown): string | undefined {
   }
   if (isSchema(value) || standard.vendor === undefined) return undefined;
   const lacks = standard.validate === undefined ? "does not validate" : "gives no JSON Schema";
-  return `this schema of ${String(standard.vendor)} ${lacks}. docs/tools-and-callers.md says how schemas of each library are passed ("Schema libraries").`;
+  return `this schema of ${typeof standard.vendor === "string" ? standard.vendor : "another library"} ${lacks}. docs/tools-and-callers.md says how schemas of each library are passed ("Schema libraries").`;
 }
 
 function standardOf(value: unknown): { readonly [Word in keyof Schema["~standard"]]?: unknown } | undefined {

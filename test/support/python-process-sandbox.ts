@@ -88,7 +88,7 @@ interface GuestProcess {
   readonly pipe: Duplex;
   /** Resolves with the reason when the process has ended and everything that it wrote has been read. */
   readonly ended: Promise<string>;
-  kill(): void;
+  readonly kill: () => void;
 }
 
 const ENVIRONMENT = { PATH: process.env.PATH, PYTHONHASHSEED: "0", TZ: "UTC", LC_ALL: "C.UTF-8" };

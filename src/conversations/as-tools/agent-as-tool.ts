@@ -179,11 +179,12 @@ export function taskTool<Context = unknown>(agents: readonly Tool<Context>[]): T
       "option_invalid",
       "taskTool(agents): no caller may call all of these agents. Give them allowedCallers that they share.",
     );
+  const answer: Schema | undefined = all.every(({ outputSchema }) => outputSchema === TEXT) ? TEXT : undefined;
   const tool = defineTool({
     name: "task",
     description: descriptionOf(all),
     inputSchema: jsonSchema<TaskInput>(inputOf(all)),
-    ...(all.every((agent) => agent.outputSchema === TEXT) && { outputSchema: TEXT as Schema }),
+    outputSchema: answer,
     allowedCallers,
     effect: all.every(({ effect }) => effect === "read")
       ? "read"

@@ -131,13 +131,13 @@ function heldTurns(guest: Guest, { language, limits, share }: LinkOptions) {
     },
 
     /** The turns that were read are counted by others from here on, or held no more. */
-    giveBackTurns(): void {
+    giveBackTurns: (): void => {
       share?.giveBack(turnBytes);
       turnBytes = 0;
     },
 
     /** The guest has ended: nothing of what it has sent is read on. */
-    noteEnd(): void {
+    noteEnd: (): void => {
       share?.giveBack(turnBytes + openBytes);
       turnBytes = 0;
       openBytes = 0;

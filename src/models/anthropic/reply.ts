@@ -124,6 +124,9 @@ export class AnthropicStream extends ReplyStream<AnthropicReply> {
       case "compaction_delta":
         // The whole summary comes in one piece.
         for (const field of ["content", "encrypted_content"]) fields[field] = fieldOf(delta, field) ?? fields[field];
+        return;
+      default:
+      // Deltas of a kind that is not known are passed over.
     }
   }
 

@@ -191,7 +191,7 @@ function roomFor(
   return {
     forget,
     /** Notes that a request has used a conversation, as far as it has begun. Never rejects. */
-    async note(execution: ExecutionId, tenant: string): Promise<void> {
+    note: async (execution: ExecutionId, tenant: string): Promise<void> => {
       if (journal.isDurable) return;
       try {
         const found = await findIfKnown(journal, execution);

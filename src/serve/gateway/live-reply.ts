@@ -47,7 +47,7 @@ export function liveReply({ writer, execution, turns: before, lane, read, partOf
     if (!sent.has(key)) pieces.say(partOf(key), text);
   };
   return {
-    onEvent(event: AgentEvent): void {
+    onEvent: (event: AgentEvent): void => {
       if (event.execution !== execution) return;
       if (event.type === "text" || event.type === "reasoning") {
         const key = spokenKey(event.type, turns);

@@ -168,7 +168,7 @@ function answerTurns() {
   /** Ends the turn of the request with this id. */
   let current: { readonly id: unknown; readonly end: Release } | undefined;
   return {
-    async take({ id, signal }: HandledRequest): Promise<void> {
+    take: async ({ id, signal }: HandledRequest): Promise<void> => {
       const release = await places.take("", signal);
       if (!release) return;
       const end = () => {

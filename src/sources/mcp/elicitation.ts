@@ -92,12 +92,23 @@ function isAnswer(value: unknown): boolean {
 /** Requests of a call: the first request, and the requests that answer questions of the server. */
 const ROUNDS = 10;
 
+export interface Dialogue {
+  /** Whether the server has asked for anything: such a call is not repeated, because it would ask again. */
+  readonly hasBegun: () => boolean;
+  /** Aborted when the call is ended, with the error that the program gets. */
+  readonly ended: AbortSignal;
+  /** Counts a request for more input in place of a result. Throws if the call ends. */
+  readonly countRound: () => void;
+  /** Has a question decided, after the earlier questions. */
+  readonly ask: Ask;
+}
+
 /**
  * What a server asks in the midst of a call, over all requests of the call. Questions are asked one after the other. Once
  * an approver has declined a question, the approver is asked no other, and a further question ends the call: `declined` makes
  * its error.
  */
-export function dialogueWith(ask: Ask, declined: () => PortcullisError) {
+export function dialogueWith(ask: Ask, declined: () => PortcullisError): Dialogue {
   const ended = new AbortController();
   let rounds = 1;
   let questions = 0;
@@ -110,18 +121,14 @@ export function dialogueWith(ask: Ask, declined: () => PortcullisError) {
     throw error;
   };
   return {
-    /** Whether the server has asked for anything: such a call is not repeated, because it would ask again. */
     hasBegun: () => rounds > 1 || questions > 0,
-    /** Aborted when the call is ended, with the error that the program gets. */
-    ended: ended.signal as AbortSignal,
-    /** Counts a request for more input in place of a result. Throws if the call ends. */
+    ended: ended.signal,
     countRound(): void {
       refuseAfterDecline();
       if (rounds === ROUNDS) throw new MalformedMessage(`The server asked for more input ${ROUNDS} times.`);
       rounds += 1;
     },
-    /** Has a question decided, after the earlier questions. */
-    async ask(question: Question): Promise<AllowedQuestion | false> {
+    ask: async (question: Question): Promise<AllowedQuestion | false> => {
       refuseAfterDecline();
       questions += 1;
       if (questions > QUESTIONS) return false;
@@ -133,5 +140,3 @@ export function dialogueWith(ask: Ask, declined: () => PortcullisError) {
     },
   };
 }
-
-export type Dialogue = ReturnType<typeof dialogueWith>;

@@ -94,7 +94,7 @@ function tenantResults(hidden: HiddenNames | undefined) {
     },
 
     /** The tool as it is shown: with what its results were like, if it does not say that itself. */
-    shown(tool: Tool): Tool {
+    shown: (tool: Tool): Tool => {
       const entry = known.of(tool);
       if (!entry) return tool;
       if (entry.shown?.of !== tool) {

@@ -24,7 +24,7 @@ test("an execution that cannot be taken up is told of once, and taken up when it
   {
     await using door = await openServer({ keys }, { journal, tools: [pay] });
     await door.run(WAITS);
-    const [{ execution = "" } = {}] = await Array.fromAsync(journal.list());
+    const [{ execution } = { execution: "" }] = await Array.fromAsync(journal.list());
     await door.runtime.execution(execution, { tenant: "acme" }).decide({ 1: { allow: true, by: "ann" } });
   }
   let tools = [tool("other", () => 1)];

@@ -56,7 +56,7 @@ test("an answer with large calls comes in small parts, and none of it is made fo
   const body = new ReadableStream({ pull: () => (pulled.resolve(), new Promise(() => {})) });
   const headers = { authorization: "Bearer con-0123456789abcdef", "content-type": "application/json" };
   const init = { method: "POST", headers, body, duplex: "half" };
-  const slow = gateway.fetch("http://localhost/v1/messages", init as RequestInit);
+  const slow = gateway.fetch("http://localhost/v1/messages", init);
   slow.catch(() => {});
   await pulled.promise;
   const text = await (await ask(true)).text();

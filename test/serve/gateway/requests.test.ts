@@ -170,7 +170,7 @@ const SCRIPT = Array.from({ length: 10 }, () => ({ text: "three" }));
 test.each(WIRES)("$path: what was said elsewhere goes on, with its turns, calls and settings", async (wire) => {
   await using gateway = await openGateway(SCRIPT);
   expect((await post(gateway, wire.body, wire)).status).toBe(200);
-  const [{ execution = "" } = {}] = await Array.fromAsync(gateway.journal.list());
+  const [{ execution } = { execution: "" }] = await Array.fromAsync(gateway.journal.list());
   const [header, ...records] = await Array.fromAsync(gateway.journal.read(execution));
   const { settings = "{}", ...more } = header as { settings?: string };
   expect({ ...more, settings: JSON.parse(settings) as unknown }).toMatchObject(wire.kept.header);

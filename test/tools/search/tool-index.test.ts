@@ -151,7 +151,7 @@ test("any query on any texts finds only tools of the index, each once, and at mo
         const best = found(indexOf(tools), query, limit);
         expect(best.length).toBeLessThanOrEqual(limit);
         expect(new Set(best).size).toBe(best.length);
-        expect(best.every((one) => tools.includes(one as Tool))).toBe(true);
+        expect(best.every((one) => tools.includes(one))).toBe(true);
       },
     ),
     { numRuns: runs(100) },

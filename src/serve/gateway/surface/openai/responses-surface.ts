@@ -156,7 +156,7 @@ function responseEvents() {
     numbered,
     event,
     added: (item: Fields) => event("response.output_item.added", { output_index: output.length, item }),
-    done(item: Fields): string {
+    done: (item: Fields): string => {
       const text = event("response.output_item.done", { output_index: output.length, item });
       output.push(item);
       return text;
