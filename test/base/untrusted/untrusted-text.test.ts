@@ -15,7 +15,7 @@ const READERS = {
   plainFault: (text: string, by: TextReader) => room.plainFault(asUntrusted(text), by),
   readPlainJson: (text: string, by: TextReader) => readPlainJson(asUntrusted(text), by),
   readExact: (text: string, by: TextReader) => room.readExact(asUntrusted(text), BOUNDS, by),
-  readMessage: (text: string, by: TextReader) =>
+  readJsonMessage: (text: string, by: TextReader) =>
     room.readJsonMessage(asUntrusted(text), { fields: FIELDS, bounds: BOUNDS, inPlace: "{}" }, by),
   readPlainEscapes: (text: string, by: TextReader) => room.readPlainEscapes(asUntrusted(text), by),
   repeats: async (text: string, by: TextReader) => room.repeats(asUntrusted('[{"a":[1]}]'), [asUntrusted(text)], by),
