@@ -37,8 +37,8 @@ async function receiver(statuses: number[] | "waits" = []) {
       else request.socket.once("close", () => (done += 1));
       if (statuses === "waits") return void open.push(response);
       const status = statuses.shift() ?? 204;
-      const headers = { connection: "close", ...(status === 302 && { location: "/elsewhere" }) };
-      return response.writeHead(status, headers).end("x".repeat(100_000));
+      // It does not end the answer: the sender closes the connection once it has read the status.
+      return response.writeHead(status, status === 302 ? { location: "/elsewhere" } : {}).write("x".repeat(100_000));
     });
   });
   server.listen(0, "127.0.0.1");
