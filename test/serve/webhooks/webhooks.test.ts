@@ -28,17 +28,12 @@ interface Received {
 async function receiver(statuses: number[] | "waits" = []) {
   const received: Received[] = [];
   const open: ServerResponse[] = [];
-  let done = 0;
   const server = createHttp((request, response) => {
     void textOf(request).then((text) => {
       received.push({ headers: request.headers, text, json: JSON.parse(text) as unknown });
-      // Its sender has taken the answer once it has closed the connection.
-      if (statuses === "waits") done += 1;
-      else request.socket.once("close", () => (done += 1));
       if (statuses === "waits") return void open.push(response);
       const status = statuses.shift() ?? 204;
-      // It does not end the answer: the sender closes the connection once it has read the status.
-      return response.writeHead(status, status === 302 ? { location: "/elsewhere" } : {}).write("x".repeat(100_000));
+      return response.writeHead(status, status === 302 ? { location: "/elsewhere" } : {}).end("x".repeat(100_000));
     });
   });
   server.listen(0, "127.0.0.1");
@@ -47,7 +42,7 @@ async function receiver(statuses: number[] | "waits" = []) {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`,
     received,
     answer: () => open.shift()?.writeHead(204).end(),
-    until: (count: number) => expect.poll(() => done, { timeout: 10_000 }).toBeGreaterThanOrEqual(count),
+    until: (count: number) => expect.poll(() => received.length, { timeout: 10_000 }).toBeGreaterThanOrEqual(count),
     async [Symbol.asyncDispose]() {
       server.closeAllConnections();
       server.close();
