@@ -148,7 +148,7 @@ interface Guard {
 const guards: Guard[] = [];
 
 /**
- * Waits for work that runs foreign code. Rejects with a `Failure` if that code ends the process instead of throwing: by
+ * Waits for work that runs foreign code. Rejects with a `CommandFailure` if that code ends the process instead of throwing: by
  * an unhandled error, a promise that can never settle, or `process.exit`. Of nested guards the innermost reports.
  */
 export async function guardWork<Value>(work: () => Promise<Value>, failure: Guard["failure"]): Promise<Value> {

@@ -3,9 +3,9 @@ import * as options from "./command-options.ts";
 import { EXIT, CommandFailure, failureOf, strayFailure, guardWork } from "./failure.ts";
 import { PortcullisCommand } from "./portcullis-command.ts";
 import { standardStreams, type Streams, useStreams, writeStderr, oneLine } from "./terminal/standard-streams.ts";
-import { flags, shellQuoted } from "./terminal/executions/waiting-hints.ts";
+import { completeHint } from "./terminal/executions/waiting-hints.ts";
 import { version } from "./package-json.ts";
-import { insetText } from "../base/index.ts";
+import { insetText, PortcullisError } from "../base/index.ts";
 
 export const program = new PortcullisCommand("portcullis")
   .description("Runs programs that models write: in a sandbox, with only the tools that you allow.")
@@ -132,23 +132,23 @@ journal
   .example("portcullis journal export EXECUTION --journal portcullis.db > execution.jsonl")
   .description("print executions as JSON lines, the oldest first")
   .argument("[execution...]", "ids of executions; all by default")
-  .runs(options.EXPORT, () => import("./commands/journal/show.ts"), "exportJournal");
+  .runs(options.EXPORT, () => import("./commands/journal/journal.ts"), "exportJournal");
 journal
   .command("import")
   .example("portcullis journal import execution.jsonl --skip-existing --journal portcullis.db")
   .description("add the executions of JSON lines, and create the journal if it does not exist")
   .argument("[file]", "file of JSON lines, as export prints them, or - for standard input", "-")
-  .runs(options.IMPORT, () => import("./commands/journal/show.ts"), "importJournal");
+  .runs(options.IMPORT, () => import("./commands/journal/journal.ts"), "importJournal");
 journal
   .command("prune")
   .example("portcullis journal prune --older-than 30d --journal portcullis.db")
   .description("delete old executions that have ended")
-  .runs(options.PRUNE, () => import("./commands/journal/show.ts"), "pruneJournal");
+  .runs(options.PRUNE, () => import("./commands/journal/journal.ts"), "pruneJournal");
 journal
   .command("check")
   .example("portcullis journal check --journal portcullis.db")
   .description("read everything, and list what is damaged")
-  .runs(options.CHECK, () => import("./commands/journal/show.ts"), "checkJournal");
+  .runs(options.CHECK, () => import("./commands/journal/journal.ts"), "checkJournal");
 
 program.commandsGroup("Go on with executions:");
 program
@@ -193,12 +193,8 @@ export async function main(args: readonly string[], streams: Streams): Promise<n
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.completed : EXIT.usage;
     const failure = failureOf(error);
     const { ran } = PortcullisCommand;
-    const journal = flags({ journal: ran?.opts<{ readonly journal?: string }>().journal });
-    const execution = shellQuoted(ran?.args[0] ?? "EXECUTION");
-    // What a person at a terminal does in place of what a host calls.
-    const message = failure.message
-      .replace("runtime.executions.list()", () => `portcullis show${journal}`)
-      .replace("runtime.execution(id).status()", () => `portcullis show ${execution}${journal}`);
+    const given = { execution: ran?.args[0], journal: ran?.opts<{ readonly journal?: string }>().journal };
+    const message = PortcullisError.is(error) ? completeHint(error, given) : failure.message;
     return printFailure(new CommandFailure(failure.exitCode, message, failure));
   }
 }

@@ -75,7 +75,7 @@ const LARGE_DATA: Readonly<Record<string, string>> = {
   "github-openapi": "operations/api.github.com.json.br",
 };
 
-/** Throws a `Failure` if the data of some of these examples is not there. */
+/** Throws a `CommandFailure` if the data of some of these examples is not there. */
 export function requireData(names: readonly DemoName[]): void {
   const lacking = names.filter((name) => !existsSync(folder + (LARGE_DATA[name] ?? "")));
   if (lacking.length > 0)
@@ -87,7 +87,7 @@ export function requireData(names: readonly DemoName[]): void {
 
 const missing = (name: DemoName) => (NEEDED[name] ?? []).filter((one) => !isInstalled(one));
 
-/** Throws a `Failure` with the command that installs what these examples need, if some of it is missing. */
+/** Throws a `CommandFailure` with the command that installs what these examples need, if some of it is missing. */
 export function requirePackages(names: readonly DemoName[]): void {
   const packages = [...new Set(names.flatMap(missing))].map((name) => `${name}@${devDependencies[name]}`);
   if (packages.length === 0) return;
@@ -123,7 +123,7 @@ const FILE_RULES = {
 /** Largest program, in bytes. */
 const PROGRAM_BYTES = 16 * 1024 * 1024;
 
-/** Reads a task. Rejects with a `Failure` that names the file and what is wrong with it. */
+/** Reads a task. Rejects with a `CommandFailure` that names the file and what is wrong with it. */
 export async function loadTask(path: string): Promise<LoadedTask> {
   try {
     const { program, limits = {}, ...asked } = checkOptions(fieldsOf("task"), await readJsonFile(path), FILE_RULES);

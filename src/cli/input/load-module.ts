@@ -16,7 +16,7 @@ import { MODEL_NAMES, readModelName } from "../../models/turn/index.ts";
 
 /**
  * What a module exports by default. `option` is what named it, like `--tools`, and `wanted` what it must export, like
- * `an array of tools: export default [toolA, toolB]`. Rejects with a `Failure` that names the module and what is wrong
+ * `an array of tools: export default [toolA, toolB]`. Rejects with a `CommandFailure` that names the module and what is wrong
  * with it.
  */
 export async function loadModule(option: string, path: string, wanted: string): Promise<unknown> {
@@ -81,7 +81,7 @@ function positionIn(file: string): string {
   return position.trim() === "" ? "The syntax error is in a module that this one imports." : position;
 }
 
-/** The tools that a module exports by default. Rejects with a `Failure` that names the module and what is wrong with it. */
+/** The tools that a module exports by default. Rejects with a `CommandFailure` that names the module and what is wrong with it. */
 export async function loadTools(path: string): Promise<readonly Tool[]> {
   const exported = await loadModule("--tools", path, "an array of tools: export default [toolA, toolB]");
   if (!Array.isArray(exported))

@@ -58,7 +58,7 @@ interface Opened extends Omit<McpConfig, "sources"> {
     Pick<OpenSource, "server" | "document">)[];
 }
 
-/** Loads the module, and connects to the servers. Rejects with a `Failure` or a `PortcullisError`; then no server is left running. */
+/** Loads the module, and connects to the servers. Rejects with a `CommandFailure` or a `PortcullisError`; then no server is left running. */
 export async function openTools(options: ToolsOptions): Promise<OpenTools> {
   const { tools: module, mcp, openapi } = options;
   if (module === undefined && mcp.length === 0 && openapi.length === 0)
@@ -167,7 +167,7 @@ function allowList(texts: readonly string[]) {
     if (effect === undefined) return undefined;
     return { allowedCallers: ["programmatic"], effect, ...(effect !== "read" && { approval: "always" }) };
   };
-  /** Throws a `Failure` for an option that had nothing to allow. `names` are the names of all tools of servers. */
+  /** Throws a `CommandFailure` for an option that had nothing to allow. `names` are the names of all tools of servers. */
   const refuseUnused = (names: readonly string[]): void => {
     const unused = allowed.find((one) => !applied.has(one));
     if (!unused) return;
@@ -206,7 +206,7 @@ export const OPENAPI_FILE_RULES = {
  * stands under `portcullis`; if that says nothing, `policies` is asked. Rejects with a `PortcullisError` that names the
  * file and the place.
  */
-export async function readOpenApiFile(
+async function readOpenApiFile(
   path: string,
   policies: (name: string) => OpenApiPolicy | undefined,
 ): Promise<OpenApiSource> {

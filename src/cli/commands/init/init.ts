@@ -99,7 +99,7 @@ interface NewFile {
 const WRITABLE_BY_ALL = 0o002;
 
 /**
- * Writes files to a folder, which is made if there is none, and is else empty. Throws a `Failure`, and leaves no file behind,
+ * Writes files to a folder, which is made if there is none, and is else empty. Throws a `CommandFailure`, and leaves no file behind,
  * if the folder has anything, cannot be written, or is open to other users: what is in it runs as the user who starts it.
  */
 export function writeNewFiles(folder: string, files: readonly NewFile[]): void {

@@ -33,7 +33,7 @@ import { correctedHints, restsText, sameOr, tellHeld, waitingHints } from "../..
 import type { AnswerLines } from "../../terminal/terminal-lines.ts";
 
 /** Makes the folder for artifacts, before anything runs. If `folder` is undefined, makes none. */
-export function makeArtifactsFolder(folder: string | undefined): void {
+function makeArtifactsFolder(folder: string | undefined): void {
   if (folder === undefined) return;
   try {
     mkdirSync(folder, { recursive: true });

@@ -61,7 +61,7 @@ export function listening({ host, keys, hostName, log }: Partial<ServeFlags>): r
   return [host, keys, hostName?.[0], log];
 }
 
-/** Throws a `Failure` for an address that others can reach without a key. */
+/** Throws a `CommandFailure` for an address that others can reach without a key. */
 export function readHttpSettings(options: ServeFlags, port: number | undefined) {
   const { host, keys } = options;
   if (host !== undefined && keys === undefined && !isLoopback(host))

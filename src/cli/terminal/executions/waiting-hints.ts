@@ -1,4 +1,4 @@
-import { countText } from "../../../base/index.ts";
+import { countText, type PortcullisError, REMEDIES } from "../../../base/index.ts";
 import type { Header } from "../../../journal/record.ts";
 import { POSTGRES_URL, withoutPassword } from "../../../fleet/postgres/connection/address.ts";
 import type { WaitingView } from "../../../serve/views/view.ts";
@@ -168,6 +168,25 @@ function withoutSecret(value: string): string {
 /** Callers choose ids of executions, and models ids of calls. */
 export function shellQuoted(arg: string): string {
   return quoted(oneLine(arg));
+}
+
+/** What a person at a terminal does in place of the library's remedies. */
+const REMEDIES_HERE: Readonly<Record<keyof typeof REMEDIES, (execution: string, journal: string) => string>> = {
+  execution_unknown: (_, journal) => `List what it holds, and of whom, with: portcullis show${journal}`,
+  call_unknown: (execution, journal) =>
+    `Look at its calls, and at what it waits for, with: portcullis show ${execution}${journal}`,
+};
+
+/** The sentence of an error, with the command in place of the library's remedy. */
+export function completeHint(
+  { code, message }: Pick<PortcullisError, "code" | "message">,
+  {
+    execution = "EXECUTION",
+    journal,
+  }: { readonly execution?: string | undefined; readonly journal?: string | undefined },
+): string {
+  if (code !== "execution_unknown" && code !== "call_unknown") return message;
+  return message.replace(REMEDIES[code], () => REMEDIES_HERE[code](shellQuoted(execution), flags({ journal })));
 }
 
 /** An argument as a shell takes it. */

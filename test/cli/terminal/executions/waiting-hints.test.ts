@@ -1,6 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { expect, test } from "vitest";
-import { resumeCommand, waitingHints } from "../../../../src/cli/terminal/executions/waiting-hints.ts";
+import { REMEDIES } from "../../../../src/base/index.ts";
+import { completeHint, resumeCommand, waitingHints } from "../../../../src/cli/terminal/executions/waiting-hints.ts";
 
 /** Words that a shell reads of the lines below the hints. */
 function pasted(hints: readonly string[]): string[][] {
@@ -72,3 +73,12 @@ test.each(["https://me:key@host/v1", "https://key@host/v1", "https://host/v1?key
     expect(resumeCommand("one", { baseUrl })).toBe("portcullis resume one --base-url URL");
   },
 );
+
+test("an error that ends with a call of the library names the command in its place, with the journal of this command", () => {
+  const given = { execution: "e", journal: "a.db" };
+  const hintOf = (code: keyof typeof REMEDIES) => completeHint({ code, message: `Not here. ${REMEDIES[code]}` }, given);
+  expect(hintOf("call_unknown")).toMatch(/^Not here\. .*: portcullis show e --journal a\.db$/);
+  expect(hintOf("execution_unknown")).toMatch(/^Not here\. .*: portcullis show --journal a\.db$/);
+  const message = `runtime.executions.list() is no function of a module's own. ${REMEDIES.call_unknown}`;
+  expect(completeHint({ code: "tool_failed", message }, given)).toBe(message);
+});
