@@ -169,14 +169,19 @@ export class Driver {
     const { logs, printed } = this.#logs.shown;
     const { notes, remarks } = this.#words;
     const ending = await this.#end.told;
+    // A program that was cancelled while it waited for its approval has not come so far.
+    this.#noteApprovalWait();
     const counts = { turns, restarts, notEvicted, unreplayable };
     notes.push(...(this.#work.check?.notes ?? []));
     return { ending, logs, printed, notes, remarks, ...counts, ...this.#usage, connections, seenBytes };
   }
 
-  get #usage(): Usage {
-    // What a program that has not begun has used is the wait for its approval, also where it is cancelled meanwhile.
+  /** What a program that has not begun has used is the wait for its approval. */
+  #noteApprovalWait(): void {
     if (this.#state.turns === 0) Object.assign(this.#before, usedBy(this.#state));
+  }
+
+  get #usage(): Usage {
     const { cpuMs, wallMs, approvalMs } = this.#clocks;
     const queuedMs = this.#before.queuedMs + this.#guests.queued.ms;
     const peakMemoryBytes = Math.max(this.#before.peakMemoryBytes, this.#guests.peakMemoryBytes);
@@ -190,6 +195,7 @@ export class Driver {
     // A host that leaves its executions open leaves the approval open, too.
     if (this.#end.isDecided) return;
     const unapproved = await approveProgram(this.#state, this.#session, this.#scope.limits);
+    this.#noteApprovalWait();
     if (unapproved) return this.#endWith(unapproved);
     if (past) {
       const hasEnded = end.settled !== undefined || unreplayable !== undefined;
