@@ -162,8 +162,6 @@ export class Clocks {
   }
 }
 
-export type Stopwatch = ReturnType<typeof stopwatch>;
-
 export function stopwatch() {
   let before = 0;
   let since: number | undefined;

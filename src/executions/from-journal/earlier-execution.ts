@@ -29,7 +29,7 @@ type Corrected = Pick<Scope, "journal" | "tenant" | "language" | "above">;
 const APPENDED_LENGTH = 1024 * 1024;
 
 /** All that a corrected program is given of the execution before it. It knows of no calls until that is read. */
-export function earlierExecution(scope: Corrected, corrects: Correction) {
+function earlierExecution(scope: Corrected, corrects: Correction) {
   const calls = new EarlierCalls(readerOf(scope), corrects.maxAgeMs, scope.above);
   const keptBySource = new Map<ExecutionId, ArtifactSpace>();
   let changes: readonly EarlierCall[] = [];

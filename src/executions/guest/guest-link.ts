@@ -27,22 +27,31 @@ type Heard = readonly GuestTurn[] | LinkEnd;
 export function guestLink(guest: Guest, options: LinkOptions) {
   const lane = options.share?.lane ?? new Lane(options.tenant);
   const frames = guest.frames[Symbol.asyncIterator]();
-  const reader = heldTurns(guest, options);
+  const reader = turnReader(guest, options);
   let sentLength = 0;
   let isListening = true;
 
-  function nextTurns(): Promise<Heard> {
+  const isNoTurn = (heard: Heard) => areTurns(heard) && heard.length === 0;
+  const read = ({ done, value }: IteratorResult<readonly string[], unknown>): Heard | Promise<Heard> => {
+    isListening = false;
+    return done ? guest.exit : readTurns(guest, lane, reader.turnsOf(value));
+  };
+  const untilTurn = async (first: Heard | Promise<Heard>): Promise<Heard> => {
+    let heard = await first;
+    while (isNoTurn(heard)) {
+      isListening = true;
+      heard = await read(await frames.next());
+    }
+    return heard;
+  };
+  /** A turn that came whole, as nearly all do, costs one promise. */
+  const nextTurns = (): Promise<Heard> => {
     isListening = true;
-    return frames.next().then(({ done, value }) => {
-      isListening = false;
-      if (done) return guest.exit;
-      const turns = readTurns(guest, lane, reader.turnsOf(value));
-      return turns instanceof Promise ? turns.then(orNext) : orNext(turns);
+    return frames.next().then((frame) => {
+      const heard = read(frame);
+      return heard instanceof Promise || isNoTurn(heard) ? untilTurn(heard) : heard;
     });
-  }
-
-  const orNext = (heard: Heard): Heard | Promise<Heard> =>
-    areTurns(heard) && heard.length === 0 ? nextTurns() : heard;
+  };
 
   return {
     guest,
@@ -86,7 +95,7 @@ export function guestLink(guest: Guest, options: LinkOptions) {
 }
 
 /** Reads a guest's frames, and holds their memory until their turns are taken. */
-function heldTurns(guest: Guest, { language, limits, share }: LinkOptions) {
+function turnReader(guest: Guest, { language, limits, share }: LinkOptions) {
   const maxBytes = limits.totalBytes + limits.frameBytes;
   const reader = new TurnReader(language, Math.min(share?.allowed ?? maxBytes, maxBytes));
   /** Memory of frames whose turn is not complete, and of turns that are not taken yet. */
