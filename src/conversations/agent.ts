@@ -54,7 +54,7 @@ export async function beginConversation(
   return live;
 }
 
-export function shownTo({ tools, runProgram }: Opening) {
+function shownTo({ tools, runProgram }: Opening) {
   return [...(runProgram ? [runProgram] : []), ...tools].map(shownDigest);
 }
 

@@ -4,12 +4,12 @@ import { CANCELLED, WAITING, OUTCOME, type Outcome, UNREPLAYABLE, type Waiting }
 import type { SchemaType } from "../base/index.ts";
 import { objectSchema } from "../base/values/object-schema.ts";
 import { type EventOf, eventSchemas } from "../gate/call-event.ts";
+import { numberField as count } from "../gate/call-line.ts";
 import { TOKEN_USAGE, type TokenUsage } from "../tools/token-usage.ts";
 import type { ExecutionEvent } from "../executions/event.ts";
 import type { Citation } from "../models/model.ts";
 
 const text = z.string();
-const count = z.number().nonnegative();
 
 /** `wrappedUp`: it was the last turn that was left, and could make no calls. */
 const ANSWERED = objectSchema({

@@ -73,11 +73,13 @@ export async function resumePast<Answer>(
 ): Promise<AgentReport<Answer>> {
   const { header, outcome } = past;
   const { execution } = header;
-  if (!outcome) refuseOfAnother(scope, execution, header);
-  if (!outcome) await recordsOfConversation(past, work);
+  if (!outcome) {
+    refuseOfAnother(scope, execution, header);
+    await recordsOfConversation(past, work);
+  }
   const isSaid = Object.keys({ ...work.decisions, ...work.results }).length > 0;
   const standing = standingOfConversation(past);
-  const ending = await endingOf(past, scope.redactor);
+  const ending = await endingOf(past, scope.redactor, standing);
   const rests = standing.state === "waiting" && standing.rests;
   if (ending && (outcome || rests || (!isSaid && !work.asks)))
     return undrivenReport<Answer>(scope, past, ending, work.answer);
@@ -202,7 +204,7 @@ export async function runAgent<Answer = string>(
 }
 
 /** The report of a conversation that nothing drives, as its journal tells it. */
-export async function undrivenReport<Answer = string>(
+async function undrivenReport<Answer = string>(
   { gate, tenant, journal }: AgentScope,
   past: PastConversation,
   ending: AgentEnding,

@@ -99,7 +99,7 @@ function tokensOf({ usage }: ModelTurn): number {
   return usage.inputTokens + usage.outputTokens;
 }
 
-export function isNearlyFull(last: ModelTurn, contextTokens: number): boolean {
+function isNearlyFull(last: ModelTurn, contextTokens: number): boolean {
   return tokensOf(last) > contextTokens * COMPACT_SHARE;
 }
 
@@ -109,7 +109,7 @@ interface RemainingBudget {
   readonly contextTokens: number;
 }
 
-export function whyWrapUp(last: ModelTurn, left: RemainingBudget): string | undefined {
+function whyWrapUp(last: ModelTurn, left: RemainingBudget): string | undefined {
   const tokens = tokensOf(last);
   if (left.turns === 1) return "no further turn is left";
   if (tokens > 0 && left.tokens < 2 * tokens) return "the tokens for this conversation are nearly spent";

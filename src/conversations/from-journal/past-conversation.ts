@@ -344,13 +344,13 @@ export function standingOfConversation(past: PastConversation): ConversationStan
 export async function endingOf(
   past: PastConversation,
   redactor: Redactor | undefined,
+  standing = standingOfConversation(past),
 ): Promise<AgentEnding | undefined> {
   const text = past.outcome?.outcome ?? past.rest?.ending;
   if (text !== undefined) {
     const { parseEnding } = await import("./parse-message.ts");
     return parseEnding(past.header.execution, text);
   }
-  const standing = standingOfConversation(past);
   return standing.state === "waiting" ? shownWaiting(standing.waiting, redactor) : undefined;
 }
 

@@ -141,7 +141,7 @@ class DatabaseJournal extends RowJournal<ChangeOptions, string> implements Postg
   }
 
   /**
-   * A notice (`noticeOf`) has the token of the process that appended, the head with its mark, and the id. Those of this process
+   * A notice (`changeNotice`) has the token of the process that appended, the head with its mark, and the id. Those of this process
    * were told already.
    */
   #takeNotice(payload: string | undefined, ownToken: string): void {

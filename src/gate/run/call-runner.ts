@@ -178,14 +178,15 @@ export class CallRunner {
   ): Promise<HandlerAnswer | undefined> {
     const { calls, ledger, limits, share, unread } = this.#parts;
     const { handling } = call;
-    const gathered = gatheredItems(call, limits, share);
-    const { reader = gathered.reader } = call;
+    const { reader, read } = call.reader
+      ? { reader: call.reader, read: (own: StreamRun) => own.run() }
+      : gatheredItems(call, limits, share);
     const observe = (text: string) => calls.observe(call, text);
     const parts = { call, items, reader, limits, share, areRecorded, observe };
     const ofReader = call.reader && { unread, onNews: () => ledger.streamed(call) };
     const run = new StreamRun({ ...parts, ...ofReader }, handling.streamed);
     handling.stream = run;
-    return call.reader ? run.run() : gathered.read(run);
+    return read(run);
   }
 
   #answer(call: OpenCall, ran: Answer | Ran): Answer | undefined | Promise<Answer | undefined> {

@@ -46,8 +46,6 @@ const VERBS = {
 /** Bytes of an error's message in an entry's: it may quote a whole response. */
 const MESSAGE_BYTES = 4096;
 
-export type FailureLog = ReturnType<typeof failureLog>;
-
 /** Writes one entry for each call of an execution whose handler, approver or `approval` function failed, up to `MAX_ENTRIES`, and then the number of the others. */
 export function failureLog(logger: Logger) {
   let entries = 0;

@@ -44,8 +44,6 @@ export interface TelemetryParts {
   readonly onMissing: (error: unknown) => void;
 }
 
-export type TelemetrySwitch = ReturnType<typeof telemetrySwitch>;
-
 /** The telemetry of a runtime. It begins once an SDK is registered or figures are asked for. */
 export function telemetrySwitch({ captures, redactor, onMissing }: TelemetryParts) {
   let meters: Meters | undefined;

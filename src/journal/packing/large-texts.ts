@@ -50,15 +50,20 @@ export async function packRecords(records: readonly JournalRecord[]): Promise<Pa
   for (const record of records) {
     // A record that is not an object would be stored as text that no reader accepts.
     if (typeof record !== "object" || record === null) throw new TypeError("A record of a journal is an object.");
-    packed.push(await packRecord(record));
+    const one = packRecord(record);
+    packed.push(one instanceof Promise ? await one : one);
   }
   return packed;
 }
 
-/** The texts of a record are compressed off the host's thread. */
-export async function packRecord(record: object): Promise<PackedRecord> {
-  if (!holdsLongText(record) && !Object.values(record).some(isLongList))
-    return { text: JSON.stringify(record), longTexts: [] };
+/** Returns a promise only for a record with long texts or lists. The texts are compressed off the host's thread. */
+export function packRecord(record: object): PackedRecord | Promise<PackedRecord> {
+  return holdsLongText(record) || Object.values(record).some(isLongList)
+    ? packLarge(record)
+    : { text: JSON.stringify(record), longTexts: [] };
+}
+
+async function packLarge(record: object): Promise<PackedRecord> {
   const bodies = new Map<string, Buffer>();
   const keep = (text: string): string => {
     const body = Buffer.from(text);

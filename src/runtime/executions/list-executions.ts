@@ -132,7 +132,7 @@ async function readOpen(
       return await openConversation(await readPastConversation(journal, execution, tenant, budget));
     const state = new ExecutionState();
     await readRecords(journal, execution, { tenant, budget, ...NO_ITEMS }).each((record) => applySliced(state, record));
-    return await openProgram(state, driven, tenant);
+    return await openProgram(state, standingOf(state, driven), tenant);
   } catch (error) {
     if (isUnreadable(error)) return { state: "unreadable" };
     if (error instanceof BudgetSpent) return { state: "unread" };
@@ -144,8 +144,7 @@ function isUnreadable(error: unknown): boolean {
   return PortcullisError.is(error) && UNREADABLE.has(error.code);
 }
 
-async function openConversation(past: PastConversation): Promise<OpenFacts> {
-  const standing = standingOfConversation(past);
+async function openConversation(past: PastConversation, standing = standingOfConversation(past)): Promise<OpenFacts> {
   const { parent, tenant } = past.header;
   const all = standing.state === "waiting" ? standing.calls : [];
   const calls = past.rest ? all : all.filter(isOutside);
@@ -154,8 +153,11 @@ async function openConversation(past: PastConversation): Promise<OpenFacts> {
   return { state: standing.state, calls, parent };
 }
 
-async function openProgram(state: ExecutionState, driven: boolean, tenant: string): Promise<OpenFacts> {
-  const standing = standingOf(state, driven);
+async function openProgram(
+  state: ExecutionState,
+  standing: ReturnType<typeof standingOf>,
+  tenant: string,
+): Promise<OpenFacts> {
   const calls = standing.state === "waiting" ? standing.calls.filter(isOutside) : [];
   if (!(await haveInputs(calls, tenant))) return { state: "unreadable" };
   return { state: standing.state, calls, parent: state.header?.parent };
@@ -194,20 +196,21 @@ export async function readFacts(scope: Scope, execution: ExecutionId): Promise<E
   const past = await readPast(readRecords(scope.journal, execution, { tenant: scope.tenant, ...NO_ITEMS }));
   const { state, outcome } = past;
   const header = headerOf(state, execution);
-  const driven = isDriven(scope.journal, summary);
+  const standing = standingOf(state, isDriven(scope.journal, summary));
   const listed = await listRead(scope.journal, summary, { records: state.records, outcome }, () =>
-    openProgram(state, driven, scope.tenant),
+    openProgram(state, standing, scope.tenant),
   );
   const own: Scope = { ...scope, limits: limitsOf(header), language: header.language as Language };
   // Undefined for a program that goes on by itself.
-  const ended = await (outcome ? endedExecution(own, past) : waitingExecution(own, past, standingOf(state, driven)));
+  const ended = await (outcome ? endedExecution(own, past) : waitingExecution(own, past, standing));
   return { listed, ended };
 }
 
 /** All facts come from the same reading: between two readings a conversation may end. */
 async function conversationFacts(scope: Scope, summary: ExecutionSummary): Promise<ExecutionFacts> {
   const past = await readOwnConversation(scope, summary.execution);
-  const listed = await listRead(scope.journal, summary, past, () => openConversation(past));
+  const standing = standingOfConversation(past);
+  const listed = await listRead(scope.journal, summary, past, () => openConversation(past, standing));
   const { answering, turns, state, usage, use, header } = past;
   const conversation = {
     model: answering.model,
@@ -217,7 +220,7 @@ async function conversationFacts(scope: Scope, summary: ExecutionSummary): Promi
     usage: { ...usage, turns: turns.length - copiedTurns(state), calls: use.lines.length },
     calls: use.lines,
     artifacts: new ArtifactSpace(scope.journal, header.execution, past.artifacts).all,
-    ending: await endingOf(past, scope.redactor),
+    ending: await endingOf(past, scope.redactor, standing),
   };
   return { listed, conversation };
 }

@@ -3,10 +3,9 @@ import type { SchemaType } from "../../base/index.ts";
 import { objectSchema } from "../../base/values/object-schema.ts";
 import { AGENT_ENDING, type AgentEnding } from "../../conversations/event.ts";
 import type { AgentUsage } from "../../conversations/from-journal/conversation-state.ts";
+import { numberField as count } from "../../gate/call-line.ts";
 import type { Artifact } from "../../journal/artifact-space.ts";
 import { REPORT, REPORT_ARTIFACT } from "../../executions/output/report-shape.ts";
-
-const count = z.number().nonnegative();
 
 /** What an execution needs of a worker. */
 export const NEEDS = objectSchema({

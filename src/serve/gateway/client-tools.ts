@@ -35,13 +35,14 @@ export function* clientTools(tools: readonly AskedTool[]) {
     const { name, namespace } = tool;
     const whole = [...(namespace === undefined ? [] : [namespace]), name].map(identifier).join(".");
     let number = (alike.get(whole) ?? 0) + 1;
-    const numbered = () => (number === 1 ? whole : `${whole}_${number}`);
-    while (numbered() === RUN_PROGRAM || toolNameFault(numbered()) !== undefined || given.has(numbered())) number += 1;
+    let made = number === 1 ? whole : `${whole}_${number}`;
+    for (; made === RUN_PROGRAM || toolNameFault(made) !== undefined || given.has(made); made = `${whole}_${number}`)
+      number += 1;
     alike.set(whole, number);
-    given.set(numbered(), tool);
-    own.set(keyOf(tool), numbered());
+    given.set(made, tool);
+    own.set(keyOf(tool), made);
     // A choice names a tool of a group by its name alone.
-    if (!own.has(name)) own.set(name, numbered());
+    if (!own.has(name)) own.set(name, made);
   }
   const states = new PatternStates(MOST_STATES);
   const all: Tool[] = [];

@@ -117,13 +117,13 @@ export async function countRequest(
 
 /** Reads a body. What it holds is released at the end of the answer. */
 async function readBody(parts: GatewayParts, request: Request, key: Key) {
-  const { maxBodyBytes, open, isReady } = parts;
+  const { maxBodyBytes, open, isReady, keys, atOnce } = parts;
   if (!isReady()) throw new RequestProblem("server_closing", "The server is closing. Try again later.");
   const { value, bytes } = await readJsonBody(request, { most: maxBodyBytes, reader: readerOf(parts, request, key) });
-  refuseRevoked({ ...parts, key });
+  refuseRevoked({ keys, key });
   using held = new DisposableStack();
   held.defer(open.hold(key, bytes, WHAT));
-  held.defer(takePlace({ ...parts, key }));
+  held.defer(takePlace({ atOnce, key }));
   return { value, held: held.move() };
 }
 

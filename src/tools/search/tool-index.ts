@@ -68,7 +68,8 @@ export class ToolIndex {
       index.#add(place, tool);
       if (place % TOOLS_PER_SLICE === TOOLS_PER_SLICE - 1) yield;
     }
-    for (const word of index.#tools.flatMap(({ name }) => name)) index.#rarities.set(word, index.#rarity(word));
+    for (const word of new Set(index.#tools.flatMap(({ name }) => name)))
+      index.#rarities.set(word, index.#rarity(word));
     index.#meanLength = Math.max(1, index.#tools.reduce((sum, { length }) => sum + length, 0) / tools.length);
     return index;
   }

@@ -53,7 +53,7 @@ export interface TransactionOptions {
   readonly idempotent?: boolean;
   /** Called if the connection is lost while idempotent work is under way. */
   readonly onLost?: () => void;
-  /** Work that waited for a lock, or took too long, is not run again: it rejects with `Blocked`. */
+  /** Work that waited for a lock, or took too long, is not run again: it rejects with `BlockedError`. */
   readonly unlessBlocked?: boolean;
   readonly places?: Places;
 }

@@ -63,15 +63,20 @@ export class ResponsesStream extends ReplyStream<ResponsesReply> {
     const type = textOf(event, "type") ?? "";
     this.#usage = highestUsage([this.#usage, usageOf(fieldOf(fieldOf(event, "response"), "usage"))]);
     const delta = textOf(event, "delta") ?? "";
-    const [, input] = INPUT_EVENT.exec(type) ?? [];
-    const [, status] = LAST_EVENT.exec(type) ?? [];
     if (type === "response.output_item.added") this.#add(placeIn(event, PLACE), fieldOf(event, "item"));
     else if (type === "response.output_item.done") this.#complete(placeIn(event, PLACE), fieldOf(event, "item"));
     else if (type === "response.output_text.delta") this.display.text(delta);
     else if (type === "response.reasoning_summary_text.delta") this.display.reasoning(delta);
     else if (type === "response.reasoning_summary_part.added")
       this.display.reasoning(countOf(event, "summary_index") === 0 ? "" : GAP);
-    else if (input === "delta") this.#extendInput(event, delta);
+    else this.#takeRare(event, type, delta);
+  }
+
+  /** The events of calls, and the last one. */
+  #takeRare(event: unknown, type: string, delta: string): void {
+    const [, input] = INPUT_EVENT.exec(type) ?? [];
+    const [, status] = LAST_EVENT.exec(type) ?? [];
+    if (input === "delta") this.#extendInput(event, delta);
     else if (input === "done") this.#takeInput(event, textOf(event, "arguments") ?? textOf(event, "input") ?? "");
     else if (status !== undefined) this.#end(fieldOf(event, "response"), status);
   }

@@ -50,8 +50,6 @@ const LISTED = 50_000;
 
 const EMPTY: TextHead = { text: "", bytes: 0 };
 
-export type CallViews = ReturnType<typeof callViews>;
-
 /** The calls of an execution as a view lists them: their history, with the beginnings of their texts. A history that is given is noted by others. */
 export function callViews(room: TextAllowance, given?: CallHistory) {
   const history = given ?? new CallHistory();

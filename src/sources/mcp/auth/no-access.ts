@@ -29,7 +29,7 @@ export function refusalWords(refusal: unknown): string | undefined {
   return words.length === 0 ? undefined : words.join(": ");
 }
 
-/** `wordsOf` what may be JSON. */
+/** `refusalWords` of what may be JSON. */
 export function wordsIn(body: string): string | undefined {
   return refusalWords(parsedJson(body));
 }

@@ -34,7 +34,7 @@ export class OAuthClient implements OAuthClientProvider, Access {
   #address: URL | undefined;
   #asking: Promise<void> | undefined;
   /** Scopes that a person was asked for beyond those of the tokens. */
-  readonly #widened = new Set<string>();
+  readonly #widened = new Set<string | undefined>();
   #last: Promise<unknown> = Promise.resolve();
   /** Of the latest request for tokens or a registration: why it failed, in the words of who answered, and whether it may be made again. */
   #failure: { readonly said?: string | undefined; readonly isPassing: boolean } | undefined;
@@ -113,11 +113,11 @@ export class OAuthClient implements OAuthClientProvider, Access {
     if (kept !== token && kept !== undefined) return kept;
     const wanted = isTooNarrow ? this.#parts.mcp.computeScopeUnion(textOf(this.tokens(), "scope"), scope) : scope;
     if (this.#address) throw new NeedsPerson("a person has to allow it");
-    if (isTooNarrow && this.#widened.has(wanted!)) {
+    if (isTooNarrow && this.#widened.has(wanted)) {
       const said = refusalWords({ error, error_description: errorDescription, scope });
       throw new NoAccess("what a person has allowed is not enough", { said });
     }
-    if (isTooNarrow) this.#widened.add(wanted!);
+    if (isTooNarrow) this.#widened.add(wanted);
     const options = { resourceMetadataUrl, scope: wanted, forceReauthorization: isTooNarrow };
     if ((await this.#auth(options, deadline(ALONE_MS))) === "AUTHORIZED") return this.token();
     if (!isTooNarrow && this.#failure?.isPassing) {

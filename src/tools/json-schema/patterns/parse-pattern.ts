@@ -296,7 +296,7 @@ const ASSERTIONS: Readonly<Record<string, "start" | "end" | "boundary" | "noBoun
 
 /** NaN for a text that is missing. */
 function hex(digits: string | undefined): number {
-  return Number.parseInt(digits!, 16);
+  return Number.parseInt(digits ?? "", 16);
 }
 
 function notPattern(): PatternRefused {

@@ -39,7 +39,7 @@ function headOf({ id, model }: ReplyHead): Fields {
   return { id, type: "message", role: "assistant", model, diagnostics: null };
 }
 
-/** The block of a part: the other end of what `AnthropicConversation` reads of a block. */
+/** The block of a part: the other end of what the conversation in `../../../../models/anthropic` reads of a block. */
 function blockOf(part: AnswerPart): Fields {
   const { id } = part;
   switch (part.type) {
@@ -102,7 +102,7 @@ const NO_USAGE = {
   speed: null,
 };
 
-/** The other end of `usageOf` in `../../../../models/anthropic/reply.ts`. */
+/** The other end of `usagesOf` in `../../../../models/anthropic/reply.ts`. */
 function usageOf({ usage, programs }: ReplyFacts): Fields {
   const { inputTokens, outputTokens, cachedInputTokens } = usage;
   return {

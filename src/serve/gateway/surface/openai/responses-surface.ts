@@ -64,7 +64,7 @@ function endOf(end: ReplyEnd): Fields {
     : { status: "completed", incomplete_details: null };
 }
 
-/** The item of a part: the other end of what `ResponsesConversation` reads of an item. */
+/** The item of a part: the other end of what the conversation in `../../../../models/openai/responses` reads of an item. */
 function itemOf(part: AnswerPart): Fields {
   // Ids of items differ from those of calls, and are known by them.
   const { id } = part;
