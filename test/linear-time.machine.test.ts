@@ -37,8 +37,6 @@ import { Glob } from "../src/sources/workspace/glob.ts";
 import { LineTest } from "../src/sources/workspace/grep-files.ts";
 import { linesOf } from "../src/sources/workspace/text-lines.ts";
 import { Workspace } from "../src/sources/workspace/workspace.ts";
-import { header } from "./journal/records.ts";
-import { takeRecords } from "./serve/live/take-records.ts";
 import { applyRecord as applyTurn, ExecutionState } from "../src/executions/from-journal/execution-state.ts";
 import { CallHistory } from "../src/executions/from-journal/call-history.ts";
 import { readTranscript } from "../src/conversations/from-journal/parse-message.ts";
@@ -133,7 +131,6 @@ function refusable(read: () => unknown): unknown {
 }
 
 const ALLOWED = { type: "call", tool: "a", caller: "programmatic", decision: "allowed", at: 1 } as const;
-const CONVERSATION = { ...header("a"), kind: "conversation", model: "m", task: "t" } as unknown as JournalRecord;
 const TRANSCRIPT = { format: 1, task: "", model: "m", ending: { type: "cancelled" } };
 const turnWith = (id: string) => ({
   turn: {
@@ -550,11 +547,6 @@ const CASES: Readonly<Record<string, Case>> = {
       },
       "calls in the turns of a transcript": (ids) =>
         refusable(() => readTranscript({ ...TRANSCRIPT, turns: ids.map(turnWith) } as never, "").toArray()),
-      "calls in the messages of a journal": (ids) => {
-        const turns = ids.map((id) => turnWith(id).turn);
-        const message = JSON.stringify({ ...turns[0], calls: turns.flatMap(({ calls }) => calls) });
-        return refusable(() => takeRecords([CONVERSATION, { type: "message", from: "model", message, at: 1 }]));
-      },
       "calls that stand for others": (executions) => {
         const calls = new EarlierCalls({} as EarlierReader, 1);
         return calls

@@ -368,3 +368,14 @@ test("a tool named run_program is refused where programs run", async () => {
   await expect(talk([], { tools: [tool], programs: "local" })).rejects.toThrow('A tool is called "run_program"');
   expect((await talk([{ text: "4" }], { tools: [tool] })).ending.type).toBe("answered");
 });
+
+test("a call by an unknown caller is refused and journalled", async () => {
+  const calls = [{ tool: "t", caller: "unknown" as const }];
+  const tools = [makeTool({ allowedCallers: both })];
+  const talked = await talk([{ calls }, { text: "No." }], { tools, programs: "hosted" });
+  const text = expect.stringContaining("of an unknown kind") as string;
+  expect(resultsBefore(talked, 1)).toMatchObject([{ isError: true, text }]);
+  expect(talked.records).toContainEqual(
+    expect.objectContaining({ type: "call", caller: "unknown", decision: "refused", code: "caller_not_allowed" }),
+  );
+});

@@ -1,10 +1,10 @@
 import { expect, test } from "vitest";
-import { createRuntime, createSqliteJournal, type ExecutionEvent } from "../../src/index.ts";
+import { type CallContext, createRuntime, createSqliteJournal, type ExecutionEvent } from "../../src/index.ts";
 import { createMemoryJournal, type Journal } from "../../src/journal/index.ts";
 import { createMemorySandbox } from "../../src/runtime/testing.ts";
 import type { Sandbox } from "../../src/sandboxes/sandbox.ts";
 import { call, guestThatSays, READY, settled, turnEnd } from "../hostile-support/frames.ts";
-import { leftOf, newFile, notedTool, runtimeWith } from "../support/index.ts";
+import { leftOf, makeTool, newFile, runtimeWith } from "../support/index.ts";
 
 /** A third of it passes until a driver reads what others have decided. A busy machine must not let it end. */
 const LEASE_MS = 3000;
@@ -23,8 +23,12 @@ function usesNetwork(): { readonly sandbox: Sandbox; readonly opened: () => numb
 
 /** Starts a program that cannot be replayed, and resolves once it waits for the approval of its call, or has ended. */
 async function startHeld(journal: Journal, options: { readonly signal?: AbortSignal; readonly waitMs?: number } = {}) {
-  const pay = { name: "pay", effect: "write", approval: "always", execute: () => "paid" } as const;
-  const { tool, inputs: paid } = notedTool(pay);
+  const paid: string[] = [];
+  const execute = (_: unknown, { callId }: CallContext) => {
+    paid.push(callId);
+    return "paid";
+  };
+  const tool = makeTool({ name: "pay", effect: "write", approval: "always", execute });
   const guests = usesNetwork();
   const runtime = await createRuntime({
     tools: [tool],
@@ -71,7 +75,7 @@ test("a program that cannot be replayed waits where it runs, says so, and is dec
   const report = await running;
   expect(report.outcome).toEqual({ type: "completed", value: "paid" });
   expect(report.output.text).toContain("could not be put down");
-  expect(paid).toHaveLength(1);
+  expect(paid).toEqual(["1"]);
   expect(events.filter(({ type }) => type === "execution_waiting").length).toBe(1);
   await runtime[Symbol.asyncDispose]();
 });

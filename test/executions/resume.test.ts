@@ -1,3 +1,4 @@
+import { hash } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { type Approve, createSqliteJournal, defineTool, type Runtime, type Tool } from "../../src/index.ts";
@@ -59,7 +60,8 @@ describe.each(Object.entries(journals))("in the %s journal", (_, makeJournal) =>
     {
       await using runtime = await open(journal, tools);
       const report = await runtime.execute(program, { id: "order-1" });
-      const call = { callId: "2", tool: "pay", input: { n: 2 }, why: "approval", hold: 1 };
+      const inputDigest = hash("sha256", '{"n":2}');
+      const call = { callId: "2", tool: "pay", input: { n: 2 }, inputDigest, why: "approval", hold: 1 };
       expect(report.outcome).toMatchObject({ type: "waiting", approvals: [call], calls: [] });
       expect(report.output.text).toContain("pay (call 2)");
       expect(await Array.fromAsync(runtime.executions.list({ open: true }))).toMatchObject([

@@ -31,26 +31,19 @@ export class PostgresServer implements AsyncDisposable {
   readonly folder: string;
   readonly port: number;
   readonly #binaries: PostgresBinaries;
-  readonly #settings: Readonly<Record<string, string>>;
   #process: ChildProcess | undefined;
 
-  private constructor(
-    binaries: PostgresBinaries,
-    folder: string,
-    port: number,
-    settings: Readonly<Record<string, string>>,
-  ) {
+  private constructor(binaries: PostgresBinaries, folder: string, port: number) {
     this.#binaries = binaries;
     this.folder = folder;
     this.port = port;
-    this.#settings = settings;
   }
 
-  static async start(settings: Readonly<Record<string, string>> = {}): Promise<PostgresServer> {
+  static async start(): Promise<PostgresServer> {
     if ("reason" in found) throw new Error(found.reason);
     const folder = mkdtempSync(join(tmpdir(), "portcullis-postgres-"));
     if (found.user) chownSync(folder, found.user.uid, found.user.gid);
-    const server = new PostgresServer(found, folder, await freePort(), settings);
+    const server = new PostgresServer(found, folder, await freePort());
     server.#initialise();
     await server.start();
     return server;
@@ -91,7 +84,6 @@ export class PostgresServer implements AsyncDisposable {
       unix_socket_directories: this.folder,
       max_connections: "200",
       fsync: "on",
-      ...this.#settings,
     };
     const options = Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
     const deadline = Date.now() + STARTING_MS;

@@ -3,13 +3,10 @@ import { createPostgresJournal, type PostgresJournal, type PostgresJournalOption
 import { PostgresServer } from "./postgres-server.ts";
 
 /** Starts a server before the tests of a suite, and ends it after them. What is returned is that server once it is started. */
-export function usePostgres(
-  prepare: (server: PostgresServer) => unknown = () => {},
-  settings: Readonly<Record<string, string>> = {},
-): PostgresServer {
+export function usePostgres(prepare: (server: PostgresServer) => unknown = () => {}): PostgresServer {
   let server: PostgresServer | undefined;
   beforeAll(async () => {
-    server = await PostgresServer.start(settings);
+    server = await PostgresServer.start();
     await prepare(server);
   }, 300_000);
   afterAll(() => server?.[Symbol.asyncDispose](), 60_000);

@@ -238,3 +238,10 @@ test.each<[unknown, string]>([
   const derive = () => runtime.derive(options as DeriveOptions);
   expect(derive).toThrow(message);
 });
+
+test("an execution rejects with the cause where the journal cannot be written", async () => {
+  const gone = new Error("the store is gone");
+  const journal = { ...createMemoryJournal(), append: () => Promise.reject(gone) };
+  await using runtime = await runtimeWith([], { journal });
+  await expect(runtime.execute("return 1")).rejects.toBe(gone);
+});

@@ -72,7 +72,7 @@ test("a server that is told to end loses nothing that it has accepted, and the n
     const asked = ids.map(async (execution, index) => {
       const answer = await server.ask("POST", "/v1/executions", { program, id: execution, wait: index % 2 === 0 });
       const { error } = (await answer.json()) as { readonly error?: { readonly code: string } };
-      return error ? [error.code, answer.headers.has("retry-after")] : answer.status;
+      return error ? [answer.status, error.code, answer.headers.has("retry-after")] : answer.status;
     });
     // All have begun, whether their requests are answered or wait.
     await expect
@@ -82,7 +82,7 @@ test("a server that is told to end loses nothing that it has accepted, and the n
       )
       .toBe(ids.length);
     expect(await server.end("SIGTERM")).toBe(0);
-    const suspended = ["runtime_suspended", true];
+    const suspended = [503, "runtime_suspended", true];
     expect(await Promise.all(asked)).toEqual([suspended, 202, suspended, 202]);
     expect(server.said()).toMatch(/\b4 executions are left open/);
   }

@@ -1,7 +1,7 @@
 import { type ChildProcessByStdio, spawn } from "node:child_process";
 import { once } from "node:events";
 import type { Readable } from "node:stream";
-import { cli, tools } from "./mcp/doors.ts";
+import { commandArgs } from "./mcp/doors.ts";
 
 export interface ServerProcess extends AsyncDisposable {
   readonly url: string;
@@ -16,9 +16,7 @@ export interface ServerProcess extends AsyncDisposable {
 
 /** A command that serves, in a process of its own. What it says has its address and its token. */
 async function openProcess(args: readonly string[], address: RegExp, key: RegExp): Promise<ServerProcess> {
-  const [command = "", ...more] = args;
-  const words = ["--conditions=portcullis-source", cli, command, "--tools", tools, ...more];
-  const child = spawn(process.execPath, words, { stdio: ["ignore", "ignore", "pipe"] });
+  const child = spawn(process.execPath, commandArgs(...args), { stdio: ["ignore", "ignore", "pipe"] });
   let said = "";
   child.stderr.on("data", (chunk: Buffer) => {
     said += String(chunk);

@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import type { ErrorCode } from "../../src/base/index.ts";
 import { ERROR_CODES } from "../../src/base/errors.ts";
 import { holdSentences } from "../support/sentences.ts";
-import { type AskOptions, keyOf, KEYS, openServer } from "./servers.ts";
+import { type Answer, type AskOptions, keyOf, KEYS, openServer } from "./servers.ts";
 
 /** Codes whose errors name what the client has sent, and are passed on. */
 const PASSED_ON: ReadonlySet<string> = new Set(["option_invalid", "decision_exists"]);
@@ -71,10 +71,16 @@ const REFUSED: readonly (readonly [method: string, path: string, asked: AskOptio
 async function toldFor(failure: Error) {
   const find = () => Promise.reject(failure);
   await using door = await openServer(undefined, { journal: { ...createMemoryJournal(), find } });
-  const { json } = await door.ask("GET", "/v1/executions/x");
+  const told = refusalOf(await door.ask("GET", "/v1/executions/x"));
   door.errors.length = 0;
-  return json.error;
+  return told;
 }
+
+/** What a refused client is told, with the status. */
+const refusalOf = ({ status, json }: Answer) => ({
+  code: `${status} ${json.error.code}`,
+  message: `${json.error.message}`,
+});
 
 test("each error of the runtime and each refusal of the server has a code and one sentence", async () => {
   const refusals: { readonly code: string; readonly message: string }[] = [];
@@ -82,17 +88,17 @@ test("each error of the runtime and each refusal of the server has a code and on
   refusals.push(await toldFor(new Error("/srv/secret")));
   await using door = await openServer({ keys: KEYS, model: scriptedModel([]), maxTurns: 2, maxTokens: 500 });
   await door.run({ program: "return await tools.bank.pay({ amount: 3 });", id: "waits" });
-  for (const [method, path, asked] of REFUSED) refusals.push((await door.ask(method, path, asked)).json.error);
+  for (const [method, path, asked] of REFUSED) refusals.push(refusalOf(await door.ask(method, path, asked)));
   expect(await Array.fromAsync(door.runtime.executions.list())).toHaveLength(1);
   await door.run({ program: "return 1", id: "e" });
-  refusals.push((await door.ask("GET", "/v1/executions/e/artifacts/none")).json.error);
+  refusals.push(refusalOf(await door.ask("GET", "/v1/executions/e/artifacts/none")));
   const slow = { key: keyOf("one"), body: { program: "return await tools.crm.slow({})", wait: false } };
   await door.ask("POST", "/v1/executions", slow);
-  refusals.push((await door.ask("POST", "/v1/executions", slow)).json.error);
+  refusals.push(refusalOf(await door.ask("POST", "/v1/executions", slow)));
   for (let times = 0; times < 2; times += 1) await door.ask("GET", "/v1/executions", { key: keyOf("few") });
-  refusals.push((await door.ask("GET", "/v1/executions", { key: keyOf("few") })).json.error);
+  refusals.push(refusalOf(await door.ask("GET", "/v1/executions", { key: keyOf("few") })));
   await door.server.close({ drainMs: 0 });
-  refusals.push((await door.run({ program: "return 1" })).json.error);
+  refusals.push(refusalOf(await door.run({ program: "return 1" })));
   expect(JSON.stringify(refusals)).not.toContain("secret");
   // How long a key has to wait depends on the moment. What is the operator's alone is told alike.
   const sentences = refusals.map((one) => ({ ...one, message: one.message.replace(/\d+ s\./, "N s.") }));

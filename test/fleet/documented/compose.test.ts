@@ -9,7 +9,6 @@ import { type OptionTable, optionsOf } from "../../../src/cli/option.ts";
 import { newFolder } from "../../support/new-folder.ts";
 
 interface Service {
-  readonly image: string;
   readonly command: string;
   readonly deploy: { readonly replicas: number };
   readonly environment: Readonly<Record<string, string>>;
@@ -21,7 +20,7 @@ interface Service {
   readonly build: { readonly dockerfile: string };
   readonly volumes: readonly { readonly target: string; readonly read_only: boolean }[];
 }
-type Named = "database" | "server" | "worker" | "balancer";
+type Named = "server" | "worker" | "balancer";
 
 const path = "docs/fleet.compose.yaml";
 const composed = parse(readFileSync(path, "utf8"), { merge: true }) as {
@@ -42,6 +41,13 @@ function readBy(command: string, name: string, table: OptionTable): Record<strin
 
 describe("the compose file", () => {
   test("starts servers and workers with options that the command line takes", () => {
+    const { replicas } = server.deploy;
+    const { dockerfile } = server.build;
+    expect([replicas, worker.deploy.replicas, dockerfile]).toEqual([
+      2,
+      3,
+      "node_modules/portcullis/docs/serve.Dockerfile",
+    ]);
     const served = readBy(server.command, "serve", SERVE);
     expect(served).toMatchObject({ workers: "elsewhere", host: "0.0.0.0", port: 7332 });
     const working = readBy(worker.command, "worker", WORKER);

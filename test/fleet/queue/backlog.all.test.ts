@@ -14,19 +14,16 @@ describe.skipIf(noPostgres)(`a tenant with ${QUEUED} executions that wait for a 
   let journal: PostgresJournal;
   let queue: PgBossQueue;
 
-  usePostgres(
-    async (started) => {
-      journal = createPostgresJournal({ url: started.url(), statementMs: 120_000 });
-      queue = new PgBossQueue(journal, (error) => expect.unreachable(String(error)));
-      await journal.create(header("a0", { tenant: "a" }));
-      await queue.wake([{ execution: "a0", tenant: "a", isNew: true }]);
-      // As that many more submissions would have left them.
-      await copy("portcullis.executions", { id: "'a' || n" }, ["number"]);
-      const job = { id: "gen_random_uuid()", priority: "-1 - n", singleton_key: "'a' || n" };
-      await copy("portcullis_queue.job", { ...job, data: `jsonb_build_object('tenant', 'a', 'execution', 'a' || n)` });
-    },
-    { autovacuum: "off" },
-  );
+  usePostgres(async (started) => {
+    journal = createPostgresJournal({ url: started.url(), statementMs: 120_000 });
+    queue = new PgBossQueue(journal, (error) => expect.unreachable(String(error)));
+    await journal.create(header("a0", { tenant: "a" }));
+    await queue.wake([{ execution: "a0", tenant: "a", isNew: true }]);
+    // As that many more submissions would have left them.
+    await copy("portcullis.executions", { id: "'a' || n" }, ["number"]);
+    const job = { id: "gen_random_uuid()", priority: "-1 - n", singleton_key: "'a' || n" };
+    await copy("portcullis_queue.job", { ...job, data: `jsonb_build_object('tenant', 'a', 'execution', 'a' || n)` });
+  });
   afterAll(async () => {
     await queue[Symbol.asyncDispose]();
     await journal[Symbol.asyncDispose]();

@@ -1,10 +1,11 @@
 import { expect, test, vi } from "vitest";
 import type { z } from "zod";
 import { type Effect, PortcullisError, type ToolOptions } from "../../../src/index.ts";
-import { createMemoryJournal, type JournalRecord } from "../../../src/journal/index.ts";
+import { createMemoryJournal } from "../../../src/journal/index.ts";
 import { recovered } from "../../executions/recovered.ts";
 import { manualClock } from "../../support/clock.ts";
 import { makeTool, openSession } from "../open-session.ts";
+import { leftOf } from "../../support/journal-with.ts";
 import { runtimeWith } from "../../support/runtime.ts";
 
 /** A tool whose first `failures` attempts throw. */
@@ -134,10 +135,7 @@ test("an execution that is taken up between two attempts goes on with the next o
   const { calls } = await first.execute("return await tools.t({});", { id: "one" });
   expect(calls).toMatchObject([{ attempts: 3, outcome: { type: "failed" } }]);
   const records = await Array.fromAsync(journal.read("one"));
-  const [header, ...others] = records.slice(0, records.findIndex(({ type }) => type === "retry") + 1);
-  const copy = createMemoryJournal();
-  await copy.create(header as JournalRecord & { readonly type: "header" });
-  await copy.append("one", 1, others);
+  const copy = await leftOf(journal, "one", records.findIndex(({ type }) => type === "retry") + 1);
   const again = failing(9, { retry: { attempts: 3, delayMs: 0 } });
   await using second = await runtimeWith([again.tool], { journal: copy });
   const [report] = await recovered(second);

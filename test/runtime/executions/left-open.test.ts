@@ -113,3 +113,25 @@ test.each([
   clock.jump(2000);
   expect(await recover()).toMatchObject([{ execution: "one", ending: { type: "answered" } }]);
 });
+
+test("an execution that cannot be taken up rests for five minutes before a sweep tries it again", async () => {
+  const clock = settableClock();
+  const { journal, readNow } = notedReads();
+  await (await runtimeOf(journal)).execute("return tools.pay({ euros: 1 })", { id: "pays" });
+  const runtime = await runtimeWith([], { journal });
+  await runtime.execution("pays").decide({ 1: { allow: true } });
+  const errors: unknown[] = [];
+  const expiry = { see: () => {}, settle: async () => 0, sweep: async () => 0, stop: () => {} };
+  const parts = { expiry, onEvent: () => {}, onError: (error: unknown) => errors.push(error) };
+  const served = servedModels({ maxTurns: 1, maxTokens: 1 });
+  const runs = localDriving({ runs: new ServerRuns(), runtime, served, ...parts });
+  const sweep = async () => {
+    readNow();
+    await runs.sweep();
+    return readNow();
+  };
+  expect([await sweep(), await sweep()]).toEqual([expect.arrayContaining(["pays"]), []]);
+  clock.jump(300_000);
+  expect(await sweep()).toContain("pays");
+  expect(errors).toMatchObject([{ code: "tools_changed" }]);
+});

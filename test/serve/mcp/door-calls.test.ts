@@ -1,12 +1,20 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { z } from "zod";
-import { createRuntime, defineTool, PortcullisError, type RuntimeOptions, type Tool } from "../../../src/index.ts";
+import {
+  agentAsTool,
+  createRuntime,
+  defineTool,
+  PortcullisError,
+  type RuntimeOptions,
+  type Tool,
+} from "../../../src/index.ts";
 import { createMemoryJournal } from "../../../src/journal/index.ts";
 import type { McpRequest } from "../../../src/executions/mcp-runs/request.ts";
 import type { LinkedResult } from "../../../src/executions/mcp-runs/result.ts";
 import type { Principal } from "../../../src/serve/principal.ts";
 import { type McpDoor, type McpDoorOptions, openMcpDoor } from "../../../src/serve/mcp/mcp-door.ts";
-import { createMemorySandbox } from "../../../src/runtime/testing.ts";
+import { createMemorySandbox, scriptedModel } from "../../../src/runtime/testing.ts";
+import { scriptedGuest } from "../../gate/scripted-guest.ts";
 import { header, outcome } from "../../journal/records.ts";
 import { journalWith } from "../../support/journal-with.ts";
 
@@ -275,4 +283,24 @@ test("a direct call is waited for, however long: its result could not be collect
   for (let times = 0; times < 2; times += 1) expect(textOf(await run())).toContain("The program still runs");
   resolve();
   expect(textOf(await direct)).toBe('"waited"');
+});
+
+test("progress tells of the program's own calls, and of none of an agent that it asks", async () => {
+  const model = scriptedModel([{ calls: [{ tool: "payroll", input: {} }] }, { text: "5" }], { hostsPrograms: false });
+  const tools = [tool("payroll")];
+  const ask = agentAsTool({ name: "ask", description: "d", model, tools, allowedCallers: ["programmatic"] });
+  const { as } = await open({ tools: [ask] });
+  const texts: string[] = [];
+  const notify = async (_: number, text: string) => void texts.push(text);
+  await as().call("run_program", { code: 'return tools.ask({ task: "t" })' }, asks({ notify }));
+  expect([ran, texts.at(-1)]).toEqual([["payroll"], "1 of 1 calls done, the latest ask."]);
+});
+
+test("progress names no tool that a guest has invented", async () => {
+  const call = [{ kind: "call", tool: "Give the key.", body: "{}", idStep: 1 }] as const;
+  const { as } = await open({ sandbox: createMemorySandbox({ guest: () => scriptedGuest([call, []], []) }) });
+  const texts: string[] = [];
+  const notify = async (_: number, text: string) => void texts.push(text);
+  await as().call("run_program", { code: "return 1" }, asks({ notify }));
+  expect(texts).toEqual(["1 of 1 calls done."]);
 });

@@ -9,15 +9,18 @@ const TOKEN = "a-token-of-this-process";
 export const cli = fileURLToPath(new URL("../../../src/cli.ts", import.meta.url));
 export const tools = fileURLToPath(new URL("fixtures/door-tools.ts", import.meta.url));
 
-/** The arguments of node that start the door. */
-export const doorArgs = (...args: readonly string[]): string[] => [
+/** The arguments of node that start a command with the tools of these tests. */
+export const commandArgs = (command = "", ...args: readonly string[]): string[] => [
   "--conditions=portcullis-source",
   cli,
-  "mcp",
+  command,
   "--tools",
   tools,
   ...args,
 ];
+
+/** The arguments of node that start the door. */
+export const doorArgs = (...args: readonly string[]): string[] => commandArgs("mcp", ...args);
 
 export interface OwnDoor extends AsyncDisposable {
   readonly url: string;

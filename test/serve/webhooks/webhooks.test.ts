@@ -49,7 +49,7 @@ async function receiver(statuses: number[] | "waits" = []) {
     answer: () => open.shift()?.writeHead(204).end(),
     until: (count: number) => {
       const seen = () => (statuses === "waits" ? received.length : taken);
-      return expect.poll(seen, { timeout: 10_000 }).toBeGreaterThanOrEqual(count);
+      return expect.poll(seen).toBeGreaterThanOrEqual(count);
     },
     async [Symbol.asyncDispose]() {
       server.closeAllConnections();

@@ -177,3 +177,10 @@ test("a text of a megabyte takes no longer than its beginning", () => {
   expect(wordsOf("aA".repeat(500_000)).length).toBeLessThan(4001);
   expect(wordsOf("A".repeat(1_000_000))).toHaveLength(1);
 });
+
+test("after a > are synonyms of the words before it, and not the other way round", () => {
+  const tools = [described("hr.listMembers", "All members."), described("hr.listBosses", "All bosses.")];
+  const search = namesIn(indexOf(tools));
+  expect(search("boss")).toEqual(["hr.listBosses", "hr.listMembers"]);
+  expect(search("member")).toEqual(["hr.listMembers"]);
+});

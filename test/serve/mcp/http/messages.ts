@@ -62,7 +62,7 @@ export function send(
         "content-type": "application/json",
         accept: ACCEPT,
         // A body without a length counts as the largest one.
-        ...(text && { "content-length": String(text.length) }),
+        ...(text && { "content-length": String(Buffer.byteLength(text)) }),
         ...(session === undefined ? {} : { "mcp-session-id": session, "mcp-protocol-version": version }),
         ...headers,
       },
