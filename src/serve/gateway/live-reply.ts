@@ -41,9 +41,11 @@ export function liveReply({ writer, execution, turns: before, lane, read, partOf
     }
   };
   const piece = async (key: string, text: string) => {
-    // Reasoning after the text of its turn is told in the next request alone.
-    if (sent.has(key) || text === "") return;
-    if (!pieces.open()) await catchUp();
+    const open = pieces.open();
+    // Reasoning after the text of its turn waits for the journal: the text that follows belongs to the one that is open.
+    const isLate = open?.type === "text" && open.key !== key;
+    if (sent.has(key) || text === "" || isLate) return;
+    if (!open) await catchUp();
     if (!sent.has(key)) pieces.say(partOf(key), text);
   };
   return {

@@ -1,6 +1,7 @@
 import type Anthropic from "@anthropic-ai/sdk";
 import { expect, test } from "vitest";
 import { createMemoryJournal } from "portcullis/journal";
+import type { Model, ModelConversation } from "portcullis/models";
 import { scriptedModel, type ScriptedStep } from "portcullis/testing";
 import {
   answered,
@@ -72,6 +73,33 @@ for (const store of [true, false])
       expect(await Array.fromAsync(gateway.journal.list())).toHaveLength(1);
     },
   );
+
+test("text after reasoning after text arrives whole in a stream, on both wires", async () => {
+  const scripted = scriptedModel([{ text: "One, two." }], { name: "scripted:m" });
+  const converse: Model["converse"] = async (opening) => {
+    const conversation = await scripted.converse(opening);
+    const turn: ModelConversation["turn"] = (request) => {
+      request.onText("One");
+      request.onReasoning?.("Hm");
+      request.onText(", two");
+      return conversation.turn({ ...request, onText: () => {}, onReasoning: () => {} });
+    };
+    return { ...conversation, turn };
+  };
+  await using gateway = await openGateway({ ...scripted, converse });
+  const thinking = { type: "adaptive" as const };
+  const message = await gateway
+    .anthropic()
+    .messages.stream({ model: "m", max_tokens: 4000, thinking, messages: [QUESTION] })
+    .finalMessage();
+  expect(message.content).toMatchObject([
+    { type: "text", text: "One, two." },
+    { type: "thinking", thinking: "Hm" },
+  ]);
+  const respond = responding(gateway, true, { reasoning: { summary: "auto" } });
+  const { output, output_text: text } = await respond({ input: [QUESTION] });
+  expect([output.map(({ type }) => type), text]).toEqual([["message", "reasoning"], "One, two."]);
+});
 
 test("who asks for no summary gets none, and a model that gives none is asked for none", async () => {
   const journal = createMemoryJournal();
