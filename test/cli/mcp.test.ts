@@ -53,6 +53,14 @@ describe("portcullis run --mcp", () => {
     const { code, stdout } = await portcullis(["run", program, ...allowed, "--tools", tools]);
     expect([code, stdout]).toEqual([0, '["hi","undefined"]\n']);
   });
+
+  test("--allow says which tools it takes for reads though their server calls them destructive", async () => {
+    const listed = (allow: string) => portcullis(["tools", "--mcp", started("contradicts"), "--allow", allow]);
+    expect((await listed("raw.*=read")).stderr).toBe(
+      "--allow has programs call as reads, without approval, what its server calls destructive: raw.wipe. To ask for approval, add --allow raw.wipe=write.\n",
+    );
+    expect((await listed("raw.*=write")).stderr).toBe("");
+  });
 });
 
 test("an execution that waits for the approval of a server's tool is resumed with --mcp", async () => {

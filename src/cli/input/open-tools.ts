@@ -7,6 +7,7 @@ import {
   type OpenApiPolicy,
 } from "../../sources/openapi/from-openapi.ts";
 import type { UnassignedTool } from "../../sources/mcp/make-tools.ts";
+import type { McpAnnotations } from "../../sources/mcp/read-listed-tool.ts";
 import type { ServerIdentity } from "../../sources/mcp/from-mcp.ts";
 import { EFFECTS, type Tool } from "../../tools/tool.ts";
 import type { ToolsOptions } from "../command-options.ts";
@@ -103,6 +104,7 @@ export async function openAnyTools({ tools: module, mcp, openapi, allow }: Tools
     }
     const opened = configs.flatMap(({ sources }) => sources);
     allowed.refuseUnused(opened.flatMap(({ names }) => names));
+    allowed.tellDestructive();
     return {
       get tools() {
         return [...own, ...configs.flatMap(({ tools }) => tools)];
@@ -160,11 +162,13 @@ function parseAllow(text: string) {
 function allowList(texts: readonly string[]) {
   const allowed = texts.map(parseAllow);
   const applied = new Set<Allowed>();
-  const policyOf = (name: string): ToolPolicy | undefined => {
+  const destructive: string[] = [];
+  const policyOf = (name: string, { destructiveHint }: McpAnnotations = {}): ToolPolicy | undefined => {
     const fitting = allowed.filter(({ pattern }) => isMeantBy(pattern, name));
     for (const one of fitting) applied.add(one);
     const effect = fitting.at(-1)?.effect;
     if (effect === undefined) return undefined;
+    if (effect === "read" && destructiveHint === true) destructive.push(name);
     return { allowedCallers: ["programmatic"], effect, ...(effect !== "read" && { approval: "always" }) };
   };
   /** Throws a `CommandFailure` for an option that had nothing to allow. `names` are the names of all tools of servers. */
@@ -178,7 +182,15 @@ function allowList(texts: readonly string[]) {
     const candidates = [...names, ...new Set(names.map((name) => `${name.split(".")[0]}.*`))];
     throw new UsageFailure(`${subject}: no server has such a tool${orMeant(pattern, candidates)}`);
   };
-  return { policyOf, refuseUnused };
+  /** What a server calls destructive has no approval as a read: a pattern may fit more tools than were meant. */
+  const tellDestructive = (): void => {
+    if (destructive.length === 0) return;
+    const [first] = destructive;
+    writeStderr(
+      `--allow has programs call as reads, without approval, what its server calls destructive: ${destructive.join(", ")}. To ask for approval, add --allow ${first}=write.\n`,
+    );
+  };
+  return { policyOf, refuseUnused, tellDestructive };
 }
 
 export const OPENAPI_FILE_RULES = {
