@@ -1,4 +1,4 @@
-import { type ExecutionId, PortcullisError } from "../base/index.ts";
+import type { ExecutionId } from "../base/index.ts";
 import type { OutsideRecord } from "../gate/approve/call-waits.ts";
 import { isHeadMoved } from "../journal/execution-log.ts";
 import { grantsIn } from "../gate/approve/remembered.ts";
@@ -30,7 +30,7 @@ export async function decideConversation(
       if (records.length > 0) await scope.journal.append(execution, past.records, records, { safe: true });
       // A driver in another process reads them when it renews its lease.
       await drivenHere(scope.journal, execution)?.log.catchUp();
-      return await noteInPrograms(scope, execution, past, said);
+      return await noteInPrograms(scope, execution, said);
     } catch (error) {
       // Its driver, or another person, has appended in the meantime.
       if (!isHeadMoved(error)) throw error;
@@ -76,20 +76,9 @@ async function recordsOfAll(
   return [{ find, records: await recordsOf({ header, find, grants: grantsIn(use.remembered ?? []) }, own) }, ...below];
 }
 
-export async function noteInPrograms(
-  scope: DecideScope,
-  execution: ExecutionId,
-  { open }: PastConversation,
-  said: DecisionInput,
-): Promise<void> {
-  for (const [callId, below] of parted(said).programs) {
-    if (!open.has(callId))
-      throw new PortcullisError(
-        "call_unknown",
-        `There is no open call ${JSON.stringify(callId)}. The report of the conversation names the calls that wait.`,
-      );
-    await decide(scope, childExecution(execution, callId), below);
-  }
+/** Notes what is said of the calls of programs, of which `recordsOfConversation` has not rejected any. */
+export async function noteInPrograms(scope: DecideScope, execution: ExecutionId, said: DecisionInput): Promise<void> {
+  for (const [callId, below] of parted(said).programs) await decide(scope, childExecution(execution, callId), below);
 }
 
 /** Decisions and results for the conversation's own calls, and for each program's calls by the id of the program's call. */

@@ -126,7 +126,7 @@ export async function takeUp(
   const conversation = await restoreConversation(model, opening, past.state, hasOpenTurn(past.state));
 
   const records = await recordsOfConversation(past, work);
-  await noteInPrograms(scope, execution, past, work);
+  await noteInPrograms(scope, execution, work);
   const rests = work.rests ?? isHeld(header);
   const about = {
     execution,

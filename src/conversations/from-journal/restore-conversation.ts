@@ -36,7 +36,8 @@ export async function restoreConversation(
       "option_invalid",
       `The conversations of ${model.name} have no \`restore\`, so none can be resumed with it.`,
     );
-  const areForeign = history.turns.some((one) => isForeign(one, model));
+  // Up to the last turn of another model.
+  const foreign = sent.slice(0, sent.findLastIndex((one) => isForeign(one, model)) + 1);
   const lane = new Lane(header.tenant);
   try {
     await lane.work(
@@ -47,11 +48,10 @@ export async function restoreConversation(
     return conversation;
   } catch (error) {
     // The model cannot read some turns, or does not take some parts of messages.
-    if (!areForeign || !PortcullisError.is(error) || !RETELLABLE.has(error.code)) throw error;
+    if (foreign.length === 0 || !PortcullisError.is(error) || !RETELLABLE.has(error.code)) throw error;
   }
-  const foreign = history.turns.slice(0, history.turns.findLastIndex((one) => isForeign(one, model)) + 1);
   const retold = await model.converse(withUsedIds(opening, [...dropped, ...foreign]));
-  await lane.work(tellAsText(retold, history, model));
+  await lane.work(tellAsText(retold, history, foreign));
   return retold;
 }
 
@@ -89,17 +89,15 @@ function* tell(
 }
 
 /** The model's own turns are restored once the last turn of another model has been told. */
-function* tellAsText(conversation: ModelConversation, history: History, model: Model): SlicedWork<void> {
+function* tellAsText(conversation: ModelConversation, history: History, before: readonly KeptTurn[]): SlicedWork<void> {
   const { task, turns } = history;
-  const last = turns.findLastIndex((one) => isForeign(one, model));
-  const before = turns.slice(0, last + 1);
   const lines = [task];
   for (const one of before) {
     for (const line of linesOf(one)) lines.push(line);
     yield;
   }
   conversation.say(`${RETOLD}\n\n${lines.filter((line) => line !== "").join("\n\n")}`);
-  yield* tell(conversation, { ...history, task: "", turns: turns.slice(last + 1) }, (one) =>
+  yield* tell(conversation, { ...history, task: "", turns: turns.slice(before.length) }, (one) =>
     conversation.restore?.(one.turn, one.opaque),
   );
 }
