@@ -2,7 +2,7 @@ import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { anthropic } from "../../src/index.ts";
 import type { ArgumentPiece, Opening, TurnReply } from "../../src/models/model.ts";
-import { SourceReader } from "../../src/models/turn/turn-display.ts";
+import { sourceReader } from "../../src/models/turn/turn-display.ts";
 import { anthropicWire, pausedTurn } from "./anthropic/wire.ts";
 import { declared, firstTurn, HOSTED, OPENING, requested } from "./converse.ts";
 import { serve, type Served, type Wire, type WireStep } from "./wire.ts";
@@ -131,11 +131,11 @@ test("a source is read out of JSON in whatever pieces it comes", () => {
       fc.boolean(),
       (value, cuts, spaced) => {
         const json = JSON.stringify(value, undefined, spaced ? 2 : 0);
-        const reader = new SourceReader();
+        const reader = sourceReader();
         let read = "";
         for (let at = 0, turn = 0; at < json.length; turn += 1) {
           const length = cuts[turn % cuts.length] ?? 1;
-          read += reader.read(json.slice(at, at + length));
+          read += reader(json.slice(at, at + length));
           at += length;
         }
         expect(read).toBe(value.code);

@@ -12,7 +12,7 @@ const MAX_PARTS = 2000;
  * rest is left out. Only the model reads it; the gate checks inputs against the original schema.
  */
 export function flatSchema(schema: JsonSchema): JsonSchema {
-  return mapSchema(new Flattener(schema).flatten(schema, []), fitted) as JsonSchema;
+  return mapSchema(flattener(schema)(schema, []), fitted) as JsonSchema;
 }
 
 const OF_TYPE = { object: ["properties", "required"], array: ["items", "minItems", "maxItems"] };
@@ -47,18 +47,12 @@ function fitted(part: Fields): Fields {
   return without(fit, ...others);
 }
 
-class Flattener {
-  readonly #root: JsonSchema;
-  #parts = 0;
-
-  constructor(root: JsonSchema) {
-    this.#root = root;
-  }
-
-  flatten(schema: unknown, following: readonly string[]): Fields {
-    this.#parts += 1;
-    if (!isFields(schema) || this.#parts > MAX_PARTS) return {};
-    if (typeof schema.$ref === "string") return this.#follow(schema, schema.$ref, following);
+function flattener(root: JsonSchema) {
+  let parts = 0;
+  const flatten = (schema: unknown, following: readonly string[]): Fields => {
+    parts += 1;
+    if (!isFields(schema) || parts > MAX_PARTS) return {};
+    if (typeof schema.$ref === "string") return follow(schema, schema.$ref, following);
     const flat: Record<string, unknown> = Object.fromEntries(
       WORDS.filter((word) => word in schema).map((word) => [word, schema[word]]),
     );
@@ -68,29 +62,28 @@ class Flattener {
       ? [...new Set(schema.type)].slice(0, MAX_TYPES).map((type: unknown) => ({ ...schema, type }))
       : undefined;
     const alternatives = schema.anyOf ?? schema.oneOf ?? types;
-    if (Array.isArray(alternatives)) flat.anyOf = alternatives.map((one) => this.flatten(one, following));
+    if (Array.isArray(alternatives)) flat.anyOf = alternatives.map((one) => flatten(one, following));
     const { prefixItems, items } = schema;
     if (Array.isArray(prefixItems))
-      flat.items = { anyOf: [...prefixItems, items ?? []].flat().map((one) => this.flatten(one, following)) };
-    else if (items !== undefined || schema.type === "array") flat.items = this.flatten(items, following);
+      flat.items = { anyOf: [...prefixItems, items ?? []].flat().map((one) => flatten(one, following)) };
+    else if (items !== undefined || schema.type === "array") flat.items = flatten(items, following);
     // An object with more fields than there is room for is any object.
-    if (isFields(schema.properties) && this.#parts + Object.keys(schema.properties).length > MAX_PARTS)
-      delete flat.required;
+    if (isFields(schema.properties) && parts + Object.keys(schema.properties).length > MAX_PARTS) delete flat.required;
     else if (isFields(schema.properties))
       flat.properties = Object.fromEntries(
-        Object.entries(schema.properties).map(([name, property]) => [name, this.flatten(property, following)]),
+        Object.entries(schema.properties).map(([name, property]) => [name, flatten(property, following)]),
       );
     // `allOf` becomes one schema with the keywords of all.
-    const all = Array.isArray(schema.allOf) ? schema.allOf.map((one) => this.flatten(one, following)) : [];
+    const all = Array.isArray(schema.allOf) ? schema.allOf.map((one) => flatten(one, following)) : [];
     return join([types ? only(flat, "description", "title", "anyOf") : flat, ...all]);
-  }
-
-  #follow(schema: Fields, reference: string, following: readonly string[]): Fields {
+  };
+  const follow = (schema: Fields, reference: string, following: readonly string[]): Fields => {
     const said = only(schema, "description");
     // A schema that refers to itself cannot be expanded.
     if (following.includes(reference)) return { ...said, type: "object" };
-    return { ...this.flatten(resolveReference(this.#root, reference), [...following, reference]), ...said };
-  }
+    return { ...flatten(resolveReference(root, reference), [...following, reference]), ...said };
+  };
+  return flatten;
 }
 
 function only(fields: Fields, ...names: readonly string[]): Fields {

@@ -17,7 +17,8 @@ type InputForm = "json" | "source" | "plain";
 interface ShownInput {
   readonly index: number;
   readonly tool: string;
-  readonly source: SourceReader | undefined;
+  /** Reads the source of a program out of its JSON. */
+  readonly read: ReturnType<typeof sourceReader> | undefined;
   /** Half of a character, whose other half has not come yet. */
   half: string;
 }
@@ -53,8 +54,8 @@ export class TurnDisplay {
     if (!onArgument || this.#inputs.has(key) || this.#isFull) return;
     this.#isFull = this.#inputs.size >= MAX_INPUTS;
     if (this.#isFull) return this.#show(REST, (text) => onArgument({ index: MAX_INPUTS, tool, text }));
-    const source = form === "source" ? new SourceReader() : undefined;
-    this.#inputs.set(key, { index: this.#inputs.size, tool, source, half: "" });
+    const read = form === "source" ? sourceReader() : undefined;
+    this.#inputs.set(key, { index: this.#inputs.size, tool, read, half: "" });
   }
 
   /** Begins the input of a call by the name under which its tool was declared: JSON, or a text. */
@@ -68,8 +69,8 @@ export class TurnDisplay {
     const input = this.#inputs.get(key);
     const { onArgument } = this.#request;
     if (!input || !onArgument || this.#left < 0) return;
-    const { index, tool, source } = input;
-    const text = input.half + (source ? source.read(piece) : piece);
+    const { index, tool, read } = input;
+    const text = input.half + (read ? read(piece) : piece);
     const end = /[\ud800-\udbff]$/.test(text) ? text.length - 1 : text.length;
     input.half = text.slice(end);
     this.#show(text.slice(0, end), (shown) => onArgument({ index, tool, text: shown }));
@@ -100,25 +101,24 @@ const BEGIN_LENGTH = 200;
 const ESCAPE_LENGTH = 6;
 
 /** Reads a program's source out of JSON like `{"code":"…"}` while it is written, piece by piece. For display only. */
-export class SourceReader {
+export function sourceReader() {
   /** What cannot be read yet: a part of the beginning, or of an escape. */
-  #rest = "";
-  #isBegun = false;
-  #isOver = false;
-
-  read(piece: string): string {
-    if (this.#isOver) return "";
-    this.#rest += piece;
-    const [begin] = this.#isBegun ? [""] : (BEGIN.exec(this.#rest) ?? []);
-    if (begin === undefined) this.#isOver = this.#rest.length > BEGIN_LENGTH;
+  let rest = "";
+  let isBegun = false;
+  let isOver = false;
+  return (piece: string): string => {
+    if (isOver) return "";
+    rest += piece;
+    const [begin] = isBegun ? [""] : (BEGIN.exec(rest) ?? []);
+    if (begin === undefined) isOver = rest.length > BEGIN_LENGTH;
     if (begin === undefined) return "";
-    this.#isBegun = true;
-    const text = this.#rest.slice(begin.length);
+    isBegun = true;
+    const text = rest.slice(begin.length);
     const parts = [...text.matchAll(/[^"\\]+|\\(?:u[\da-f]{4}|[^u])/giy)].map(([part]) => part);
-    this.#rest = text.slice(parts.join("").length);
-    this.#isOver = this.#rest.startsWith('"') || this.#rest.length > ESCAPE_LENGTH;
+    rest = text.slice(parts.join("").length);
+    isOver = rest.startsWith('"') || rest.length > ESCAPE_LENGTH;
     return parts.map(unescaped).join("");
-  }
+  };
 }
 
 function unescaped(part: string): string {
