@@ -35,7 +35,7 @@ export class ProviderRequests {
   /** Whether a request got a reply without an error status, since this was set to false. */
   isAnswered = false;
   /** The last reply without an error status. Nobody has read it. */
-  #reply = new Response();
+  reply = new Response();
   #until = 0;
   #signal: AbortSignal | undefined;
   #reader = NOBODY;
@@ -94,18 +94,14 @@ export class ProviderRequests {
    * fail without the server's words.
    */
   #standIn(response: Response): Response {
-    this.#reply = response;
+    this.reply = response;
     return this.#bounds.stream
       ? new Response("", { headers: { "content-type": "text/event-stream" } })
       : new Response("{}", { headers: { "content-type": "application/json" } });
   }
 
-  get reply(): Response {
-    return this.#reply;
-  }
-
   parts(): AsyncGenerator<ReplyPart> {
-    return readParts(this.#reply);
+    return readParts(this.reply);
   }
 
   /** Waits before the turn is asked for again, and resolves with true; false if it may not be. */

@@ -62,14 +62,14 @@ export abstract class ReplyStream<Reply> {
   }
 
   protected end(place: number): void {
-    const part = this.#parts.get(quickKey(place));
+    const part = this.at(place);
     if (!part) throw new SyntaxError(`A part of the reply ends that never began, at the place ${place}.`);
     part.isOver = true;
   }
 
   /** A part that comes whole: what it had when it began does not count. False if the place has a whole part already. */
   protected complete(place: number, fields: unknown): boolean {
-    if (this.#parts.get(quickKey(place))?.isOver) return false;
+    if (this.at(place)?.isOver) return false;
     this.#parts.delete(quickKey(place));
     this.begin(place, fields).isOver = true;
     return true;
