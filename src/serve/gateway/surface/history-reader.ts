@@ -29,10 +29,10 @@ export const ID_LENGTH = 256;
 export class HistoryReader {
   readonly #turns: OpenTurn[] = [];
   #said: UserMessage[] = [];
-  /** Calls of the last turn that have no answer yet. */
-  #calls = new Set<string>();
+  /** Calls of the last turn that have no answer yet. While there are any, or programs, nothing was said after the turn. */
+  readonly #calls = new Set<string>();
   /** Programs of the last turn that have not ended, each with its calls that have no answer. */
-  #programs = new Map<string, Set<string>>();
+  readonly #programs = new Map<string, Set<string>>();
   /** Programs of calls without an answer, by the ids of the calls. */
   readonly #below = new Map<string, string>();
   readonly #ids = new Set<string>();
@@ -102,10 +102,9 @@ export class HistoryReader {
 
   answer(id: string, answer: AskedAnswer, place: string): void {
     this.#asUser();
-    const turn = this.#said.length === 0 ? this.#turns.at(-1) : undefined;
     const program = this.#below.get(id);
     const isBelow = program !== undefined;
-    const isKnown = isBelow || (turn !== undefined && this.#calls.has(id));
+    const isKnown = isBelow || this.#calls.has(id);
     const isBefore = this.#goesOn && this.#turns.length === 0 && id.length <= ID_LENGTH && !this.#answers.has(id);
     if (!isKnown && !isBefore) throw invalidField(place, noCall(id));
     if (isBelow && answer.parts.length > 0)
@@ -116,7 +115,7 @@ export class HistoryReader {
       this.#below.delete(id);
       this.#programs.get(program)?.delete(id);
     } else {
-      turn?.results.set(id, answer);
+      this.#turns.at(-1)?.results.set(id, answer);
       this.#calls.delete(id);
     }
   }
@@ -127,7 +126,7 @@ export class HistoryReader {
       throw invalidField(`${place}.content`, "a message of the user, and each text in it, must not be empty");
     this.#asUser();
     this.refuseUnanswered(place);
-    if (this.#turns.length > 0 && this.#said.length === 0 && this.#programs.size > 0)
+    if (this.#programs.size > 0)
       throw invalidField(place, "while a program waits, only the results of its calls may follow");
     const [only] = parts;
     this.#said.push(parts.length === 1 && only?.type === "text" ? only.text : parts);
@@ -137,8 +136,7 @@ export class HistoryReader {
   /** Throws if a call has no answer. Programs may still wait for theirs. */
   refuseUnanswered(place: string): void {
     const open = [...this.#calls, ...this.#below.keys()];
-    if (this.#turns.length > 0 && this.#said.length === 0 && open.length > 0)
-      throw invalidField(place, unanswered(open));
+    if (open.length > 0) throw invalidField(place, unanswered(open));
   }
 
   end(): AskedHistory {
@@ -170,8 +168,6 @@ export class HistoryReader {
     const turn = { said: this.#said, text: "", calls: [], results: new Map<string, AskedAnswer>() };
     this.#said = [];
     this.#turns.push(turn);
-    this.#calls = new Set();
-    this.#programs = new Map();
     return turn;
   }
 
