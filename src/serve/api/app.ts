@@ -231,7 +231,9 @@ async function serve(
   const about = (execution: string) => void (asked.execution = execution);
   const uses: Promise<unknown>[] = [];
   const holdBody = (until: Promise<unknown>) => void uses.push(until);
-  const given = { ...parts, key, id, call, name, headers, signal, query, about, holdBody };
+  const inTurn = <Value>(read: () => Value | Promise<Value>) => parts.readings.run(key.id, signal, read);
+  const handleOf = (execution: string) => parts.runtime.execution(execution, { tenant: key.tenant });
+  const given = { ...parts, key, id, call, name, headers, signal, query, about, holdBody, inTurn, handleOf };
   if (line.body === undefined) return line.handle({ ...given, body: undefined as never });
   const hold = (bytes: number) => parts.open.hold(key, bytes, "wait for their answers");
   const reader = { tenant: key.tenant, signal, hold };

@@ -15,6 +15,7 @@ import type { Driving } from "../driving/driving.ts";
 import type { DrivingParts } from "../driving/local-driving.ts";
 import type { TenantIds } from "../tenant-ids.ts";
 import type { Readings } from "../readings.ts";
+import type { Runtime } from "../../runtime/create-runtime.ts";
 
 export interface ApiParts extends Omit<DrivingParts, "expiry"> {
   readonly driving: Driving;
@@ -47,6 +48,10 @@ export interface ApiRequest<Body = unknown, Query = unknown> extends ApiParts {
   readonly about: (execution: string) => void;
   /** Counts the body as held by the key until this has settled, also after the answer. */
   readonly holdBody: (until: Promise<unknown>) => void;
+  /** Reads when it is the turn of the key. Rejects as `Readings` does. */
+  readonly inTurn: <Value>(read: () => Value | Promise<Value>) => Promise<Value>;
+  /** An execution of the key's tenant, by its id in the journal. */
+  readonly handleOf: (execution: ExecutionId) => ReturnType<Runtime["execution"]>;
   /** Aborted when the client leaves. */
   readonly signal: AbortSignal;
 }

@@ -61,7 +61,7 @@ export interface Route {
 /** For a route that reads a journal, or all tools. Keys may change while it waits for its turn. */
 function reading<Body, Query>(handle: Handle<Body, Query>): Handle<Body, Query> {
   return (request) =>
-    request.readings.run(request.key.id, request.signal, () => {
+    request.inTurn(() => {
       refuseRevoked(request);
       return handle(request);
     });

@@ -4,7 +4,6 @@ import { isHeadMoved } from "../../../journal/reading/index.ts";
 import { drivenHere } from "../../../executions/driven.ts";
 import type { Runtime } from "../../../runtime/create-runtime.ts";
 import { RequestProblem } from "../../http/problems.ts";
-import { jsonAnswer } from "../json-answer.ts";
 import { type ApiRequest, ownConversation, ownReadable, refuseRevoked } from "../parts.ts";
 import { statusAnswer } from "./show.ts";
 
@@ -34,10 +33,10 @@ export const interrupt = ending(ownConversation, "interrupt");
  * as others may append to the same execution.
  */
 async function end(asked: ApiRequest, own: ExecutionId, request: Request): Promise<Response> {
-  const { runtime, runs, key } = asked;
+  const { runs } = asked;
   for (let tries = 1; tries <= TRIES; tries += 1)
     try {
-      const status = await runtime.execution(own, { tenant: key.tenant }).status();
+      const status = await asked.handleOf(own).status();
       refuseRevoked(asked);
       const { state } = status.listed;
       if (request === "cancel" ? state === "ended" : state !== "running" && !runs.has(own)) break;
@@ -48,7 +47,7 @@ async function end(asked: ApiRequest, own: ExecutionId, request: Request): Promi
       // Another client has said something about it, or has cancelled it too.
       if (tries === TRIES || !isHeadMoved(error)) throw error;
     }
-  return jsonAnswer(key, await statusAnswer(asked, own));
+  return statusAnswer(asked, own);
 }
 
 type RestingStatus = ExecutionStatus & Required<Pick<ExecutionStatus, "conversation">>;
@@ -64,7 +63,7 @@ function rests(status: ExecutionStatus): status is RestingStatus {
  * taken up only to be ended, or interrupted.
  */
 async function endRunning(
-  { runtime, runs, served, driving, onEvent, key: { tenant } }: ApiRequest,
+  { runtime, runs, served, driving, onEvent, handleOf, key: { tenant } }: ApiRequest,
   id: ExecutionId,
   { listed, conversation }: ExecutionStatus,
   request: Request,
@@ -80,7 +79,7 @@ async function endRunning(
   const signal = AbortSignal.abort(REASONS[request]());
   const options = { signal, onEvent, approve: () => "later" as const, allowChangedTools: true };
   const model = conversation && served.continuing({ execution: id, tenant, ...conversation });
-  const handle = runtime.execution(id, { tenant });
+  const handle = handleOf(id);
   await runs.run<unknown>(id, () => (model ? handle.resume({ ...options, model }) : handle.resume(options)));
 }
 

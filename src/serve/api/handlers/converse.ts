@@ -5,7 +5,6 @@ import { limitsOf } from "../../../executions/limits.ts";
 import type { Runtime } from "../../../runtime/create-runtime.ts";
 import { RequestProblem } from "../../http/problems.ts";
 import type { BEGIN_BODY, MODELS_QUERY, SAY_BODY } from "../bodies.ts";
-import { jsonAnswer } from "../json-answer.ts";
 import {
   acceptedResponse,
   type ApiRequest,
@@ -43,10 +42,10 @@ export async function begin(request: BeginRequest): Promise<Response> {
 
 /** `POST /v1/conversations/:id`: says more in a conversation, or goes on with it. */
 export async function continueIt(request: SayRequest): Promise<Response> {
-  const { key, body, signal, served } = request;
+  const { key, body, served } = request;
   const { message, expect } = body;
   const { tenant } = key;
-  const { id, model } = await request.readings.run(key.id, signal, async () => {
+  const { id, model } = await request.inTurn(async () => {
     const own = await ownConversation(request, (header) => {
       const above = limitAbove(limitsOf(header), key.limits);
       if (above)
@@ -56,7 +55,7 @@ export async function continueIt(request: SayRequest): Promise<Response> {
         );
       return refuseElsewhere(request, header);
     });
-    const { conversation } = await request.runtime.execution(own, { tenant }).status();
+    const { conversation } = await request.handleOf(own).status();
     if (!conversation) throw new Error("A conversation has the status of one.");
     return { id: own, model: served.continuing({ execution: own, tenant, ...conversation }) };
   });
@@ -75,7 +74,7 @@ interface Saying {
 }
 
 async function say(request: BeginRequest | SayRequest, { runtime, id, message, options }: Saying): Promise<Response> {
-  const { key, signal: left, onEvent } = request;
+  const { onEvent } = request;
   const release = takePlace(request);
   const said = Promise.withResolvers<void>();
   const saying = (signal: AbortSignal, next: () => void) => {
@@ -88,5 +87,5 @@ async function say(request: BeginRequest | SayRequest, { runtime, id, message, o
   const running = request.runs.say(id, saying).finally(release);
   await untilBegun(request, id, { running, stored: said.promise });
   if (!request.body.wait) return acceptedResponse(request, id);
-  return request.readings.run(key.id, left, async () => jsonAnswer(key, await statusAnswer(request, id)));
+  return request.inTurn(() => statusAnswer(request, id));
 }

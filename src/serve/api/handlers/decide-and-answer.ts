@@ -32,7 +32,7 @@ async function drivenOn(
   request: ApiRequest,
   note: (own: ReturnType<Runtime["execution"]>, options: { readonly signal: AbortSignal }) => Promise<void>,
 ): Promise<Response> {
-  const { key, keys, runs, runtime } = request;
+  const { key, keys, runs } = request;
   if (await request.ids.meansTwo(key.tenant, request.id))
     throw new RequestProblem(
       "execution_exists",
@@ -46,7 +46,7 @@ async function drivenOn(
   // An execution that runs here has its place already.
   const release = runs.has(own) ? () => {} : takePlace(request);
   try {
-    await note(runtime.execution(own, { tenant: key.tenant }), { signal });
+    await note(request.handleOf(own), { signal });
   } catch (error) {
     release();
     const mayRead = await ownReadable(request).catch(() => false);

@@ -65,13 +65,13 @@ async function earlierOf(request: ApiRequest, corrects: string, id: ExecutionId)
  * execution is asked for once it is over: otherwise all who ask for it would read it at once.
  */
 async function again(
-  { runtime, runs, readings, key, signal }: ApiRequest,
+  { runtime, runs, inTurn }: ApiRequest,
   id: ExecutionId,
   drive: () => Promise<Report>,
 ): Promise<Report> {
   for (;;) {
     const { ended } = await runtime.journal.find(id);
-    if (ended) return readings.run(key.id, signal, drive);
+    if (ended) return inTurn(drive);
     // Nothing else can begin between this check and the beginning of the work.
     if (!runs.has(id)) return drive();
     await runs.settled(id);

@@ -14,19 +14,18 @@ type ShowRequest = ApiRequest<unknown, z.output<typeof STATUS_QUERY>>;
 
 /** `GET /v1/executions/:id`. With `?wait=SECONDS` it is answered once the execution has ended or waits, or the time is over. */
 export async function show(request: ShowRequest): Promise<Response> {
-  const { key, signal, query } = request;
-  const inTurn = <Value>(read: () => Promise<Value>) => request.readings.run(key.id, signal, read);
+  const { inTurn, query } = request;
   const readable = () => ownReadable(request);
   if (query.wait > 0) await untilAtRest(request, await inTurn(readable), now() + query.wait * 1000);
   return inTurn(async () => {
     refuseRevoked(request);
-    return jsonAnswer(key, await statusAnswer(request, await readable()));
+    return statusAnswer(request, await readable());
   });
 }
 
 /** Resolves once an execution does not run any more, the time is over, the client is gone or the server closes. It holds no place among those that read. */
 async function untilAtRest(
-  { runtime, watch, readings, closing, key, signal }: ApiRequest,
+  { runtime, watch, inTurn, handleOf, closing, signal }: ApiRequest,
   id: ExecutionId,
   until: number,
 ): Promise<void> {
@@ -34,7 +33,7 @@ async function untilAtRest(
   const over = AbortSignal.any([signal, closing]);
   using _ = addAbortListener(over, () => watching.wake());
   for (;;) {
-    const { listed } = await readings.run(key.id, signal, () => runtime.execution(id, { tenant: key.tenant }).status());
+    const { listed } = await inTurn(() => handleOf(id).status());
     const left = until - now();
     if (listed.state !== "running" || left <= 0 || over.aborted) return;
     const { records } = await runtime.journal.find(id);
@@ -42,10 +41,14 @@ async function untilAtRest(
   }
 }
 
-/** What the journal tells of an execution, as it is answered. `id` is the journal's id. */
-export async function statusAnswer(request: ApiRequest, id: string): Promise<SchemaType<typeof STATUS>> {
-  const { runtime, ids, key } = request;
-  const { listed, report, conversation } = await runtime.execution(id, { tenant: key.tenant }).status();
+/** The answer of what the journal tells of an execution. `id` is the journal's id. */
+export async function statusAnswer(request: ApiRequest, id: string): Promise<Response> {
+  return jsonAnswer(request.key, await statusOf(request, id));
+}
+
+async function statusOf(request: ApiRequest, id: string): Promise<SchemaType<typeof STATUS>> {
+  const { handleOf, ids, key } = request;
+  const { listed, report, conversation } = await handleOf(id).status();
   const { outcome: _, ...about } = ids.shownIn(key.tenant, listed);
   if (report) return { ...about, ...(await bodyOf(request, report)) };
   if (!conversation) return about;
