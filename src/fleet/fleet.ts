@@ -16,12 +16,13 @@ import { drivenHere } from "../executions/driven.ts";
 import { FleetJournal } from "./fleet-journal.ts";
 import { PostgresLimits } from "./fleet-limits.ts";
 import { PgBossQueue } from "./queue/pg-boss-queue.ts";
-import { DriverRequests } from "./requests.ts";
+import { driverRequests } from "./requests.ts";
 import { FleetWorker } from "./worker.ts";
 import type {
   Fleet,
   FleetFigures,
   FleetMember,
+  FleetRequests,
   FleetRuntime,
   SubmitOptions,
   Worker,
@@ -44,7 +45,7 @@ const FIGURES_MS = 1000;
 export class PostgresFleet implements Fleet {
   readonly journal: FleetJournal;
   readonly limits: PostgresLimits;
-  readonly requests: DriverRequests;
+  readonly requests: FleetRequests;
   readonly #queue: PgBossQueue;
   #known: { readonly at: number; readonly figures: Promise<FleetFigures> } | undefined;
   #listening: Disposable | undefined;
@@ -53,7 +54,7 @@ export class PostgresFleet implements Fleet {
     this.#queue = new PgBossQueue(store, onError);
     this.journal = new FleetJournal(store, this.#queue);
     this.limits = new PostgresLimits(store);
-    this.requests = new DriverRequests(store);
+    this.requests = driverRequests(store);
   }
 
   async open(): Promise<void> {

@@ -26,43 +26,35 @@ export function lackOf(error: Error | undefined): WorkerNeeds["what"] | undefine
 export type Lack = Pick<WorkerNeeds, "what"> & Partial<Pick<WorkerNeeds, "names">>;
 
 /** The executions that this worker cannot take up itself. The journal notes what it lacks, for those who look at it. */
-export class Misfits {
-  readonly #journal: FleetJournal;
-  readonly #tools: () => ToolSet;
+export function misfitsOf(journal: FleetJournal, tools: () => ToolSet) {
   /** Each with the moment from which it is tried again. */
-  readonly #until = new Map<ExecutionId, number>();
+  const until = new Map<ExecutionId, number>();
+  return {
+    has: (execution: ExecutionId): boolean => monotonic() < (until.get(execution) ?? 0),
 
-  constructor(journal: FleetJournal, tools: () => ToolSet) {
-    this.#journal = journal;
-    this.#tools = tools;
-  }
+    async add({ execution, tenant }: Pick<ExecutionSummary, "execution" | "tenant">, lack: Lack): Promise<void> {
+      until.delete(execution);
+      until.set(execution, monotonic() + UNFIT_MS);
+      const [oldest] = until.keys();
+      if (until.size > MOST_UNFIT && oldest !== undefined) until.delete(oldest);
+      const header = await readHeader(journal, execution, { tenant });
+      const { what, names = header ? namesOf(tools, header, what) : [] } = lack;
+      await journal.rows.lack(execution, { what, names });
+    },
+  };
+}
 
-  has(execution: ExecutionId): boolean {
-    return monotonic() < (this.#until.get(execution) ?? 0);
-  }
-
-  async add({ execution, tenant }: Pick<ExecutionSummary, "execution" | "tenant">, lack: Lack): Promise<void> {
-    this.#until.delete(execution);
-    this.#until.set(execution, monotonic() + UNFIT_MS);
-    const [oldest] = this.#until.keys();
-    if (this.#until.size > MOST_UNFIT && oldest !== undefined) this.#until.delete(oldest);
-    const header = await readHeader(this.#journal, execution, { tenant });
-    const { what, names = header ? this.#namesOf(header, what) : [] } = lack;
-    await this.#journal.rows.lack(execution, { what, names });
-  }
-
-  #namesOf(header: Header, what: WorkerNeeds["what"]): readonly string[] {
-    switch (what) {
-      case "tools": {
-        const { gone, changed } = changedTools(this.#tools(), header);
-        return [...gone, ...changed];
-      }
-      case "sandbox":
-        return header.kind === "program" ? [`${header.sandbox} for ${header.language}`] : [];
-      case "protocol":
-        return header.kind === "program" ? [header.versions["protocol"] ?? ""] : [];
-      case "model":
-        return [];
+function namesOf(tools: () => ToolSet, header: Header, what: WorkerNeeds["what"]): readonly string[] {
+  switch (what) {
+    case "tools": {
+      const { gone, changed } = changedTools(tools(), header);
+      return [...gone, ...changed];
     }
+    case "sandbox":
+      return header.kind === "program" ? [`${header.sandbox} for ${header.language}`] : [];
+    case "protocol":
+      return header.kind === "program" ? [header.versions["protocol"] ?? ""] : [];
+    case "model":
+      return [];
   }
 }

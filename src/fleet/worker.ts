@@ -2,16 +2,16 @@
  * A worker: takes wakes of the queue, and drives their executions with a runtime. A wake comes in; the execution is
  * claimed, which ends the wake, and driven until it ends, waits or is another driver's.
  */
+import { addAbortListener } from "node:events";
 import { after, cancel, Counts, every, type ExecutionId, now, PortcullisError, type Timer } from "../base/index.ts";
 import type { OpenReason, Recovered, TakeUpResult } from "../runtime/executions/index.ts";
 import { findIfKnown } from "../journal/reading/index.ts";
 import type { ExecutionSummary } from "../journal/journal.ts";
 import type { JournalRecord } from "../journal/record.ts";
 import { type DriverWatch, type FleetJournal, leftByWorker } from "./fleet-journal.ts";
-import { type Lack, lackOf, Misfits } from "./misfits.ts";
-import { OpenWrites } from "./open-writes.ts";
-import type { DriverRequests } from "./requests.ts";
-import type { Worker, WorkerHost } from "../runtime/fleet.ts";
+import { type Lack, lackOf, misfitsOf } from "./misfits.ts";
+import { openWrites } from "./open-writes.ts";
+import type { FleetRequests, Worker, WorkerHost } from "../runtime/fleet.ts";
 import type { PgBossQueue, Taking } from "./queue/pg-boss-queue.ts";
 import type { Wake } from "./fleet-store.ts";
 
@@ -25,7 +25,7 @@ const CALLER_MS = 10 * 60_000;
 interface WorkerParts extends WorkerHost {
   readonly journal: FleetJournal;
   readonly queue: PgBossQueue;
-  readonly requests: DriverRequests;
+  readonly requests: FleetRequests;
 }
 
 interface Held {
@@ -38,11 +38,11 @@ interface Held {
 
 export class FleetWorker implements Worker, DriverWatch {
   readonly #parts: WorkerParts;
-  readonly #writes: OpenWrites;
-  readonly #tenants: TenantShares;
+  readonly #writes: ReturnType<typeof openWrites>;
+  readonly #tenants: ReturnType<typeof tenantShares>;
   readonly #held = new Map<ExecutionId, Held>();
   readonly #underWay = new Set<Promise<void>>();
-  readonly #misfits: Misfits;
+  readonly #misfits: ReturnType<typeof misfitsOf>;
   #reconciling: Timer | undefined;
   #round: Promise<void> | undefined;
   #taking: Promise<Taking | undefined> = Promise.resolve(undefined);
@@ -56,9 +56,9 @@ export class FleetWorker implements Worker, DriverWatch {
   constructor(parts: WorkerParts) {
     this.#parts = parts;
     const { journal, isWrite } = parts;
-    this.#writes = new OpenWrites(isWrite);
-    this.#misfits = new Misfits(journal, parts.tools);
-    this.#tenants = new TenantShares(() => journal.rows.held(), parts.perTenant);
+    this.#writes = openWrites(isWrite);
+    this.#misfits = misfitsOf(journal, parts.tools);
+    this.#tenants = tenantShares(() => journal.rows.held(), parts.perTenant);
   }
 
   get driven(): number {
@@ -72,9 +72,7 @@ export class FleetWorker implements Worker, DriverWatch {
     journal.workers.add(this);
     this.#told.defer(() => journal.workers.delete(this));
     this.#told.use(requests.listen((execution, request) => this.#held.get(execution)?.leave.abort(reasonOf(request))));
-    const drain = () => void this.drain(0);
-    closing.addEventListener("abort", drain, { once: true });
-    this.#told.defer(() => closing.removeEventListener("abort", drain));
+    this.#told.use(addAbortListener(closing, () => void this.drain(0)));
     this.#reconciling = every(reconcileMs, () => this.#reconcile());
     const taking = queue.work({
       room: () => (this.#left === undefined ? concurrency - this.#held.size : 0),
@@ -295,7 +293,7 @@ export class FleetWorker implements Worker, DriverWatch {
   /** Leaves the executions without calls under way whose effect another driver would have to ask for. */
   #leaveIdle(): void {
     // Whose programs these are, the journal does not tell: any conversation here may be theirs.
-    const areConversationsIdle = [...this.#writes.executions].every((execution) => this.#held.has(execution));
+    const areConversationsIdle = [...this.#writes.executions()].every((execution) => this.#held.has(execution));
     for (const [execution, { leave, isConversation }] of this.#held)
       if (!this.#writes.has(execution) && (!isConversation || areConversationsIdle)) leave.abort(leftByWorker());
   }
@@ -324,40 +322,29 @@ function isLeaving(error: Error | undefined): boolean {
  * How many executions of one tenant the workers of a fleet drive at once: what drivers hold by the journal, and what this
  * worker has taken and not claimed yet. Workers that look at the same moment may exceed it for a moment, by one each.
  */
-class TenantShares {
-  readonly #held: () => Promise<ReadonlyMap<string, number>>;
-  readonly #perTenant: number;
-  readonly #here = new Counts();
-  #known: ReadonlyMap<string, number> = new Map();
+function tenantShares(held: () => Promise<ReadonlyMap<string, number>>, perTenant = Number.POSITIVE_INFINITY) {
+  const here = new Counts();
+  let known: ReadonlyMap<string, number> = new Map();
   /** Taken since the journal was asked. */
-  #taken = new Counts();
+  let taken = new Counts();
+  const hasRoom = (tenant: string): boolean =>
+    Math.max((known.get(tenant) ?? 0) + taken.of(tenant), here.of(tenant)) < perTenant;
+  return {
+    async passedOver(): Promise<readonly string[]> {
+      if (perTenant === Number.POSITIVE_INFINITY) return [];
+      known = await held();
+      taken = new Counts();
+      return [...known.keys()].filter((tenant) => !hasRoom(tenant));
+    },
 
-  constructor(held: () => Promise<ReadonlyMap<string, number>>, perTenant = Number.POSITIVE_INFINITY) {
-    this.#held = held;
-    this.#perTenant = perTenant;
-  }
+    /** Takes a share of the tenant. Returns false if it has as much as it may. */
+    take(tenant: string): boolean {
+      if (!hasRoom(tenant)) return false;
+      taken.add(tenant, 1);
+      here.add(tenant, 1);
+      return true;
+    },
 
-  async passedOver(): Promise<readonly string[]> {
-    if (this.#perTenant === Number.POSITIVE_INFINITY) return [];
-    this.#known = await this.#held();
-    this.#taken = new Counts();
-    return [...this.#known.keys()].filter((tenant) => !this.#hasRoom(tenant));
-  }
-
-  /** Takes a share of the tenant. Returns false if it has as much as it may. */
-  take(tenant: string): boolean {
-    if (!this.#hasRoom(tenant)) return false;
-    this.#taken.add(tenant, 1);
-    this.#here.add(tenant, 1);
-    return true;
-  }
-
-  giveBack(tenant: string): void {
-    this.#here.add(tenant, -1);
-  }
-
-  #hasRoom(tenant: string): boolean {
-    const known = (this.#known.get(tenant) ?? 0) + this.#taken.of(tenant);
-    return Math.max(known, this.#here.of(tenant)) < this.#perTenant;
-  }
+    giveBack: (tenant: string): void => here.add(tenant, -1),
+  };
 }

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { DriverRequests } from "../../src/fleet/requests.ts";
+import { driverRequests } from "../../src/fleet/requests.ts";
 import type { PostgresJournal } from "../../src/fleet/index.ts";
 import { header } from "../journal/records.ts";
 import { noPostgres } from "../postgres-support/postgres-server.ts";
@@ -9,14 +9,14 @@ describe.skipIf(noPostgres)("requests to drivers", () => {
   const share = useFleets();
   let shared: SharedFleet;
   let journal: PostgresJournal;
-  let requests: DriverRequests;
+  let requests: ReturnType<typeof driverRequests>;
   const heard: string[] = [];
 
   beforeAll(async () => {
     shared = await share();
     journal = shared.open();
     for (const id of ["one\0", "two\0"]) await journal.create(header(id));
-    requests = new DriverRequests(journal);
+    requests = driverRequests(journal);
     const listening = Promise.withResolvers<void>();
     requests.listen((execution, request) => heard.push(`${request} ${execution}`));
     journal.onNotify("portcullis_requests", () => listening.resolve());
@@ -32,7 +32,7 @@ describe.skipIf(noPostgres)("requests to drivers", () => {
   }
 
   test("are heard by other processes, until they listen no more", async () => {
-    const other = new DriverRequests(shared.open());
+    const other = driverRequests(shared.open());
     const gone = requests.listen(() => expect.unreachable("it listens no more"));
     gone[Symbol.dispose]();
     await other.send("one\0", "cancel");

@@ -1,10 +1,10 @@
 import type { Db, PgBoss } from "pg-boss";
 import type { QueuedWakes } from "../../runtime/fleet.ts";
-import { cancel, every, type ExecutionId, loadPackage, PortcullisError, type Timer } from "../../base/index.ts";
+import { cancel, every, type ExecutionId, loadPackage, PortcullisError } from "../../base/index.ts";
 import type { ExecuteSql } from "../../journal/journal.ts";
 import { readName, storedName } from "../postgres/tables/names.ts";
 import type { FleetDatabase, Wake } from "../fleet-store.ts";
-import { FairOrder } from "./fair-order.ts";
+import { fairOrder } from "./fair-order.ts";
 import { QUEUE, queueSchema } from "./queue-schema.ts";
 
 /** How long a worker that has room waits for a notification before it looks, in milliseconds. */
@@ -50,14 +50,14 @@ export class PgBossQueue implements AsyncDisposable {
   readonly #schema: string;
   readonly #onError: (error: unknown) => void;
   readonly #pulls = new Set<() => void>();
-  readonly #order: FairOrder;
+  readonly #order: ReturnType<typeof fairOrder>;
   #boss: Promise<PgBoss> | undefined;
 
   constructor(database: FleetDatabase, onError: (error: unknown) => void) {
     this.#database = database;
     this.#onError = onError;
     this.#schema = queueSchema(database.schema);
-    this.#order = new FairOrder(database, this.#schema);
+    this.#order = fairOrder(database, this.#schema);
   }
 
   /** Creates the tables if there are none. Safe if many processes do so at once. */
@@ -99,7 +99,7 @@ export class PgBossQueue implements AsyncDisposable {
   }
 
   async work(taker: WakeTaker): Promise<Taking> {
-    return new Taking(await this.#started(), taker, this.#pulls);
+    return takeJobs(await this.#started(), taker, this.#pulls);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -169,75 +169,71 @@ export class PgBossQueue implements AsyncDisposable {
  * Takes jobs for one worker, as many as it has room for: when it is told that there may be some, and every second. Disposing
  * resolves once it takes none.
  */
-export class Taking implements AsyncDisposable {
-  readonly #boss: PgBoss;
-  readonly #taker: WakeTaker;
-  readonly #pulls: Set<() => void>;
-  readonly #looking: Timer;
-  readonly #ending = new Set<Promise<void>>();
-  #fetching: Promise<void> | undefined;
-  #isPulled = false;
-  #isEnded = false;
-
-  constructor(boss: PgBoss, taker: WakeTaker, pulls: Set<() => void>) {
-    this.#boss = boss;
-    this.#taker = taker;
-    this.#pulls = pulls.add(this.pull);
-    this.#looking = every(LOOK_MS, this.pull);
-    this.pull();
-  }
-
-  /** There may be wakes, or the worker has room again. */
-  readonly pull = (): void => {
-    this.#isPulled = true;
-    if (this.#isEnded) return;
-    this.#fetching ??= this.#fetch().finally(() => {
-      this.#fetching = undefined;
-    });
+function takeJobs(boss: PgBoss, { room, passedOver, take, onError }: WakeTaker, pulls: Set<() => void>) {
+  const ending = new Set<Promise<void>>();
+  const endJob = (id: string) => {
+    const deleting: Promise<void> = boss
+      .deleteJob(QUEUE, id)
+      .then(() => {}, onError)
+      .finally(() => ending.delete(deleting));
+    ending.add(deleting);
   };
-
-  async #fetch(): Promise<void> {
-    const { room, passedOver, take, onError } = this.#taker;
+  let fetching: Promise<void> | undefined;
+  let isPulled = false;
+  let isEnded = false;
+  const fetch = async (): Promise<void> => {
     try {
-      while (this.#isPulled && !this.#isEnded) {
+      while (isPulled && !isEnded) {
         const batchSize = Math.min(room(), TAKEN_AT_ONCE);
         if (batchSize <= 0) return;
-        this.#isPulled = false;
+        isPulled = false;
         const ignoreGroups = (await passedOver()).slice(0, MOST_PASSED_OVER).map(storedName);
-        const jobs = await this.#boss.fetch<JobData>(QUEUE, {
-          batchSize,
-          ...(ignoreGroups.length > 0 && { ignoreGroups }),
-        });
-        for (const { id, data } of jobs) take(wakeOf(data), this.#endOf(id));
-        if (jobs.length === batchSize) this.#isPulled = true;
+        const jobs = await boss.fetch<JobData>(QUEUE, { batchSize, ...(ignoreGroups.length > 0 && { ignoreGroups }) });
+        for (const { id, data } of jobs)
+          take(
+            wakeOf(data),
+            once(() => endJob(id)),
+          );
+        if (jobs.length === batchSize) isPulled = true;
       }
     } catch (error) {
       onError(error);
     }
-  }
-
-  /** Deletes a job whose execution was claimed, once. */
-  #endOf(id: string): () => void {
-    let isOver = false;
-    return () => {
-      if (isOver) return;
-      isOver = true;
-      const ending = this.#boss
-        .deleteJob(QUEUE, id)
-        .then(() => {}, this.#taker.onError)
-        .finally(() => this.#ending.delete(ending));
-      this.#ending.add(ending);
-    };
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    this.#isEnded = true;
-    this.#pulls.delete(this.pull);
-    cancel(this.#looking);
-    await this.#fetching;
-    await Promise.all(this.#ending);
-  }
+  };
+  /** There may be wakes, or the worker has room again. */
+  const pull = (): void => {
+    isPulled = true;
+    if (isEnded) return;
+    fetching ??= fetch().finally(() => {
+      fetching = undefined;
+    });
+  };
+  pulls.add(pull);
+  const looking = every(LOOK_MS, pull);
+  pull();
+  return {
+    pull,
+    async [Symbol.asyncDispose](): Promise<void> {
+      isEnded = true;
+      pulls.delete(pull);
+      cancel(looking);
+      await fetching;
+      await Promise.all(ending);
+    },
+  };
 }
+
+/** A function that calls another one the first time that it is called. */
+function once(call: () => void): () => void {
+  let isOver = false;
+  return () => {
+    if (isOver) return;
+    isOver = true;
+    call();
+  };
+}
+
+export type Taking = ReturnType<typeof takeJobs>;
 
 function wakeOf({ execution, tenant, ...more }: JobData): Wake {
   return { execution: readName(execution), tenant: readName(tenant), ...more };
