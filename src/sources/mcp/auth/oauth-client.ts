@@ -294,6 +294,6 @@ export interface OAuthParts {
 }
 
 function keptIn(kept: Fields, name: string): Fields | undefined {
-  const value = Object.hasOwn(kept, name) ? kept[name] : undefined;
+  const value = fieldOf(kept, name);
   return isFields(value) ? value : undefined;
 }

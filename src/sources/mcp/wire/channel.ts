@@ -1,4 +1,4 @@
-import { setMaxListeners } from "node:events";
+import { addAbortListener, setMaxListeners } from "node:events";
 import type { Transport, TransportSendOptions } from "@modelcontextprotocol/client";
 import type { Ask } from "../elicitation.ts";
 import {
@@ -193,14 +193,13 @@ export class Channel implements Transport {
         this.#wire.send({ jsonrpc: "2.0", method: "notifications/cancelled", params: about }, {}).catch(() => {});
       }
     };
-    signal.addEventListener("abort", onAbort, { once: true });
+    using _ = addAbortListener(signal, onAbort);
     this.#wire
       .send(message, { signal: exchange.signal, headers })
       .catch((error: unknown) => answer.reject(this.explain(error)));
     try {
       return await answer.promise;
     } finally {
-      signal.removeEventListener("abort", onAbort);
       if (this.#open.delete(id) && signal.aborted && method === "tools/call" && !this.#wire.hasExchanges)
         this.#givenUp.add(id);
       // A reply that still arrives is not read.

@@ -19,7 +19,6 @@ import { LargeMessages, asPackageReads } from "./large-messages.ts";
 const ERROR_BODY_BYTES = 64 * 1024;
 /** How long a server may take to hear that its session is over, in milliseconds. */
 const GOODBYE_MS = 500;
-const NOTHING = { bytes: 0, values: 0, largeValues: 0 } as const;
 /** Statuses by which a server says that it has taken a message and will not answer it. */
 const UNANSWERED = new Set([202, 204]);
 const LAST_THAT_RESUMES = "2025-11-25";
@@ -132,9 +131,8 @@ export class HttpWire implements Wire {
 
   /** Rejects if the request was not answered at all. What happens to its reply later is told by `onFailed`. */
   async send(message: Message, { signal, headers }: WireOptions): Promise<void> {
-    const transport = this.#transport;
-    const events = this.#events;
-    if (!transport || !events) throw new ConnectionLost("The connection was not opened.");
+    const transport = this.#transport!;
+    const events = this.#events!;
     const id = "method" in message ? (message.id as MessageId | undefined) : undefined;
     const exchange: Exchange = { id, isDocument: false };
     const onRequestStreamEnd = () => events.onFailed(id, lostIn(exchange));
@@ -197,8 +195,7 @@ export class HttpWire implements Wire {
     if (status >= 400 && status < 500 && !NOT_FINAL.has(status))
       ended(resumed, this.#refusal(status, resumed?.refusal));
     const isStream = response.ok && /^text\/event-stream\b/i.test(response.headers.get("content-type") ?? "");
-    if (exchange && response.ok && !isStream) exchange.isDocument = true;
-    if (exchange?.id !== undefined && UNANSWERED.has(status)) exchange.isDocument = true;
+    if (exchange && response.ok && (!isStream || UNANSWERED.has(status))) exchange.isDocument = true;
     return this.#bounded(response, isStream, exchange);
   }
 
@@ -234,7 +231,7 @@ export class HttpWire implements Wire {
     const exchange = this.#exchanges.getStore();
     const isRequest = exchange?.id !== undefined;
     if (isRequest && (!this.#resumes || exchange.ended || delayMs > RESUME_MS.most)) {
-      this.#events?.onFailed(exchange.id, lostIn(exchange));
+      this.#events!.onFailed(exchange.id, lostIn(exchange));
       return () => {};
     }
     const leastMs = isRequest ? RESUME_MS.least : RESUME_MS.ofNotifications;
@@ -250,7 +247,7 @@ export class HttpWire implements Wire {
   /** The reply, which ends with an error if a message in it is too large. */
   #bounded(response: Response, isStream: boolean, exchange: Exchange | undefined): Response {
     if (!response.body) return response;
-    const allowed = () => this.#events?.allowed() ?? NOTHING;
+    const allowed = () => this.#events!.allowed();
     const events = new EventCutter();
     const document = new ByteList();
     type Output = TransformStreamDefaultController<Uint8Array>;

@@ -48,7 +48,7 @@ export function stdioWire(server: ServerCommand, log: OutputTail): Wire {
         events.onClosed(how);
       });
     },
-    send: (message, { signal }) => sendTo(running, message, signal),
+    send: (message, { signal }) => sendTo(running!, message, signal),
     async close() {
       await (await starting?.catch(() => undefined))?.stop();
     },
@@ -94,8 +94,7 @@ function lineOrder(running: () => ServerProcess | undefined) {
 }
 
 /** A call that is given up while it waits for a server that does not read is dropped. */
-async function sendTo(running: ServerProcess | undefined, message: Message, signal: AbortSignal | undefined) {
-  if (!running) throw new ConnectionLost("The server was not started.");
+async function sendTo(running: ServerProcess, message: Message, signal: AbortSignal | undefined) {
   const waiting: { message?: Message } = { message };
   signal?.addEventListener("abort", () => delete waiting.message, { once: true });
   const lost = (cause: unknown) => Promise.reject(new ConnectionLost("The server has ended.", { cause }));
