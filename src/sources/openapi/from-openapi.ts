@@ -166,9 +166,10 @@ function isBaseUrl(url: URL | undefined): boolean {
 
 interface Named {
   readonly operation: FoundOperation;
+  /** Of one with a policy. */
   readonly parts?: OperationParts | PartFault;
   readonly name: string;
-  readonly policy: OpenApiPolicy | false | undefined;
+  readonly policy: ToolPolicy | false | undefined;
 }
 
 /** Makes the tools of a source. Releases the thread between slices: a document may be written to take long. */
@@ -198,7 +199,7 @@ async function makeTools(maker: ToolMaker, found: readonly FoundOperation[], pol
     if (policy === undefined) unassigned.push({ name, ...toldOf(operation) });
     if (!policy) continue;
     const rival = clashing.get(one);
-    const made = rival ? clash(rival) : orFault(() => defineOperation(maker, one, policy, layout));
+    const made = rival ? clash(rival) : orFault(() => defineOperation(maker, one as Required<Named>, policy, layout));
     const odd = Object.values(schemas).flatMap((side) => side.takeOdd());
     if (made instanceof PartFault) {
       leftOut += 1;
@@ -235,13 +236,13 @@ function nameOf(source: string, operation: FoundOperation, policies: OpenApiPoli
 
 function defineOperation(
   { sender, document, schemas, checkResults }: ToolMaker,
-  { operation, parts, name }: Named,
-  policy: OpenApiPolicy,
+  { operation, parts, name }: Required<Named>,
+  policy: ToolPolicy,
   layout: Layout,
 ): Tool {
   const fault = toolNameFault(name);
   if (fault !== undefined) throw new PartFault(`its name cannot be that of a tool: ${fault}`);
-  if (!parts || parts instanceof PartFault) throw parts ?? new PartFault("it has no policy");
+  if (parts instanceof PartFault) throw parts;
   const { method } = operation;
   const template = { path: pathParts(parts.address.path), query: pathParts(parts.address.query) };
   checkPath(sender.baseUrl, template.path);
@@ -264,7 +265,6 @@ function defineOperation(
   );
   const tool: Tool = defineTool({
     ...withResult(policy, output, run),
-    effect: policy.effect ?? effectOf(method),
     source: sender.source,
     name,
     description: document.once(operation.part, readDescription) ?? `${method} ${operation.path}`,

@@ -263,7 +263,7 @@ function bodyOf(document: OpenApiDocument, reference: unknown, method: string): 
 }
 
 function readBody(document: OpenApiDocument, part: Fields): Body | undefined {
-  const content = (part["content"] ?? {}) as Fields;
+  const content = part["content"] as Fields;
   const [chosen] = Object.keys(content)
     .map((mediaType) => ({ mediaType, form: formOf(mediaType), rank: jsonRank(mediaType) }))
     .toSorted((one, other) => FORMS.indexOf(one.form) - FORMS.indexOf(other.form) || one.rank - other.rank);

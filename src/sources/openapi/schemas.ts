@@ -211,9 +211,7 @@ export class Schemas {
 
   /** States of a pattern; undefined if it cannot be matched in linear time, and is not checked. */
   statesOf(source: string): number | undefined {
-    const key = hash("sha256", source);
-    if (!this.#patterns.has(key)) this.#patterns.set(key, this.#readStates(source));
-    return this.#patterns.get(key);
+    return remembered(this.#patterns, hash("sha256", source), () => this.#readStates(source));
   }
 
   #readStates(source: string): number | undefined {
