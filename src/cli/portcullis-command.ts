@@ -20,10 +20,11 @@ export class PortcullisCommand extends Command {
     return new HelpWithExamples();
   }
 
-  /** A command as it is typed. Its own help has it, and the list of commands. */
-  example(command: string): this {
-    this.exampleText = command;
-    return this.addHelpText("after", `\nExample:\n  ${command}`);
+  /** A command, with an example as it is typed and with what it does. Its own help has both, and the list of commands. */
+  subcommand(name: string, example: string, description: string): PortcullisCommand {
+    const command = this.command(name).description(description).addHelpText("after", `\nExample:\n  ${example}`);
+    command.exampleText = example;
+    return command;
   }
 
   /** The function of this name in the module gets the command's arguments and the values of the options, and resolves with the exit code. */
