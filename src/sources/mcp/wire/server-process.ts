@@ -1,6 +1,7 @@
 import { type ChildProcess, type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { once } from "node:events";
 import { statSync } from "node:fs";
+import type { Readable } from "node:stream";
 import { type OutputTail, pause, PortcullisError, startWith } from "../../../base/index.ts";
 
 /** Variables of the host that every server gets: without them most commands are not found, or have no folder for their files. */
@@ -20,113 +21,99 @@ export interface ServerCommand {
   readonly cwd?: string;
 }
 
-/** The process of a server, with the processes that it has started: they form a group, and end together. */
-export class ServerProcess {
-  readonly #child: ChildProcess;
-  readonly #watcher: ChildProcess | undefined;
-  readonly ended: Promise<string>;
-  #isOver = false;
-  #lastWrite: Promise<unknown> = Promise.resolve();
+/**
+ * Starts the process of a server in a group of its own, with the processes that it starts: they end together. `onOutput` gets its
+ * standard output, `log` the end of its standard error. Rejects with `source_unavailable` if the command cannot be started.
+ */
+export async function startServer(server: ServerCommand, onOutput: (chunk: Buffer) => void, log: OutputTail) {
+  const { command, args = [], env, cwd } = server;
+  if (cwd !== undefined && !statSync(cwd, { throwIfNoEntry: false })?.isDirectory())
+    throw new PortcullisError(
+      "source_unavailable",
+      `MCP server "${server.name}": there is no folder ${cwd} to start it in.`,
+    );
+  const child = startWith(["pipe", "pipe", "pipe"], (stdio) =>
+    spawn(command, args, {
+      cwd,
+      env: { ...ofHost(INHERITED), ...env, ...ofHost([DOORS_VARIABLE]) },
+      stdio,
+      detached: process.platform !== "win32",
+      windowsHide: true,
+    }),
+  ) as ChildProcessWithoutNullStreams;
+  // Listened to at once: writing to a process that is gone is an event, and its end is learnt by `exit`.
+  child.stdin.on("error", () => {});
+  child.stdout.on("error", () => {}).on("data", onOutput);
+  child.stderr.on("error", () => {}).on("data", (chunk: Buffer) => log.add(chunk));
+  await new Promise<void>((resolve, reject) => {
+    child.once("spawn", resolve);
+    child.once("error", (cause: NodeJS.ErrnoException) => reject(notStarted(server, cause)));
+  });
+  child.on("error", () => {});
+  return serverProcess(child);
+}
 
-  private constructor(child: ChildProcess) {
-    this.#child = child;
-    this.#watcher = watchHost(child.pid);
-    this.ended = new Promise((resolve) => {
-      child.once("exit", (code, signal) => {
-        this.#isOver = true;
-        // What the process has left behind ends too.
-        this.#signal("SIGKILL");
-        this.#watcher?.stdin?.end("ended\n");
-        void this.#whenRead().then(() => {
-          for (const stream of [child.stdout, child.stderr, child.stdin]) stream?.destroy();
-          resolve(signal === null ? `exit code ${code}` : `signal ${signal}`);
-        });
+export type ServerProcess = ReturnType<typeof serverProcess>;
+
+function serverProcess(child: ChildProcessWithoutNullStreams) {
+  const { stdin, stdout, stderr } = child;
+  const watcher = watchHost(child.pid);
+  let isOver = false;
+  let lastWrite: Promise<unknown> = Promise.resolve();
+  const ended = new Promise<string>((resolve) => {
+    child.once("exit", (code, signal) => {
+      isOver = true;
+      // What the process has left behind ends too.
+      signalGroup(child, "SIGKILL");
+      watcher?.stdin?.end("ended\n");
+      void whenRead(stdout).then(() => {
+        for (const stream of [stdout, stderr, stdin]) stream.destroy();
+        resolve(signal === null ? `exit code ${code}` : `signal ${signal}`);
       });
     });
-  }
-
-  /**
-   * Starts the process in a group of its own. `onOutput` gets its standard output, `log` the end of its standard error.
-   * Rejects with `source_unavailable` if the command cannot be started.
-   */
-  static async start(server: ServerCommand, onOutput: (chunk: Buffer) => void, log: OutputTail) {
-    const { command, args = [], env, cwd } = server;
-    if (cwd !== undefined && !statSync(cwd, { throwIfNoEntry: false })?.isDirectory())
-      throw new PortcullisError(
-        "source_unavailable",
-        `MCP server "${server.name}": there is no folder ${cwd} to start it in.`,
-      );
-    const child = startWith(["pipe", "pipe", "pipe"], (stdio) =>
-      spawn(command, args, {
-        cwd,
-        env: { ...ofHost(INHERITED), ...env, ...ofHost([DOORS_VARIABLE]) },
-        stdio,
-        detached: process.platform !== "win32",
-        windowsHide: true,
-      }),
-    ) as ChildProcessWithoutNullStreams;
-    // Listened to at once: writing to a process that is gone is an event, and its end is learnt by `exit`.
-    child.stdin.on("error", () => {});
-    child.stdout.on("error", () => {}).on("data", onOutput);
-    child.stderr.on("error", () => {}).on("data", (chunk: Buffer) => log.add(chunk));
-    await new Promise<void>((resolve, reject) => {
-      child.once("spawn", resolve);
-      child.once("error", (cause: NodeJS.ErrnoException) => reject(notStarted(server, cause)));
-    });
-    child.on("error", () => {});
-    return new ServerProcess(child);
-  }
-
-  /** Writes what `make` gives, once the pipe has taken all before it; nothing for undefined. Resolves when the pipe has taken it. */
-  write(make: () => string | undefined): Promise<void> {
-    const written = this.#lastWrite.then(() => this.#write(make()));
-    this.#lastWrite = written.catch(() => {});
-    return written;
-  }
-
-  async #write(text: string | undefined): Promise<void> {
-    const { stdin } = this.#child;
-    if (this.#isOver || !stdin?.writable) throw new Error("The server's standard input is closed.");
+  });
+  const writeNow = async (text: string | undefined): Promise<void> => {
+    if (isOver || !stdin.writable) throw new Error("The server's standard input is closed.");
     // What cannot be written any more is learnt by `exit`.
     if (text !== undefined) await new Promise<unknown>((resolve) => void stdin.write(text, resolve));
-  }
+  };
+  return {
+    ended,
+    /** Writes what `make` gives, once the pipe has taken all before it; nothing for undefined. Resolves when the pipe has taken it. */
+    write(make: () => string | undefined): Promise<void> {
+      const written = lastWrite.then(() => writeNow(make()));
+      lastWrite = written.catch(() => {});
+      return written;
+    },
+    pause: (): unknown => stdout.pause(),
+    resume: (): unknown => stdout.resume(),
+    /** Ends the group: standard input is closed, then SIGTERM, then SIGKILL. Resolves once the process has ended. */
+    async stop(): Promise<void> {
+      if (isOver) return;
+      const over = ended.then(() => true);
+      stdin.end();
+      if (await Promise.race([over, pause(CLOSE_MS)])) return;
+      signalGroup(child, "SIGTERM");
+      if (await Promise.race([over, pause(TERMINATE_MS)])) return;
+      signalGroup(child, "SIGKILL");
+      await over;
+    },
+  };
+}
 
-  pause(): void {
-    this.#child.stdout?.pause();
-  }
+/** Resolves when what the process has written was read, unless a process that it left behind may write more. */
+async function whenRead(stdout: Readable): Promise<void> {
+  if (stdout.readableEnded || stdout.destroyed) return;
+  await Promise.race([once(stdout, "close").catch(() => {}), pause(DRAIN_MS)]);
+}
 
-  resume(): void {
-    this.#child.stdout?.resume();
-  }
-
-  /** Ends the group: standard input is closed, then SIGTERM, then SIGKILL. Resolves once the process has ended. */
-  async stop(): Promise<void> {
-    if (this.#isOver) return;
-    const over = this.ended.then(() => true);
-    this.#child.stdin?.end();
-    if (await Promise.race([over, pause(CLOSE_MS)])) return;
-    this.#signal("SIGTERM");
-    if (await Promise.race([over, pause(TERMINATE_MS)])) return;
-    this.#signal("SIGKILL");
-    await over;
-  }
-
-  /** Resolves when what the process has written was read, unless a process that it left behind may write more. */
-  async #whenRead(): Promise<void> {
-    const { stdout } = this.#child;
-    if (!stdout || stdout.readableEnded || stdout.destroyed) return;
-    await Promise.race([once(stdout, "close").catch(() => {}), pause(DRAIN_MS)]);
-  }
-
-  #signal(signal: NodeJS.Signals): void {
-    const { pid } = this.#child;
-    if (pid === undefined) return;
-    try {
-      if (process.platform === "win32") this.#child.kill(signal);
-      else process.kill(-pid, signal);
-    } catch {
-      // The group has ended.
-    }
+function signalGroup(child: ChildProcess, signal: NodeJS.Signals): void {
+  if (child.pid === undefined) return;
+  try {
+    if (process.platform === "win32") child.kill(signal);
+    else process.kill(-child.pid, signal);
+  } catch {
+    // The group has ended.
   }
 }
 

@@ -1,6 +1,6 @@
 import { answeredBy, endsOfLine, exactJson, LineReader, type OutputTail } from "../../../base/index.ts";
 import { isLargeMessage, LargeMessages } from "./large-messages.ts";
-import { type ServerCommand, ServerProcess } from "./server-process.ts";
+import { type ServerCommand, type ServerProcess, startServer } from "./server-process.ts";
 import { ConnectionLost, MalformedMessage, type Message, MessageTooLarge, type Wire, type WireEvents } from "./wire.ts";
 
 /** Bytes that a server may write to standard output between two messages. Some print a banner there. */
@@ -42,7 +42,7 @@ export function stdioWire(server: ServerCommand, log: OutputTail): Wire {
           order.take(() => events.onFailed(answeredBy(line), tooLarge));
         },
       );
-      running = await (starting = ServerProcess.start(server, (chunk) => reader.push(chunk), log));
+      running = await (starting = startServer(server, (chunk) => reader.push(chunk), log));
       void running.ended.then(async (how) => {
         await order.taken();
         events.onClosed(how);
