@@ -50,24 +50,27 @@ export const changeText = (schema: string): string => `
   )
   SELECT place, number, head FROM changed`;
 
-/** The values of that statement. The texts of the records are JSON, which has no line feed outside of what it escapes. */
+/** The values of that statement, for at least one change. The texts of the records are JSON, which has no line feed outside of what it escapes. */
 export function changeValues(changes: readonly Change[], withRecords: boolean): unknown[] {
   const records = withRecords
     ? changes.flatMap(({ records: own }, place) => own.map(({ text }, index) => ({ place, index, text })))
     : [];
   const name = (text: string | undefined) => (text === undefined ? null : storedName(text));
+  const rows = changes.map(({ execution, expected, records: own, ends, lease, header }, place) => [
+    place,
+    storedName(execution),
+    expected ?? BY_DRIVER,
+    own.length,
+    ends,
+    name(lease?.driver),
+    lease?.until ?? null,
+    header?.kind ?? null,
+    name(header?.tenant),
+    name(header?.parent?.execution),
+    header?.startedAt ?? null,
+  ]);
   return [
-    changes.map((_, place) => place),
-    changes.map(({ execution }) => storedName(execution)),
-    changes.map(({ expected }) => expected ?? BY_DRIVER),
-    changes.map(({ records: own }) => own.length),
-    changes.map(({ ends }) => ends),
-    changes.map(({ lease }) => name(lease?.driver)),
-    changes.map(({ lease }) => lease?.until ?? null),
-    changes.map(({ header }) => header?.kind ?? null),
-    changes.map(({ header }) => name(header?.tenant)),
-    changes.map(({ header }) => name(header?.parent?.execution)),
-    changes.map(({ header }) => header?.startedAt ?? null),
+    ...rows[0]!.map((_, column) => rows.map((row) => row[column])),
     records.map(({ place }) => place),
     records.map(({ index }) => index),
     records.length > 0 ? records.map(({ text }) => text).join("\n") : null,
