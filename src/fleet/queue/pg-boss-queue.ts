@@ -183,9 +183,9 @@ function takeJobs(boss: PgBoss, { room, passedOver, take, onError }: WakeTaker, 
   let isEnded = false;
   const fetch = async (): Promise<void> => {
     try {
-      while (isPulled && !isEnded) {
+      while (isPulled) {
         const batchSize = Math.min(room(), TAKEN_AT_ONCE);
-        if (batchSize <= 0) return;
+        if (isEnded || batchSize <= 0) return;
         isPulled = false;
         const ignoreGroups = (await passedOver()).slice(0, MOST_PASSED_OVER).map(storedName);
         const jobs = await boss.fetch<JobData>(QUEUE, { batchSize, ...(ignoreGroups.length > 0 && { ignoreGroups }) });
