@@ -66,7 +66,7 @@ export function mandatory<Value = string>(description: string, read?: OptionRead
 }
 
 function readBy(option: Option, read: OptionReader<unknown> | undefined): Option {
-  return read ? option.argParser((text) => read(option.long ?? "", text)) : option;
+  return read ? option.argParser((text) => read(option.long!, text)) : option;
 }
 
 /** An option that may be given several times. `add` gives all that has been read, with one more text. */
@@ -77,7 +77,7 @@ export function collecting<Value>(
 ): DeclaredOption<Value> {
   return {
     description,
-    apply: (option) => option.argParser<Value>((text, before) => add(option.long ?? "", text, before)).default(none),
+    apply: (option) => option.argParser<Value>((text, before) => add(option.long!, text, before)).default(none),
   };
 }
 

@@ -36,7 +36,7 @@ export function misfitsOf(journal: FleetJournal, tools: () => ToolSet) {
       until.delete(execution);
       until.set(execution, monotonic() + UNFIT_MS);
       const [oldest] = until.keys();
-      if (until.size > MOST_UNFIT && oldest !== undefined) until.delete(oldest);
+      if (until.size > MOST_UNFIT) until.delete(oldest!);
       const header = await readHeader(journal, execution, { tenant });
       const { what, names = header ? namesOf(tools, header, what) : [] } = lack;
       await journal.rows.lack(execution, { what, names });

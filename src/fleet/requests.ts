@@ -25,7 +25,7 @@ export function driverRequests(database: FleetDatabase): FleetRequests {
     if (unread === REMEMBERED) return;
     heard.add(number);
     const [oldest] = heard;
-    if (heard.size > REMEMBERED && oldest !== undefined) heard.delete(oldest);
+    if (heard.size > REMEMBERED) heard.delete(oldest!);
     unread += 1;
     reading = reading
       .then(() => readRequest(database, schema, number))

@@ -1,4 +1,4 @@
-import { type LoopTool, type WritableSchema } from "./program-tool.ts";
+import type { LoopTool, WritableSchema } from "./program-tool.ts";
 
 /** A runnable tool of `@anthropic-ai/sdk`, as `betaTool()` makes it. */
 export interface AnthropicRunnable {

@@ -137,7 +137,7 @@ export function policiesIn(subject: PolicySubject, written: unknown) {
     ): GrantedPolicy | (Others & WrittenPolicy) | false | undefined {
       const names = namesOf(tool);
       const fitting = [
-        ...patterns.filter(({ prefix = "" }) => names.some((name) => name.startsWith(prefix))),
+        ...patterns.filter(({ prefix }) => names.some((name) => name.startsWith(prefix!))),
         ...names.flatMap((name) => whole.get(name) ?? []),
       ];
       const said = fitting.map(({ policy }) => policy);

@@ -36,12 +36,13 @@ function valueOf(path: string, text: string, node: Node, levels: number): unknow
   if (type === "array") return children.map((child) => valueOf(path, text, child, levels - 1));
   if (type !== "object") return value as unknown;
   const fields = new Map<string, unknown>();
-  for (const { children: [key, field] = [] } of children) {
-    const name = String(key?.value);
+  for (const property of children) {
+    const [key, field] = property.children as [Node, Node?];
+    const name = String(key.value);
     if (fields.has(name))
       throw invalidFile(
         path,
-        `the key ${JSON.stringify(name.slice(0, 128))} is given twice, again ${placeIn(text, key?.offset ?? 0)}`,
+        `the key ${JSON.stringify(name.slice(0, 128))} is given twice, again ${placeIn(text, key.offset)}`,
       );
     fields.set(name, field && valueOf(path, text, field, levels - 1));
   }
@@ -51,7 +52,7 @@ function valueOf(path: string, text: string, node: Node, levels: number): unknow
 
 function placeIn(text: string, offset: number): string {
   const before = text.slice(0, offset).split("\n");
-  return `in line ${before.length}, column ${(before.at(-1)?.length ?? 0) + 1}`;
+  return `in line ${before.length}, column ${before.at(-1)!.length + 1}`;
 }
 
 /** The text of a file with at most `maxBytes`. Rejects with `option_invalid`, whose message begins with `place`. */

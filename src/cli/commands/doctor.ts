@@ -13,7 +13,7 @@ import { databaseJournal } from "../input/open-journal.ts";
 export async function doctor(options: CommandOptions<typeof DOCTOR>): Promise<number> {
   await using isolate = createIsolateSandbox();
   await using docker = createDockerSandbox();
-  const [ofIsolate = [], ofDocker = []] = await Array.fromAsync([isolate, docker], findingsOf);
+  const [ofIsolate, ofDocker] = await Array.fromAsync([isolate, docker], findingsOf);
   const findings = [
     {
       what: "host's memory",
@@ -22,9 +22,9 @@ export async function doctor(options: CommandOptions<typeof DOCTOR>): Promise<nu
     } satisfies Finding,
     checkFinding(),
     ...(await journalFindings(options.journal)),
-    ...ofIsolate,
+    ...ofIsolate!,
     // Containers are optional, so a finding about them is a warning at most.
-    ...ofDocker.map((finding): Finding => (finding.state === "missing" ? { ...finding, state: "weak" } : finding)),
+    ...ofDocker!.map((finding): Finding => (finding.state === "missing" ? { ...finding, state: "weak" } : finding)),
   ];
   if (options.json) printJson(findings);
   else for (const finding of findings) writeFinding(finding);

@@ -77,7 +77,7 @@ function whereOf(cause: unknown, file: string): string {
  */
 function positionIn(file: string): string {
   const { stderr } = spawnSync(process.execPath, ["--check", file], { encoding: "utf8", timeout: 10_000 });
-  const [position = ""] = stderr.split("\n\n");
+  const position = stderr.split("\n\n")[0]!;
   return position.trim() === "" ? "The syntax error is in a module that this one imports." : position;
 }
 
@@ -125,7 +125,7 @@ export function parseModel(text: string, options: ModelOptions, flag = "--model"
 function noModel(flag: string, text: string): PortcullisError {
   const expected = `${MODEL_NAMES}, or the path of a module whose default export is a model`;
   const { code, message } = optionError(flag, expected, text);
-  const [provider = "", ...rest] = text.split(":");
+  const [provider, ...rest] = text.split(":") as [string, ...string[]];
   const [meant] = PROVIDERS.has(provider) ? [provider] : nearest(provider, [...PROVIDERS.keys()], 1);
   const hint = meant === undefined ? "" : ` Did you mean ${meant}:${oneLine(rest.join(":")) || "NAME"}?`;
   return new PortcullisError(code, `${message}${hint}`);

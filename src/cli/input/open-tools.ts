@@ -149,7 +149,7 @@ type Allowed = ReturnType<typeof parseAllow>;
 
 /** `pattern` is a name, a namespace followed by `.*`, or `*`. */
 function parseAllow(text: string) {
-  const [pattern = "", effect = "", ...rest] = text.split("=");
+  const [pattern, effect, ...rest] = text.split("=") as [string, ...string[]];
   const known = EFFECTS.find((one) => one === effect);
   if (pattern === "" || known === undefined || rest.length > 0)
     throw new UsageFailure(

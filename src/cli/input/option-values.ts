@@ -174,10 +174,10 @@ export function settings<Rules extends OptionRules>(
     `${description} (${names.join(", ")})`,
     {} as OptionsOf<Rules>,
     (flag, text, before) => {
-      const [, name = "", value = ""] = /^([A-Za-z]{1,40})=(.*)$/s.exec(text) ?? [];
+      const [, name = "", value] = /^([A-Za-z]{1,40})=(.*)$/s.exec(text) ?? [];
       if (name === "") throw optionError(flag, `name=value, like ${names[0]}=5`, text);
       const place = { object: flag, subject: flag, at: () => `${flag} ${name}` };
-      return { ...before, ...checkOptions(place, { [name]: readSetting(name, value) }, rules) };
+      return { ...before, ...checkOptions(place, { [name]: readSetting(name, value!) }, rules) };
     },
   );
 }

@@ -181,7 +181,7 @@ export function table(
     head
       .map((name, column) => {
         const cell = cells[column] ?? "";
-        return right.includes(name) ? cell.padStart(widths[column] ?? 0) : cell.padEnd(widths[column] ?? 0);
+        return right.includes(name) ? cell.padStart(widths[column]!) : cell.padEnd(widths[column]!);
       })
       .join("  ")
       .trimEnd();

@@ -239,14 +239,14 @@ function distinctTexts(records: readonly PackedRecord[]): StoredText[] {
   const texts = new Map(
     records.flatMap(({ longTexts }) => longTexts.map((one) => [one.sha256.toString("hex"), one] as const)),
   );
-  return [...texts.keys()].toSorted().flatMap((sha256) => texts.get(sha256) ?? []);
+  return [...texts.keys()].toSorted().map((sha256) => texts.get(sha256)!);
 }
 
 function partOf(records: readonly PackedRecord[], from: number): readonly PackedRecord[] {
   let length = 0;
   let to = from;
   for (; to < records.length; to += 1) {
-    const own = records[to]?.text.length ?? 0;
+    const own = records[to]!.text.length;
     if (to > from && length + own > PART_LENGTH) break;
     length += own;
   }

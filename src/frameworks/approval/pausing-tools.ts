@@ -74,7 +74,7 @@ export function pausingTools(programs: WaitingPrograms) {
     /** Runs a call of the loop. `isApproved`: a person was asked the question of this call, and has approved it. */
     async run(call: LoopCall, going: Going, isApproved: boolean): Promise<string> {
       const { report, isShown } = await look(call, going, false);
-      begun.delete(keyOf(call) ?? "");
+      begun.delete(keyOf(call)!);
       const waits = approvalsOf(report);
       const { execution: id } = report;
       if (waits.length === 0 || !isApproved || !isShown) return textOfRun(report, going);
@@ -87,7 +87,7 @@ export function pausingTools(programs: WaitingPrograms) {
     async deny(call: LoopCall, note: string | undefined): Promise<void> {
       const key = keyOf(call);
       const id = key === undefined ? handleOf(programs, call.input)?.id : (begun.get(key)?.id ?? key);
-      if (key !== undefined) begun.delete(key);
+      begun.delete(key!);
       // It may have been denied before, and what fails now is tried with the next call.
       if (id !== undefined) await programs.deny(id, note).catch(() => {});
     },

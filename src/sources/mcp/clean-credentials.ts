@@ -19,7 +19,7 @@ export function credentialsOf({ env = {}, headers = {}, url, args = [] }: GivenT
   const valuesIn = (given: Iterable<readonly [string, string]>) =>
     Array.from(given).flatMap(([name, value]) => (names.test(name) ? [value] : []));
   const behindFlags = args.flatMap((arg, index) => {
-    const [flag = "", ...value] = arg.split("=");
+    const [flag, ...value] = arg.split("=") as [string, ...string[]];
     if (!flag.startsWith("-") || !SECRET_NAME.test(flag)) return [];
     return value.length > 0 ? [value.join("=")] : [args[index + 1] ?? ""];
   });

@@ -35,7 +35,7 @@ export interface ResultReader {
 export async function resultValue(result: Message, text: ServerText, reader: ResultReader = {}): Promise<unknown> {
   const { content: given = [], structuredContent = bareValue(result) } = result;
   const isError = FAILED.has(result.isError);
-  const { caller = "programmatic", declared = false } = reader;
+  const { caller, declared } = reader;
   const listed = dropNulls(Array.isArray(given) ? given : [given], BLOCK_LEVELS) as readonly unknown[];
   const content = listed.filter((one) => one !== null).map(blockOf);
   const onlyTexts = content.every(({ type }) => type === "text");

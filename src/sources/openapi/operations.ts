@@ -192,7 +192,7 @@ function addressOf(written: string, given: readonly Parameter[]) {
   const [plain] = shortName(written)
     .replaceAll(/\{[?&#][^{}]*\}/g, "")
     .split("#", 1);
-  const [path = "", ...query] = plain!.split("?");
+  const [path, ...query] = plain!.split("?") as [string, ...string[]];
   if (!path.startsWith("/") || path.includes("\\"))
     throw new PartFault(
       `its path ${JSON.stringify(written.slice(0, 200))} is not one: a path begins with / and has no \\`,
@@ -207,7 +207,7 @@ function addressOf(written: string, given: readonly Parameter[]) {
 }
 
 function variablesOf({ path, query }: Address): ReadonlySet<string> {
-  return new Set([...`${path}?${query}`.matchAll(/\{([^{}]+)\}/g)].map(([, name = ""]) => name));
+  return new Set([...`${path}?${query}`.matchAll(/\{([^{}]+)\}/g)].map(([, name]) => name!));
 }
 
 function readParameters(document: OpenApiDocument, list: unknown): readonly Parameter[] {

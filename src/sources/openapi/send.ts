@@ -203,7 +203,7 @@ async function valueIn(
   const mediaType = response.headers.get("content-type");
   const form = mediaType === null ? "json" : formOf(mediaType);
   if (form === "bytes" || form === "multipart") {
-    const said = commentLine(secrets.takenFrom(mediaType ?? ""), 100);
+    const said = commentLine(secrets.takenFrom(mediaType!), 100);
     const kept = await secrets.takenFromBytes(bytes);
     return asPart && caller === "direct" ? partOf(said, kept) : { mediaType: said, base64: kept.toString("base64") };
   }
@@ -218,8 +218,8 @@ async function valueIn(
 }
 
 function partOf(said: string, data: Buffer): Content {
-  const [essence = ""] = said.split(";", 1);
-  const mediaType = isMediaType(essence.trim()) ? essence.trim() : "application/octet-stream";
+  const essence = said.split(";", 1)[0]!.trim();
+  const mediaType = isMediaType(essence) ? essence : "application/octet-stream";
   const type = mediaType.startsWith("image/") ? "image" : "file";
   return content({ value: { mediaType: said, bytes: data.length }, parts: [{ type, mediaType, data }] });
 }
@@ -254,7 +254,7 @@ async function readBody(
   onLarge?: () => Promise<void>,
 ): Promise<Buffer> {
   const tooLarge = () => new PortcullisError("result_too_large", `The answer has more than ${maxBytes} bytes.`);
-  if (larger === "refuse" && Number(response.headers.get("content-length") ?? 0) > maxBytes) {
+  if (larger === "refuse" && Number(response.headers.get("content-length")) > maxBytes) {
     await drop(response);
     throw tooLarge();
   }
@@ -282,7 +282,7 @@ async function failureOf(sender: Sender, { effect }: Call, { response, secrets, 
   const said = secrets.takenFrom(text, { end: body.length === FAILURE_BYTES });
   const line = commentLine(said, FAILURE_LENGTH);
   const waitMs = askedWaitMs(response);
-  const wait = `It asks to wait ${Math.ceil((waitMs ?? 0) / 1000)} s`;
+  const wait = `It asks to wait ${Math.ceil(waitMs! / 1000)} s`;
   const error = failed(sender, response.status, [
     ...(waitMs === undefined ? [] : [effect === "read" ? `${wait}, longer than this call may take.` : `${wait}.`]),
     ...(line === "" ? [] : [`It says: ${line}`]),

@@ -50,7 +50,7 @@ function expressionOf(path: string, anything: string): string {
   let expression = "";
   let depth = 0;
   for (let at = 0; at < path.length; at += 1) {
-    const char = path[at] ?? "";
+    const char = path[at]!;
     const isAtStart = at === 0 || path[at - 1] === "/";
     if (isAtStart && path.startsWith("**/", at)) {
       expression += "(?:[^/]+/)*";

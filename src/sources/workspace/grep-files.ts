@@ -66,7 +66,7 @@ export async function grepFiles(
       const text = line.bytes.length > LINE_BYTES ? undefined : line.bytes.toString("utf8");
       const isMatch = text === undefined ? undefined : test.fits(text);
       if (isMatch === undefined) search.pass("longLines");
-      if (isMatch && !given.add({ path: file.path, line: line.number, text: shown(text) })) leftIn.add(file.path);
+      if (isMatch && !given.add({ path: file.path, line: line.number, text: shown(text!) })) leftIn.add(file.path);
     }
   }
   const { items: matches, left } = given;
@@ -123,6 +123,6 @@ function linearPattern(source: string): LinearPattern {
   );
 }
 
-function shown(text = ""): string {
+function shown(text: string): string {
   return text.length > SHOWN_CHARACTERS ? `${text.slice(0, SHOWN_CHARACTERS).toWellFormed()}…` : text;
 }

@@ -264,7 +264,7 @@ async function sortedNames(names: readonly string[], pause: () => Promise<void>)
   const other = await sortedNames(names.slice(half), pause);
   const merged: string[] = [];
   for (let [left, right] = [0, 0]; merged.length < names.length;) {
-    const [a = "", b = ""] = [one[left], other[right]];
+    const [a, b] = [one[left]!, other[right]!];
     const isOne = right === other.length || (left < one.length && a <= b);
     merged.push(isOne ? a : b);
     if (isOne) left += 1;

@@ -175,9 +175,9 @@ export function packageNeeds({ spec }: PackageSource, isServer: boolean) {
   const server = "@modelcontextprotocol/server";
   return {
     dependencies: {
-      ...(isServer ? { [server]: peerDependencies[server] ?? "*" } : {}),
+      ...(isServer ? { [server]: peerDependencies[server] } : {}),
       portcullis: spec,
-      zod: peerDependencies["zod"] ?? "*",
+      zod: peerDependencies["zod"],
     },
     // Declarations of this package refer to the types of node.
     devDependencies: {

@@ -107,8 +107,8 @@ async function jobsOf(
 }
 
 /** What a live bench is given. Throws if it lacks a model, or the tokens that it may take. */
-function readLive({ model: name = "", baseUrl, maxTokens }: CommandOptions<typeof BENCH>) {
-  if (name === "") throw new UsageFailure("--live needs --model: the provider and its model, like openai:NAME.");
+function readLive({ model: name, baseUrl, maxTokens }: CommandOptions<typeof BENCH>) {
+  if (name === undefined) throw new UsageFailure("--live needs --model: the provider and its model, like openai:NAME.");
   if (maxTokens === undefined)
     throw new UsageFailure("--live needs --max-tokens: the tokens that it may take, like 500000. They cost money.");
   return { model: parseModel(name, { baseUrl }), maxTokens };
@@ -218,7 +218,7 @@ async function playScene(name: SceneName, signal: AbortSignal): Promise<boolean>
 /** Runs the command line in a process of its own, and shows what it prints. */
 async function runCommand(args: readonly string[], signal: AbortSignal): Promise<CommandOutput> {
   writeStyled("dim", `$ portcullis ${args.map(quoted).join(" ")}\n`);
-  const [, cli = ""] = process.argv;
+  const cli = process.argv[1]!;
   const child = spawn(process.execPath, [...process.execArgv, cli, ...args], {
     stdio: ["ignore", "pipe", "pipe"],
     signal,

@@ -57,8 +57,9 @@ async function readBytes(file: string): Promise<Buffer | string> {
   if (stats.isFile() && stats.size > PROGRAM_BYTES) return `${stats.size}`;
   const chunks: Buffer[] = [];
   let length = 0;
-  for await (const chunk of file === "-" ? stdin : createReadStream(file)) {
-    length += chunks[chunks.push(chunk as Buffer) - 1]?.length ?? 0;
+  for await (const chunk of (file === "-" ? stdin : createReadStream(file)) as AsyncIterable<Buffer>) {
+    chunks.push(chunk);
+    length += chunk.length;
     if (length > PROGRAM_BYTES) return `more than ${PROGRAM_BYTES}`;
   }
   return Buffer.concat(chunks);

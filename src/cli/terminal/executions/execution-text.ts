@@ -223,7 +223,7 @@ function printedLines(view: ExecutionView): readonly string[] {
 }
 
 function endLine({ outcome }: ExecutionView): string {
-  const { type = "", fault, limit } = outcome ?? {};
+  const { type, fault, limit } = outcome!;
   const why = fault ? `: ${fault.name}: ${fault.message}` : "";
   const where = fault?.line === undefined ? "" : ` (line ${fault.line})`;
   return oneLine(`ended as ${endingText({ type, limit })}${why}${where}`);

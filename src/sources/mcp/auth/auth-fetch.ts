@@ -65,9 +65,9 @@ async function fetchPublic(url: URL, init: RequestInit): Promise<Response> {
     sent.end(body ? Buffer.from(await new Response(body).arrayBuffer()) : undefined);
     const answer = await answering;
     const given = new Headers();
-    for (const [name, values = []] of Object.entries(answer.headersDistinct))
-      for (const value of values) given.append(name, value);
-    const { statusCode: status = 0 } = answer;
+    for (const [name, values] of Object.entries(answer.headersDistinct))
+      for (const value of values!) given.append(name, value);
+    const status = answer.statusCode!;
     return new Response(EMPTY.has(status) ? null : (Readable.toWeb(answer) as ReadableStream), {
       status,
       headers: given,
