@@ -135,7 +135,7 @@ export class StoredRows implements RowReader<string> {
 
   async #rows(statement: string | undefined, text: string, values: unknown[]): Promise<DatabaseRow[]> {
     const name = statement && `portcullis ${statement}`;
-    return (await this.#database.query({ name, text, values }, { idempotent: true })).rows;
+    return (await this.#database.query({ name, text, values })).rows;
   }
 }
 

@@ -85,8 +85,9 @@ export class Database {
     return this.#isClosed;
   }
 
-  async query(statement: Statement, options?: TransactionOptions): Promise<QueryResult<DatabaseRow>> {
-    return this.run((client) => client.query<DatabaseRow>(statement), options);
+  /** A statement that may run again. */
+  async query(statement: Statement): Promise<QueryResult<DatabaseRow>> {
+    return this.run((client) => client.query<DatabaseRow>(statement), { idempotent: true });
   }
 
   /**
@@ -101,9 +102,9 @@ export class Database {
     return client.query<DatabaseRow>({ name, text, values: [...values] });
   }
 
-  /** Statements in one transaction. Rejects if it cannot be said whether it was committed, unless it is idempotent. */
-  transaction<Value>(work: (client: PoolClient) => Promise<Value>, options?: TransactionOptions): Promise<Value> {
-    return this.run((client) => inTransaction(client, work), options);
+  /** Statements in one transaction, which may run again. */
+  transaction<Value>(work: (client: PoolClient) => Promise<Value>): Promise<Value> {
+    return this.run((client) => inTransaction(client, work), { idempotent: true });
   }
 
   /**
