@@ -25,7 +25,7 @@ export function journalPathOf(path = process.env[VARIABLE]): string | undefined 
   // A file has no such name: what stands before `://` is all that is told, because the rest may have a password.
   const scheme = /^(?!postgres(?:ql)?:)[a-z][a-z\d+.-]{0,30}(?=:\/\/)/i.exec(path ?? "");
   if (scheme) throw optionError("--journal", "a file, or postgres://user@host/database", `${scheme[0]}://…`);
-  return path === "" ? undefined : path;
+  return path || undefined;
 }
 
 /** The journal of `--journal` or of the environment; undefined if neither names one. */

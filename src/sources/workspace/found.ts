@@ -53,7 +53,7 @@ export function seenBy({ isCut, passedOver }: Search, left: string | false) {
     isCut && `the search ended after ${MAX_ENTRIES} entries of folders: give a path further down`,
   ].filter((one) => one !== false);
   return {
-    more: said.length === 0 ? undefined : said.join("; "),
+    more: said.join("; ") || undefined,
     passedOver: Object.keys(passedOver).length === 0 ? undefined : passedOver,
   };
 }

@@ -71,7 +71,7 @@ export async function readPage(
     left > 0 && `${countText(left, "more line")}: offset=${next}`,
     cut > 0 && `${countText(cut, "line was", "lines were")} cut`,
   ].filter((one) => one !== false);
-  return { path, lines, text: page.join("\n"), more: more.length === 0 ? undefined : more.join("; ") };
+  return { path, lines, text: page.join("\n"), more: more.join("; ") || undefined };
 }
 
 function binaryText(path: string, bytes: Buffer): string {

@@ -1,3 +1,4 @@
+import { addAbortListener } from "node:events";
 import { countText, now, PortcullisError } from "../../../base/index.ts";
 import type { AgentReport } from "../../../conversations/agent-report.ts";
 import { groupedOptions } from "../../../conversations/agent-options.ts";
@@ -276,8 +277,7 @@ function pipedMessages(stdin: NodeJS.ReadStream): ChatInput {
   const read = readLines(stdin as AsyncIterable<Uint8Array>, MESSAGE_BYTES);
   const next = async (signal: AbortSignal): Promise<string | undefined> => {
     const { promise: aborted, resolve } = Promise.withResolvers<undefined>();
-    const onAbort = () => resolve(undefined);
-    signal.addEventListener("abort", onAbort);
+    using _ = addAbortListener(signal, () => resolve(undefined));
     try {
       while (!signal.aborted) {
         const line = await Promise.race([read.next(), aborted]);
@@ -291,8 +291,6 @@ function pipedMessages(stdin: NodeJS.ReadStream): ChatInput {
         `A message on standard input is longer than ${MESSAGE_BYTES} bytes, or is not UTF-8. Each line is a message.`,
         { cause: error },
       );
-    } finally {
-      signal.removeEventListener("abort", onAbort);
     }
   };
   return { lines: undefined, next, [Symbol.dispose]: () => void stdin.destroy() };

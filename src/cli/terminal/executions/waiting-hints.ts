@@ -41,7 +41,10 @@ export function sameOr(options: SameOptions, header: Header | undefined): SameOp
 export function waitingHints(execution: string, ended: Outcome | AgentEnding, options: SameOptions): readonly string[] {
   if (ended.type !== "waiting") return [];
   const { approvals, calls, more = 0 } = ended;
-  const waiting = [...approvals, ...calls.map(({ callId }) => ({ callId, why: "result" as const, hold: 1 }))];
+  const waiting: readonly (Pick<WaitingView, "why" | "hold"> & Pick<WaitingApproval, "callId">)[] = [
+    ...approvals,
+    ...calls.map(({ callId }) => ({ callId, why: "result" as const })),
+  ];
   return [
     ...waiting.flatMap(({ callId: id, why, hold }) =>
       nextCommands(execution, { id, why, hold }, options).map(
@@ -126,12 +129,11 @@ export function chatCommand(execution: string, options: SameOptions): string {
 
 function sameFlags(options: SameOptions): string {
   const { model, baseUrl } = options;
-  const repeated = {
+  const values: Readonly<Record<string, string | readonly string[] | boolean | undefined>> = {
     ...options,
     model: isModelName(model) ? undefined : model,
     baseUrl: baseUrl && withoutKey(baseUrl),
   };
-  const values: Readonly<Record<string, string | readonly string[] | boolean | undefined>> = repeated;
   const texts = optionsOf(SAME).map((option) => {
     const value = values[option.attributeName()];
     if (value === undefined || value === option.defaultValue) return "";

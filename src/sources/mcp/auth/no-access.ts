@@ -26,7 +26,7 @@ export function refusalWords(refusal: unknown): string | undefined {
     typeof error === "string" ? error : textOf(error, "message"),
     ...["error_description", "message", "detail", "scope"].map((name) => textOf(refusal, name)),
   ].filter((one) => one);
-  return words.length === 0 ? undefined : words.join(": ");
+  return words.join(": ") || undefined;
 }
 
 /** `refusalWords` of what may be JSON. */
