@@ -41,7 +41,10 @@ export function leasedUntil(lease: Lease | undefined): number | undefined {
 export async function refuseDriven(journal: Journal, execution: ExecutionId): Promise<void> {
   const until = leasedUntil((await journal.find(execution)).lease);
   if (until !== undefined)
-    throw executionDriven(execution, `by another process until ${new Date(until).toISOString()}`);
+    throw executionDriven(
+      execution,
+      `by another process, at least until ${new Date(until).toISOString()}: if that process is gone, resume it then`,
+    );
 }
 
 export function executionDriven(execution: ExecutionId, by: string): PortcullisError {
