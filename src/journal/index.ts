@@ -15,32 +15,4 @@ export type {
   WorkerNeeds,
 } from "./journal.ts";
 export type { JournalProblem, PruneOptions, StoredJournal } from "./stored-journal.ts";
-export type {
-  AliveRecord,
-  AnsweredRecord,
-  ArtifactRecord,
-  CallHeader,
-  CallRecord,
-  ClaimRecord,
-  CompactRecord,
-  ContinuedRef,
-  ConversationHeader,
-  DecisionRecord,
-  EgressRecord,
-  HandRecord,
-  Header,
-  JournalRecord,
-  MessageRecord,
-  ModelRecord,
-  OutcomeRecord,
-  ProgramHeader,
-  RestRecord,
-  RestartRecord,
-  ResultRecord,
-  RetryRecord,
-  ShownDefinition,
-  ToolDigest,
-  ToolsRecord,
-  TurnRecord,
-  ViolationRecord,
-} from "./record.ts";
+export type { Header, JournalRecord, ToolDigest } from "./record.ts";

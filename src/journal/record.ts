@@ -17,7 +17,7 @@ export const JOURNAL_FORMAT: HeaderBase["format"] = 1;
 
 type Schemas = typeof RECORD_SCHEMAS;
 
-/** One record of a journal. Records are plain JSON; JSON inside them stays text. */
+/** One record of a journal. Records are plain JSON; JSON inside them stays text. Those of a call are `Extract<JournalRecord, { type: "call" }>`. */
 export type JournalRecord = SchemaType<Schemas[keyof Schemas]>;
 
 /** Common fields of the headers of programs, conversations and single calls. */

@@ -7,7 +7,7 @@ import { hash, randomBytes } from "node:crypto";
 import { z } from "zod";
 import { createMemorySandbox } from "portcullis/testing";
 import { createRuntime, createSqliteJournal, type Runtime } from "portcullis";
-import { type CallHeader, exportLines, type Journal, type JournalRecord, type ProgramHeader } from "portcullis/journal";
+import { exportLines, type Header, type Journal, type JournalRecord } from "portcullis/journal";
 import { createServer, type PortcullisServer } from "portcullis/serve";
 import { makeTool } from "../support/tools.ts";
 
@@ -20,7 +20,7 @@ const MCP_PREFIX = `mcp-${hash("sha256", "ann").slice(0, 16)}-`;
 
 // ---- journals ----------------------------------------------------------------------------------------------------
 
-const header = (execution: string): ProgramHeader => ({
+const header = (execution: string): Extract<Header, { readonly kind: "program" }> => ({
   type: "header",
   kind: "program",
   format: 1,
@@ -36,7 +36,7 @@ const header = (execution: string): ProgramHeader => ({
   versions: {},
 });
 
-const callHeader = (execution: string): CallHeader => {
+const callHeader = (execution: string): Extract<Header, { readonly kind: "call" }> => {
   const { type, format, tenant, startedAt, tools, limits, versions } = header(execution);
   const called = { kind: "call", tool: "take", caller: "direct", input: "{}" } as const;
   return { type, format, execution, tenant, startedAt, tools, limits, versions, ...called };

@@ -1,4 +1,7 @@
-import type { JournalRecord, OutcomeRecord, ProgramHeader, TurnRecord } from "../../src/journal/index.ts";
+import type { Header, JournalRecord } from "../../src/journal/index.ts";
+
+type ProgramHeader = Extract<Header, { readonly kind: "program" }>;
+type RecordOf<Type extends JournalRecord["type"]> = Extract<JournalRecord, { readonly type: Type }>;
 
 export function header(execution: string, changes: Partial<ProgramHeader> = {}): ProgramHeader {
   return {
@@ -19,8 +22,8 @@ export function header(execution: string, changes: Partial<ProgramHeader> = {}):
   };
 }
 
-export const turn = (event: string, ...commands: string[]): TurnRecord => ({ type: "turn", event, commands });
-export const outcome: OutcomeRecord = { type: "outcome", outcome: '{"type":"completed"}', at: 1_700_000_000_001 };
+export const turn = (event: string, ...commands: string[]): RecordOf<"turn"> => ({ type: "turn", event, commands });
+export const outcome: RecordOf<"outcome"> = { type: "outcome", outcome: '{"type":"completed"}', at: 1_700_000_000_001 };
 
 /** One record of every kind that may stand between the first and the last. */
 export const RECORDS: readonly JournalRecord[] = [
