@@ -10,6 +10,7 @@ import type { ExecutionEvent } from "../executions/event.ts";
 import type { Citation } from "../models/model.ts";
 
 const text = z.string();
+const flag = z.boolean();
 
 /** `wrappedUp`: it was the last turn that was left, and could make no calls. */
 const ANSWERED = objectSchema({
@@ -92,13 +93,13 @@ export const CONVERSATION_EVENTS = eventSchemas({
     calls: z.array(objectSchema({ callId: text, tool: text })),
     usage,
   },
-  program_started: { callId: text, source: text, hosted: z.boolean() },
+  program_started: { callId: text, source: text, hosted: flag },
   program_ended: {
     callId: text,
     /** Of a program that ran locally. */
     outcome: outcome.optional(),
-    isError: z.boolean(),
-    hosted: z.boolean(),
+    isError: flag,
+    hosted: flag,
     /** Of a hosted program: ids of the files that it left at the provider. */
     files: FILES,
   },
@@ -108,7 +109,7 @@ export const CONVERSATION_EVENTS = eventSchemas({
   hosted_call_ended: {
     callId: text,
     tool: text,
-    isError: z.boolean(),
+    isError: flag,
     output: text.optional(),
     sources: z.array(citation),
     files: FILES,

@@ -4,6 +4,7 @@ import { CALLERS } from "../tools/tool.ts";
 import { objectSchema } from "../base/values/object-schema.ts";
 
 const text = z.string();
+const flag = z.boolean();
 const count = z.number().nonnegative();
 const usage: z.ZodType<TokenUsage> = TOKEN_USAGE;
 
@@ -72,7 +73,7 @@ export const HOSTED_PROGRAM_NEWS = z.discriminatedUnion("type", [
     program: text,
     /** What the program printed; undefined if only the provider can read it. */
     output: text.optional(),
-    isError: z.boolean(),
+    isError: flag,
     files: FILES,
   }),
 ]);
@@ -98,7 +99,7 @@ export const HOSTED_CALL_NEWS = z.discriminatedUnion("type", [
     type: z.literal("hosted_call_ended"),
     call: text,
     tool: text,
-    isError: z.boolean(),
+    isError: flag,
     /** The beginning of what it gave, if the provider tells it. */
     output: text.optional(),
     sources: z.array(CITATION),
@@ -175,8 +176,8 @@ export const CALL_RESULT = objectSchema({
   callId: text,
   /** The value as JSON, or a sentence. */
   text,
-  isJson: z.boolean(),
-  isError: z.boolean(),
+  isJson: flag,
+  isError: flag,
   /** Of a search: names of deferred tools that it found. */
   found: z.array(text).optional(),
   /** Images, files and links beside the text, in the order of the handler. */

@@ -14,6 +14,10 @@ import { LIST_ROW } from "../views/list/list.ts";
  * What is answered, for the OpenAPI document: the shapes of the library, in the answers of each route. A test holds real answers to it.
  */
 
+const text = z.string();
+const number = z.number();
+const isTrue = z.literal(true).optional();
+
 /** Names of the schemas in the document, of which generators make the names of types. */
 export const ANSWER_NAMES = z.registry<{ id: string }>();
 
@@ -37,8 +41,8 @@ named("Event", HTTP_EVENT);
 
 object("Problem", {
   error: z.object({
-    code: z.enum(PROBLEM_CODES).meta({ description: "stable, for code to act on" }),
-    message: z.string().meta({ description: "a sentence for people" }),
+    code: z.enum(PROBLEM_CODES).describe("stable, for code to act on"),
+    message: text.describe("a sentence for people"),
   }),
 });
 
@@ -54,78 +58,78 @@ export const CONVERSATION_STATUS = named("ConversationStatus", ABOUT.extend({ co
 export const STATUS = named("Status", z.union([ABOUT.extend(REPORT.shape), CONVERSATION_STATUS, ABOUT]));
 
 /** A tool as a model is given it. */
-const GIVEN_TOOL = z.object({ name: z.string(), description: z.string(), inputSchema: z.looseObject({}) });
+const GIVEN_TOOL = z.object({ name: text, description: text, inputSchema: z.looseObject({}) });
 
 export const LISTED_TOOL = object("Tool", {
-  name: z.string(),
-  description: z.string(),
-  allowedCallers: z.array(z.enum(CALLERS)).meta({ description: "who may call it, of the callers of this key" }),
-  effect: z.enum(FACT_EFFECTS).meta({ description: "what a call changes at most" }),
-  approval: z.enum(FACT_APPROVALS).meta({ description: "whether calls wait for a decision" }),
-  place: z.string().meta({ description: "where calls run: `here`, `client`, `agent`, `mcp NAME` or `openapi NAME`" }),
-  stub: z.string().optional().meta({ description: "how a program calls it, with types; missing if none may" }),
-  source: z.string().optional().meta({ description: "the server or document that it comes from" }),
-  stream: z.literal(true).optional().meta({ description: "it gives its items one at a time" }),
-  client: z.literal(true).optional().meta({ description: "its calls wait for a client's result" }),
+  name: text,
+  description: text,
+  allowedCallers: z.array(z.enum(CALLERS)).describe("who may call it, of the callers of this key"),
+  effect: z.enum(FACT_EFFECTS).describe("what a call changes at most"),
+  approval: z.enum(FACT_APPROVALS).describe("whether calls wait for a decision"),
+  place: text.describe("where calls run: `here`, `client`, `agent`, `mcp NAME` or `openapi NAME`"),
+  stub: text.optional().describe("how a program calls it, with types; missing if none may"),
+  source: text.optional().describe("the server or document that it comes from"),
+  stream: isTrue.describe("it gives its items one at a time"),
+  client: isTrue.describe("its calls wait for a client's result"),
 });
 
 export const TOOLS_ANSWER = object("Tools", {
-  run_program: GIVEN_TOOL.meta({ description: "give it to a model, and run its `code` by POST /v1/executions" }),
-  search_tools: GIVEN_TOOL.optional().meta({
-    description: "give it to a model too: the tools are too many to be described in run_program",
-  }),
-  languages: z.array(z.string()),
-  scopes: z.array(z.enum(SCOPES)).meta({ description: "what this key may do" }),
-  tools: z.array(LISTED_TOOL).meta({ description: "the tools that this key may call, by name" }),
-  cursor: z.string().optional().meta({ description: "for the next page; missing on the last one" }),
+  run_program: GIVEN_TOOL.describe("give it to a model, and run its `code` by POST /v1/executions"),
+  search_tools: GIVEN_TOOL.optional().describe(
+    "give it to a model too: the tools are too many to be described in run_program",
+  ),
+  languages: z.array(text),
+  scopes: z.array(z.enum(SCOPES)).describe("what this key may do"),
+  tools: z.array(LISTED_TOOL).describe("the tools that this key may call, by name"),
+  cursor: text.optional().describe("for the next page; missing on the last one"),
 });
 
 export const FOUND_TOOLS = object("FoundTools", {
   tools: z.array(
     z.object({
-      name: z.string(),
-      stub: z.string(),
-      description: z.string(),
-      why: z.string().optional().meta({ description: "words that found it, if none of the query's own did" }),
+      name: text,
+      stub: text,
+      description: text,
+      why: text.optional().describe("words that found it, if none of the query's own did"),
     }),
   ),
 });
 
 export const MODELS = object("Models", {
-  models: z.array(z.string()).meta({ description: "names of models, the default first; none if there are none" }),
-  maxTurns: z.number(),
-  maxTokens: z.number(),
+  models: z.array(text).describe("names of models, the default first; none if there are none"),
+  maxTurns: number,
+  maxTokens: number,
   object: z.literal("list"),
   data: z
     .array(
       z.object({
-        id: z.string(),
+        id: text,
         object: z.literal("model"),
-        created: z.number(),
-        owned_by: z.string(),
+        created: number,
+        owned_by: text,
         type: z.literal("model"),
-        display_name: z.string(),
-        created_at: z.string(),
+        display_name: text,
+        created_at: text,
       }),
     )
-    .meta({ description: "the same models without their providers, as clients of OpenAI and Anthropic list them" }),
+    .describe("the same models without their providers, as clients of OpenAI and Anthropic list them"),
   has_more: z.boolean(),
-  first_id: z.string().nullable(),
-  last_id: z.string().nullable(),
+  first_id: text.nullable(),
+  last_id: text.nullable(),
 });
 
 export const ACCEPTED = named("Accepted", ABOUT.pick({ execution: true, state: true }));
 
 export const LIST = object("List", {
   executions: z.array(LIST_ROW),
-  cursor: z.string().optional().meta({ description: "for the next page; missing on the last one" }),
+  cursor: text.optional().describe("for the next page; missing on the last one"),
 });
 
 export const HEALTH = object("Health", { status: z.literal("ok") });
 export const READY = object("Ready", {
   status: z.literal("ready"),
   /** What was found out about a journal in a database; `weak` holds a promise only in part. */
-  journal: z.array(z.object({ what: z.string(), state: z.enum(["good", "weak"]) })).optional(),
+  journal: z.array(z.object({ what: text, state: z.enum(["good", "weak"]) })).optional(),
 });
 
 export const ARTIFACT = named("Artifact", z.unknown());

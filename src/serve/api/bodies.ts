@@ -27,14 +27,17 @@ const MOST_TOOLS = 1000;
 const PAGE = 50;
 const MOST_OF_PAGE = 200;
 
-const execution = z
-  .string()
+const text = z.string();
+/** A whole number of something, at least one. */
+const positive = z.int().min(1);
+
+const execution = text
   .min(1)
   .max(CLIENT_ID_LENGTH)
   .regex(/^\P{C}*$/u, "expected an id without control characters")
   .regex(/^(?!\.{1,2}$)/, "expected an id other than . and .., which no path can have")
   .refine((id) => withoutPrefixes(id) === id, "expected an id that is not like one of the server")
-  .meta({ description: "id of the execution" });
+  .describe("id of the execution");
 
 const language = z.enum(["javascript", "python"]);
 
@@ -47,29 +50,33 @@ const limits = z
       Object.entries(LIMIT_RULES).map(([name, { min, max }]) => [name, z.int().min(min).max(max).optional()]),
     ),
   )
-  .meta({ description: "changes to the limits, which may only narrow" });
+  .describe("changes to the limits, which may only narrow");
 
 /** The journal keeps it with each execution. */
-const result = z.looseObject({}).meta({
-  description: "JSON Schema (draft 2020-12) that the value has to fit; else it ends as `failed` with `result_invalid`",
-});
+const result = z
+  .looseObject({})
+  .describe("JSON Schema (draft 2020-12) that the value has to fit; else it ends as `failed` with `result_invalid`");
 
-const wait = z.boolean().default(true).meta({ description: "false: answer 202 as soon as the journal has it" });
+const wait = z.boolean().default(true).describe("false: answer 202 as soon as the journal has it");
 
 export const EXECUTE_BODY = z.strictObject({
-  program: z.string().meta({ description: "source of the program" }),
+  program: text.describe("source of the program"),
   language: language.optional(),
   limits: limits.optional(),
   result: result.optional(),
-  id: execution.optional().meta({ description: "id of your choice: the same again never runs a second one" }),
-  corrects: execution.optional().meta({
-    description:
+  id: execution.optional().describe("id of your choice: the same again never runs a second one"),
+  corrects: execution
+    .optional()
+    .describe(
       "id of an ended execution that this program corrects: its equal calls are answered as before, and not made again",
-  }),
-  maxAgeMs: z.int().min(0).optional().meta({
-    description:
+    ),
+  maxAgeMs: z
+    .int()
+    .min(0)
+    .optional()
+    .describe(
       "age up to which results of calls that only read are given again; 300,000 by default; only with `corrects`",
-  }),
+    ),
   wait,
 });
 
@@ -78,60 +85,61 @@ const message = z
   .union([USER_MESSAGE, z.array(USER_MESSAGE).max(MOST_MESSAGES)], {
     error: 'expected text, a list of parts like { type: "text", text }, or a list of such messages',
   })
-  .meta({ description: "what the user says: text, a list of parts, or a list of messages" });
+  .describe("what the user says: text, a list of parts, or a list of messages");
 
 export const BEGIN_BODY = z.strictObject({
   message,
-  model: z.string().max(NAME_LENGTH).optional().meta({ description: "one of `GET /v1/models`; the first by default" }),
-  id: execution.optional().meta({ description: "id of your choice: the same again never begins a second one" }),
-  instructions: z.string().optional().meta({ description: "what the model reads before it begins" }),
-  tools: z.array(z.string().max(NAME_LENGTH)).max(MOST_CALLS).optional().meta({
-    description: "names of tools, like crm.find or crm.*; all of the key's by default",
-  }),
-  language: language.optional().meta({ description: "language of its programs" }),
-  limits: limits.optional(),
-  maxTurns: z.int().min(1).optional().meta({ description: "turns of the model after each message" }),
-  maxTokens: z.int().min(1).optional().meta({ description: "tokens of the whole conversation" }),
-  maxOutputTokens: z.int().min(1).optional().meta({ description: "output tokens of one turn" }),
-  reasoning: z.strictObject({ effort: z.enum(["low", "medium", "high"]) }).optional(),
-  answer: result
+  model: text.max(NAME_LENGTH).optional().describe("one of `GET /v1/models`; the first by default"),
+  id: execution.optional().describe("id of your choice: the same again never begins a second one"),
+  instructions: text.optional().describe("what the model reads before it begins"),
+  tools: z
+    .array(text.max(NAME_LENGTH))
+    .max(MOST_CALLS)
     .optional()
-    .meta({ description: "JSON Schema (draft 2020-12) that the model's answer, as JSON, has to fit" }),
+    .describe("names of tools, like crm.find or crm.*; all of the key's by default"),
+  language: language.optional().describe("language of its programs"),
+  limits: limits.optional(),
+  maxTurns: positive.optional().describe("turns of the model after each message"),
+  maxTokens: positive.optional().describe("tokens of the whole conversation"),
+  maxOutputTokens: positive.optional().describe("output tokens of one turn"),
+  reasoning: z.strictObject({ effort: z.enum(["low", "medium", "high"]) }).optional(),
+  answer: result.optional().describe("JSON Schema (draft 2020-12) that the model's answer, as JSON, has to fit"),
   wait,
 });
 
 export const SAY_BODY = z.strictObject({
-  message: message.optional().meta({ description: "missing: it continues from where it is" }),
-  expect: z.int().min(0).optional().meta({
-    description: "`said` of the conversation as you know it: the same message with the same number is never said twice",
-  }),
+  message: message.optional().describe("missing: it continues from where it is"),
+  expect: z
+    .int()
+    .min(0)
+    .optional()
+    .describe("`said` of the conversation as you know it: the same message with the same number is never said twice"),
   wait,
 });
 
 const decision = z.strictObject({
   allow: z.boolean().optional(),
-  hold: z.int().min(1).optional().meta({
-    description: "`hold` of the waiting call; 1 by default",
-  }),
+  hold: positive.optional().describe("`hold` of the waiting call; 1 by default"),
   done: z.strictObject({ value: z.unknown() }).optional(),
-  by: z.string().max(NAME_LENGTH).optional(),
-  note: z.string().optional(),
+  by: text.max(NAME_LENGTH).optional(),
+  note: text.optional(),
   remember: z.literal("execution").optional(),
   grant: z
     .strictObject({
       calls: z.int().positive().max(1_000_000).optional(),
-      sums: z.record(z.string().max(256), z.number().min(0)).optional().meta({
-        description: 'by JSON pointers into the input, what the numbers there may be in all: { "/amount": 500 }',
-      }),
-      untilMs: z.number().positive().optional().meta({ description: "milliseconds since 1970" }),
+      sums: z
+        .record(text.max(256), z.number().min(0))
+        .optional()
+        .describe('by JSON pointers into the input, what the numbers there may be in all: { "/amount": 500 }'),
+      untilMs: z.number().positive().optional().describe("milliseconds since 1970"),
     })
     .optional()
-    .meta({ description: "further calls of the same tool in this execution that need no decision" }),
+    .describe("further calls of the same tool in this execution that need no decision"),
 });
 
 export const DECISIONS_BODY = z.strictObject({ decisions: byCall(decision) });
 
-const clientResult = z.union([z.strictObject({ value: z.unknown() }), z.strictObject({ error: z.string().min(1) })], {
+const clientResult = z.union([z.strictObject({ value: z.unknown() }), z.strictObject({ error: text.min(1) })], {
   error: "expected either { value } or { error }, which is a sentence",
 });
 
@@ -144,50 +152,41 @@ const MOST_WAIT = 300;
 
 export const LIST_QUERY = z.strictObject({
   state: z.enum(["running", "waiting", "ended", "unread", "unreadable"]).optional(),
-  tool: z.string().min(1).max(NAME_LENGTH).optional().meta({ description: "name of a tool, or a part of one" }),
-  text: z
-    .string()
-    .min(1)
-    .max(TEXT_LENGTH)
-    .optional()
-    .meta({ description: "part of the id, the program, the task or the first message" }),
-  cursor: z
-    .string()
+  tool: text.min(1).max(NAME_LENGTH).optional().describe("name of a tool, or a part of one"),
+  text: text.min(1).max(TEXT_LENGTH).optional().describe("part of the id, the program, the task or the first message"),
+  cursor: text
     .regex(/^\d{1,15}$/, "expected the cursor of the page before")
     .transform(Number)
     .optional()
-    .meta({ description: "that of the page before" }),
+    .describe("that of the page before"),
   limit: number.min(1).max(MOST_OF_PAGE).default(PAGE),
 });
 
 export const TOOLS_QUERY = z.strictObject({
-  cursor: z.string().max(NAME_LENGTH).optional().meta({ description: "that of the page before" }),
+  cursor: text.max(NAME_LENGTH).optional().describe("that of the page before"),
   limit: number.min(1).max(MOST_TOOLS).default(TOOLS_PAGE),
 });
 
 export const SEARCH_QUERY = z.strictObject({
-  q: z
-    .string()
-    .min(1)
-    .max(QUERY_LENGTH)
-    .regex(/\S/, "expected a word")
-    .meta({ description: "what the tool should do, in a few words" }),
+  q: text.min(1).max(QUERY_LENGTH).regex(/\S/, "expected a word").describe("what the tool should do, in a few words"),
   limit: number.min(1).max(FOUND_MAX).default(FOUND_DEFAULT),
-  caller: z.enum(["direct", "programmatic"]).default("programmatic").meta({ description: "who would call the tools" }),
-  language: language.default("javascript").meta({ description: "language of the stubs" }),
+  caller: z.enum(["direct", "programmatic"]).default("programmatic").describe("who would call the tools"),
+  language: language.default("javascript").describe("language of the stubs"),
 });
 
 export const STATUS_QUERY = z.strictObject({
-  wait: number.min(0).max(MOST_WAIT).default(0).meta({
-    description: "seconds that the answer may wait until the execution has ended, or waits for a person or a client",
-  }),
+  wait: number
+    .min(0)
+    .max(MOST_WAIT)
+    .default(0)
+    .describe("seconds that the answer may wait until the execution has ended, or waits for a person or a client"),
 });
 
 /** As Anthropic's clients ask for pages. */
 export const MODELS_QUERY = z.strictObject({
   limit: number.min(1).max(1000).default(1000),
-  after_id: z.string().max(512).optional(),
-  before_id: z.string().max(512).optional(),
+  after_id: text.max(512).optional(),
+  before_id: text.max(512).optional(),
 });
 
 export const NO_QUERY = z.strictObject({});
@@ -195,7 +194,7 @@ export const NO_QUERY = z.strictObject({});
 /** A record by call id. `__proto__` would vanish on the way. */
 function byCall<Schema extends z.ZodType>(schema: Schema) {
   return z
-    .record(z.string().min(1).max(NAME_LENGTH), schema)
+    .record(text.min(1).max(NAME_LENGTH), schema)
     .refine((calls) => Object.keys(calls).length > 0, "at least one call");
 }
 

@@ -62,6 +62,6 @@ export const HTTP_EVENTS = {
 
 export const HTTP_EVENT = z
   .union(Object.values(HTTP_EVENTS))
-  .meta({ description: "an event of a stream; texts are cut, and there are no values and no inputs" });
+  .describe("an event of a stream; texts are cut, and there are no values and no inputs");
 
 export type HttpEvent = EventOf<typeof HTTP_EVENTS>;

@@ -3,16 +3,18 @@ import { LISTED } from "../../../runtime/executions/index.ts";
 import type { SchemaType } from "../../../base/index.ts";
 import { objectSchema } from "../../../base/values/object-schema.ts";
 
+const text = z.string();
+
 /** Of an execution that the reader may not read there are only its id, kind, state and times. */
 export const LIST_ROW = objectSchema({
   ...LISTED.shape,
   records: LISTED.shape.records.optional(),
   /** What it is called, in one line (`titleOf`). */
-  title: z.string(),
+  title: text,
   /** Language of a program, name of the model of a conversation, caller of a call. */
-  by: z.string(),
+  by: text,
   /** The first 100 tools: of a program, those that its source names; of a conversation, its own. */
-  tools: z.array(z.string()),
+  tools: z.array(text),
 });
 
 /** One execution in a list, with what `runtime.executions.list` does not tell. */
