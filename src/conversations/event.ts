@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { PROVIDER_FAILURE, CITATION, FILES } from "../models/turn-shape.ts";
+import { PROVIDER_FAILURE, CITATION, FILES, formSchema } from "../models/turn-shape.ts";
 import { CANCELLED, WAITING, OUTCOME, type Outcome, UNREPLAYABLE, type Waiting } from "../executions/outcome.ts";
 import type { SchemaType } from "../base/index.ts";
 import { objectSchema } from "../base/values/object-schema.ts";
@@ -13,29 +13,28 @@ const text = z.string();
 const flag = z.boolean();
 
 /** `wrappedUp`: it was the last turn that was left, and could make no calls. */
-const ANSWERED = objectSchema({
-  type: z.literal("answered"),
+const ANSWERED = formSchema("answered", {
   answer: text,
   wrappedUp: z.literal(true).optional(),
 });
 
 /** The answer does not fit the schema, also after the model was told why. */
-const ANSWER_INVALID = objectSchema({ type: z.literal("answer_invalid"), answer: text, reason: text });
+const ANSWER_INVALID = formSchema("answer_invalid", { answer: text, reason: text });
 
 const PLAIN = [
   /** The model did not finish within its turns. */
-  objectSchema({ type: z.literal("turns_spent"), allowed: count }),
+  formSchema("turns_spent", { allowed: count }),
   /** The model did not finish within its tokens. `seen` is what it used. */
-  objectSchema({ type: z.literal("tokens_spent"), allowed: count, seen: count }),
+  formSchema("tokens_spent", { allowed: count, seen: count }),
   /** The model or its provider refused the task. */
-  objectSchema({ type: z.literal("refused"), reason: text }),
+  formSchema("refused", { reason: text }),
   /** The last turn is incomplete; its calls were not made. */
-  objectSchema({ type: z.literal("cut_off"), reason: text }),
+  formSchema("cut_off", { reason: text }),
   /** The model made the same calls again and again, with the same answers, also after it was told. */
-  objectSchema({ type: z.literal("stuck"), tool: text, times: count }),
+  formSchema("stuck", { tool: text, times: count }),
   /** `stopWhen` said so. */
-  objectSchema({ type: z.literal("stopped") }),
-  objectSchema({ type: z.literal("provider_failed"), failure: PROVIDER_FAILURE }),
+  formSchema("stopped", {}),
+  formSchema("provider_failed", { failure: PROVIDER_FAILURE }),
   CANCELLED,
 ] as const;
 

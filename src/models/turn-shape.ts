@@ -8,6 +8,14 @@ const flag = z.boolean();
 const count = z.number().nonnegative();
 const usage: z.ZodType<TokenUsage> = TOKEN_USAGE;
 
+/** The schema of one of several forms, which are told apart by their `type`. */
+export function formSchema<const Type extends string, Fields extends z.core.$ZodLooseShape>(
+  type: Type,
+  fields: Fields,
+) {
+  return objectSchema({ type: z.literal(type), ...fields });
+}
+
 export const CONTENT_PART = z.union([
   objectSchema({
     type: z.enum(["image", "file"]),
@@ -17,15 +25,14 @@ export const CONTENT_PART = z.union([
     data: text,
     name: text.optional(),
   }),
-  objectSchema({
-    type: z.literal("link"),
+  formSchema("link", {
     url: text,
     mediaType: text.optional(),
     name: text.optional(),
   }),
 ]);
 
-export const MESSAGE_PART = z.union([objectSchema({ type: z.literal("text"), text }), CONTENT_PART]);
+export const MESSAGE_PART = z.union([formSchema("text", { text }), CONTENT_PART]);
 
 export const USER_MESSAGE = z.union([text, z.array(MESSAGE_PART)]);
 
@@ -67,9 +74,8 @@ const MODEL_CALL = z.discriminatedUnion("type", [TOOL_CALL, PROGRAM_CALL]);
 export const FILES = z.array(text).optional();
 
 export const HOSTED_PROGRAM_NEWS = z.discriminatedUnion("type", [
-  objectSchema({ type: z.literal("hosted_program_started"), program: text, source: text }),
-  objectSchema({
-    type: z.literal("hosted_program_ended"),
+  formSchema("hosted_program_started", { program: text, source: text }),
+  formSchema("hosted_program_ended", {
     program: text,
     /** What the program printed; undefined if only the provider can read it. */
     output: text.optional(),
@@ -87,16 +93,14 @@ export const CITATION = objectSchema({
 
 /** Calls that a provider made itself: of its search, its files, its code. What they have is data from outside. */
 export const HOSTED_CALL_NEWS = z.discriminatedUnion("type", [
-  objectSchema({
-    type: z.literal("hosted_call_started"),
+  formSchema("hosted_call_started", {
     call: text,
     /** The provider's name of its tool, like `web_search`. */
     tool: text,
     /** The beginning of its input: JSON, or a text. */
     input: text,
   }),
-  objectSchema({
-    type: z.literal("hosted_call_ended"),
+  formSchema("hosted_call_ended", {
     call: text,
     tool: text,
     isError: flag,
@@ -109,16 +113,16 @@ export const HOSTED_CALL_NEWS = z.discriminatedUnion("type", [
 
 export const TURN_END = z.discriminatedUnion("type", [
   /** The model has finished. */
-  objectSchema({ type: z.literal("answered") }),
+  formSchema("answered", {}),
   /** The model waits for the results of `calls`, which has at least one. */
-  objectSchema({ type: z.literal("called") }),
+  formSchema("called", {}),
   /** The provider expects another request without new input. */
-  objectSchema({ type: z.literal("unfinished") }),
-  objectSchema({ type: z.literal("refused"), reason: text }),
+  formSchema("unfinished", {}),
+  formSchema("refused", { reason: text }),
   /** A limit of tokens or of the context cut the turn off; its calls may be incomplete. */
-  objectSchema({ type: z.literal("cut_off"), reason: text }),
+  formSchema("cut_off", { reason: text }),
   /** The calls of the turn cannot be read, or are too many to be made. */
-  objectSchema({ type: z.literal("invalid"), reason: text }),
+  formSchema("invalid", { reason: text }),
 ]);
 
 /** Who made a turn, as far as it is known: what its provider can be asked about, and the code that read it. */
@@ -133,8 +137,7 @@ const TURN_ORIGIN = objectSchema({
   portcullis: text.optional(),
 });
 
-export const MODEL_TURN = objectSchema({
-  type: z.literal("turn"),
+export const MODEL_TURN = formSchema("turn", {
   /** The model's text, without its reasoning. */
   text,
   /** A summary of the model's reasoning, as far as it was shown; missing if none was asked for. */
