@@ -4,6 +4,7 @@ import { CALLERS } from "../tools/tool.ts";
 import { objectSchema } from "../base/values/object-schema.ts";
 
 const text = z.string();
+const optionalText = text.optional();
 const flag = z.boolean();
 const count = z.number().nonnegative();
 const usage: z.ZodType<TokenUsage> = TOKEN_USAGE;
@@ -23,12 +24,12 @@ export const CONTENT_PART = z.union([
     mediaType: text,
     /** Base64. */
     data: text,
-    name: text.optional(),
+    name: optionalText,
   }),
   formSchema("link", {
     url: text,
-    mediaType: text.optional(),
-    name: text.optional(),
+    mediaType: optionalText,
+    name: optionalText,
   }),
 ]);
 
@@ -43,7 +44,7 @@ const ANY_CALL = objectSchema({
    * Why the call is not to be made, as a sentence that becomes its result: the turn allowed no call, or only one, and
    * the model made it nevertheless.
    */
-  forbidden: text.optional(),
+  forbidden: optionalText,
 });
 
 export const TOOL_CALL = objectSchema({
@@ -56,7 +57,7 @@ export const TOOL_CALL = objectSchema({
   /** The text that the model wrote as input; may be invalid JSON. */
   inputText: text,
   /** Id of the hosted program that calls. */
-  program: text.optional(),
+  program: optionalText,
   /** Milliseconds since 1970 after which the provider accepts no result. */
   answerBy: z.number().optional(),
 });
@@ -65,7 +66,7 @@ export const PROGRAM_CALL = objectSchema({
   ...ANY_CALL.shape,
   type: z.literal("program_call"),
   /** Undefined if the input holds no source. */
-  source: text.optional(),
+  source: optionalText,
 });
 
 const MODEL_CALL = z.discriminatedUnion("type", [TOOL_CALL, PROGRAM_CALL]);
@@ -78,7 +79,7 @@ export const HOSTED_PROGRAM_NEWS = z.discriminatedUnion("type", [
   formSchema("hosted_program_ended", {
     program: text,
     /** What the program printed; undefined if only the provider can read it. */
-    output: text.optional(),
+    output: optionalText,
     isError: flag,
     files: FILES,
   }),
@@ -88,7 +89,7 @@ export const HOSTED_PROGRAM_NEWS = z.discriminatedUnion("type", [
 export const CITATION = objectSchema({
   /** Of the web, without a user or a password. */
   url: text,
-  title: text.optional(),
+  title: optionalText,
 });
 
 /** Calls that a provider made itself: of its search, its files, its code. What they have is data from outside. */
@@ -105,7 +106,7 @@ export const HOSTED_CALL_NEWS = z.discriminatedUnion("type", [
     tool: text,
     isError: flag,
     /** The beginning of what it gave, if the provider tells it. */
-    output: text.optional(),
+    output: optionalText,
     sources: z.array(CITATION),
     files: FILES,
   }),
@@ -128,20 +129,20 @@ export const TURN_END = z.discriminatedUnion("type", [
 /** Who made a turn, as far as it is known: what its provider can be asked about, and the code that read it. */
 const TURN_ORIGIN = objectSchema({
   /** The provider's id of the message or response. */
-  message: text.optional(),
+  message: optionalText,
   /** The provider's id of the request that was answered. */
-  request: text.optional(),
+  request: optionalText,
   /** Package and version of the provider's SDK, like `openai@7.55.0`. */
-  sdk: text.optional(),
+  sdk: optionalText,
   /** Version of this package. */
-  portcullis: text.optional(),
+  portcullis: optionalText,
 });
 
 export const MODEL_TURN = formSchema("turn", {
   /** The model's text, without its reasoning. */
   text,
   /** A summary of the model's reasoning, as far as it was shown; missing if none was asked for. */
-  reasoning: text.optional(),
+  reasoning: optionalText,
   calls: z.array(MODEL_CALL),
   /** What the provider ran itself in this turn: hosted programs and calls that started or ended. */
   hosted: z.array(z.union([HOSTED_PROGRAM_NEWS, HOSTED_CALL_NEWS])),
@@ -160,19 +161,19 @@ export const PROVENANCE = objectSchema({
   /** UTF-8 bytes of the whole result, before anything was cut. */
   bytes: count,
   /** What was left out, as a phrase. */
-  cut: text.optional(),
+  cut: optionalText,
   /** The source that the tool comes from; missing for the host's own tools. */
-  source: text.optional(),
+  source: optionalText,
   /** Where the result comes from, as its tool says: an address or a path. */
-  from: text.optional(),
+  from: optionalText,
   /** When the answer was there, in milliseconds since 1970. */
   at: count.optional(),
   /** What a redaction took out, as a phrase. */
-  filtered: text.optional(),
+  filtered: optionalText,
   /** Who approved the call. */
-  approvedBy: text.optional(),
+  approvedBy: optionalText,
   /** One line on how a program ended: outcome, seconds, calls, bytes. */
-  summary: text.optional(),
+  summary: optionalText,
 });
 
 export const CALL_RESULT = objectSchema({
@@ -211,5 +212,5 @@ export const PROVIDER_FAILURE = objectSchema({
   /** HTTP status, if the provider answered. */
   status: z.number().optional(),
   /** The provider's id of the request that failed, if it answered. */
-  request: text.optional(),
+  request: optionalText,
 });

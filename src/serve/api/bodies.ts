@@ -117,25 +117,28 @@ export const SAY_BODY = z.strictObject({
   wait,
 });
 
-const decision = z.strictObject({
-  allow: z.boolean().optional(),
-  hold: positive.optional().describe("`hold` of the waiting call; 1 by default"),
-  done: z.strictObject({ value: z.unknown() }).optional(),
-  by: text.max(NAME_LENGTH).optional(),
-  note: text.optional(),
-  remember: z.literal("execution").optional(),
-  grant: z
-    .strictObject({
-      calls: z.int().positive().max(1_000_000).optional(),
-      sums: z
-        .record(text.max(256), z.number().min(0))
-        .optional()
-        .describe('by JSON pointers into the input, what the numbers there may be in all: { "/amount": 500 }'),
-      untilMs: z.number().positive().optional().describe("milliseconds since 1970"),
-    })
-    .optional()
-    .describe("further calls of the same tool in this execution that need no decision"),
-});
+const grant = z
+  .strictObject({
+    calls: z.int().positive().max(1_000_000),
+    sums: z
+      .record(text.max(256), z.number().min(0))
+      .describe('by JSON pointers into the input, what the numbers there may be in all: { "/amount": 500 }'),
+    untilMs: z.number().positive().describe("milliseconds since 1970"),
+  })
+  .partial()
+  .describe("further calls of the same tool in this execution that need no decision");
+
+const decision = z
+  .strictObject({
+    allow: z.boolean(),
+    hold: positive.describe("`hold` of the waiting call; 1 by default"),
+    done: z.strictObject({ value: z.unknown() }),
+    by: text.max(NAME_LENGTH),
+    note: text,
+    remember: z.literal("execution"),
+    grant,
+  })
+  .partial();
 
 export const DECISIONS_BODY = z.strictObject({ decisions: byCall(decision) });
 

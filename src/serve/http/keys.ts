@@ -193,7 +193,7 @@ function digestOf(key: string): Buffer {
   return hash("sha256", key, "buffer");
 }
 
-function isListOf(words: readonly string[], value: unknown): boolean {
+export function isListOf(words: readonly string[], value: unknown): boolean {
   return Array.isArray(value) && value.length > 0 && value.every((one) => words.includes(one as string));
 }
 

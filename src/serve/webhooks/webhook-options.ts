@@ -10,6 +10,7 @@ import {
   required,
   secret,
 } from "../../base/index.ts";
+import { isListOf } from "../http/keys.ts";
 import { areWebhookSecrets } from "./signature.ts";
 
 const WEBHOOK_EVENTS = ["execution_waiting", "execution_ended"] as const;
@@ -33,10 +34,8 @@ export const WEBHOOK_RULES = {
     ),
   ),
   /** What is told: `"execution_waiting"` and `"execution_ended"`; both by default. */
-  events: option<readonly WebhookEvent[]>(
-    'a list of "execution_waiting" and "execution_ended"',
-    (given) =>
-      Array.isArray(given) && given.length > 0 && given.every((one) => WEBHOOK_EVENTS.some((known) => known === one)),
+  events: option<readonly WebhookEvent[]>('a list of "execution_waiting" and "execution_ended"', (given) =>
+    isListOf(WEBHOOK_EVENTS, given),
   ),
   /** Whether addresses that are not on the public internet may be called; false by default. */
   allowPrivate: flag(),
