@@ -35,14 +35,18 @@ export function readClientJson(
   const told = (read: ReadSound): ClientJson =>
     read.ok
       ? read
-      : { ...read, message: read.fault === "lost" ? `${lossText(read.lost)}.` : SENTENCES[read.fault](what) };
+      : {
+          ...read,
+          message: read.fault === "lost" ? `${lossText(read.lost)}.` : SENTENCES[read.fault].replace("WHAT", what),
+        };
   const read = readJson(text, BOUNDS, reader, VALUES);
   return read instanceof Promise ? read.then(told) : told(read);
 }
 
+/** `WHAT` stands for what was read. */
 const SENTENCES = {
-  syntax: (what: string) => `The ${what} is not JSON in UTF-8.`,
-  depth: (what: string) => `A ${what} may be nested at most ${BOUNDS.depth} levels deep.`,
-  values: (what: string) => `A ${what} may have at most ${BOUNDS.values} values.`,
-  time: (what: string) => `The ${what} takes too long to read: send a smaller one.`,
+  syntax: "The WHAT is not JSON in UTF-8.",
+  depth: `A WHAT may be nested at most ${BOUNDS.depth} levels deep.`,
+  values: `A WHAT may have at most ${BOUNDS.values} values.`,
+  time: "The WHAT takes too long to read: send a smaller one.",
 };

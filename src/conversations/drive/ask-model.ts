@@ -39,19 +39,19 @@ const FULL_SHARE = 0.95;
 
 const NAME_LENGTH = 200;
 
-const TEXTS: Readonly<Record<Notice, (why: string) => string>> = {
-  wrap_up: (why) =>
-    `This is your last turn: ${why}. Make no calls. Answer now with what you have, and say what is missing.`,
-  stuck: (why) => `${why} It will not be different next time. Do something else, or answer with what you have.`,
-  cut_off: (why) =>
-    `Your last turn was cut off, and nothing of it was done (${why}). Do less in one turn: a shorter program, fewer calls, or a brief answer.`,
-  turn_invalid: (why) =>
-    `Your last turn could not be used, and nothing of it was done: ${why}. Call only tools that are declared, each with input as its schema says, and make fewer calls in one turn.`,
-  answer_invalid: (why) => `Your answer does not fit the schema: ${why} Give the whole answer again, as JSON alone.`,
+/** `WHY` stands for what the host says. */
+const TEXTS: Readonly<Record<Notice, string>> = {
+  wrap_up: "This is your last turn: WHY. Make no calls. Answer now with what you have, and say what is missing.",
+  stuck: "WHY It will not be different next time. Do something else, or answer with what you have.",
+  cut_off:
+    "Your last turn was cut off, and nothing of it was done (WHY). Do less in one turn: a shorter program, fewer calls, or a brief answer.",
+  turn_invalid:
+    "Your last turn could not be used, and nothing of it was done: WHY. Call only tools that are declared, each with input as its schema says, and make fewer calls in one turn.",
+  answer_invalid: "Your answer does not fit the schema: WHY Give the whole answer again, as JSON alone.",
 };
 
 export function noticeOf(notice: Notice, why: string): SaidMessage {
-  return { by: "host", message: `[host] ${TEXTS[notice](why)}`, why: notice };
+  return { by: "host", message: `[host] ${TEXTS[notice].replace("WHY", () => why)}`, why: notice };
 }
 
 /** Where a result names what was kept of it because it is large: each time another name. */

@@ -38,7 +38,10 @@ export function failure(
   const shown = shownWords(detail, key, DETAIL_LENGTH);
   const { attempts, origin, requestId: request } = requests;
   const message = [
-    SENTENCES[code](provider, keyVariable, origin),
+    SENTENCES[code]
+      .replace("PROVIDER", provider)
+      .replace("KEY", keyVariable)
+      .replace(" PLACE", () => (origin === undefined ? "" : ` at ${origin}`)),
     ...(attempts > 1 ? [`It was asked ${attempts} times.`] : []),
     ...(shown === "" ? [] : [`It says: ${shown}`]),
   ].join(" ");
@@ -50,19 +53,18 @@ export function shownEnd(end: TurnEnd, { key }: FailedProvider): TurnEnd {
   return "reason" in end ? { ...end, reason: shownWords(end.reason, key, REASON_LENGTH) } : end;
 }
 
-const SENTENCES: Readonly<
-  Record<ProviderFailureCode, (provider: string, keyVariable: string, origin?: string) => string>
-> = {
-  key_refused: (provider, variable) => `${provider} does not take the key: check ${variable}, and what it may do.`,
-  rate_limited: (provider) => `${provider} takes no more requests for now: wait, or ask for a higher limit.`,
-  overloaded: (provider) => `${provider} is overloaded: try again later.`,
-  request_refused: (provider) =>
-    `${provider} does not take the request: the model's name, a feature it lacks, or the length of the conversation.`,
-  server_failed: (provider) => `${provider} failed: try again later.`,
-  timed_out: (provider) => `${provider} did not answer in time.`,
-  unreachable: (provider, _, origin) => `${provider} cannot be reached${origin === undefined ? "" : ` at ${origin}`}.`,
-  interrupted: (provider) => `The reply of ${provider} broke off, and nothing of it was done.`,
-  reply_invalid: (provider) => `The reply of ${provider} is not what its protocol says, and nothing of it was done.`,
+/** `PROVIDER` stands for it, `KEY` for the variable with its key, and `PLACE` for where it is, if that is known. */
+const SENTENCES: Readonly<Record<ProviderFailureCode, string>> = {
+  key_refused: "PROVIDER does not take the key: check KEY, and what it may do.",
+  rate_limited: "PROVIDER takes no more requests for now: wait, or ask for a higher limit.",
+  overloaded: "PROVIDER is overloaded: try again later.",
+  request_refused:
+    "PROVIDER does not take the request: the model's name, a feature it lacks, or the length of the conversation.",
+  server_failed: "PROVIDER failed: try again later.",
+  timed_out: "PROVIDER did not answer in time.",
+  unreachable: "PROVIDER cannot be reached PLACE.",
+  interrupted: "The reply of PROVIDER broke off, and nothing of it was done.",
+  reply_invalid: "The reply of PROVIDER is not what its protocol says, and nothing of it was done.",
 };
 
 function codeOf(error: unknown, status: number | undefined): ProviderFailureCode {
