@@ -71,7 +71,7 @@ export class AnthropicStream extends ReplyStream<AnthropicReply> {
     } else if (type === "message_stop") this.#isOver = true;
   }
 
-  override get usage(): ModelUsage {
+  get usage(): ModelUsage {
     return sumOfUsage(this.#usages);
   }
 

@@ -38,7 +38,7 @@ export class GeminiStream extends ReplyStream<GeminiReply> {
     return joinChunks(this.#chunks);
   }
 
-  override get usage(): ModelUsage {
+  get usage(): ModelUsage {
     return this.reply.usage;
   }
 }

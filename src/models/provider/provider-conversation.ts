@@ -331,7 +331,7 @@ export abstract class ProviderConversation<Reply extends ProviderReply, Client> 
   /** Notes what the provider runs itself. Until it has ended, providers of programs accept results only. */
   #noteHosted(news: HostedNews): void {
     const id = quickKey("program" in news ? news.program : news.call);
-    if (news.type === "hosted_program_started" || news.type === "hosted_call_started") this.#openHosted.add(id);
+    if (news.type.endsWith("_started")) this.#openHosted.add(id);
     else this.#openHosted.delete(id);
   }
 

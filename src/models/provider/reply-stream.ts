@@ -27,10 +27,8 @@ export abstract class ReplyStream<Reply> {
   /** The whole reply; undefined if it broke off. */
   abstract get reply(): Reply | undefined;
 
-  /** Usage so far, also of a reply that broke off; undefined if the provider does not report it. */
-  get usage(): ModelUsage | undefined {
-    return undefined;
-  }
+  /** Usage so far, also of a reply that broke off. */
+  abstract readonly usage: ModelUsage;
 
   protected get parts(): readonly OpenPart[] {
     return [...this.#parts.values()].toSorted((a, b) => a.place - b.place);

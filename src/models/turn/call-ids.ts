@@ -4,13 +4,9 @@ const MAX_LENGTH = 128;
 
 /** Makes ids unique by a suffix. A provider chooses them, and how long they are. */
 export class UniqueIds {
-  readonly #used = new Set<unknown>();
+  readonly used = new Set<unknown>();
   /** How often each id was requested, so that many equal ids do not take quadratic time. */
   readonly #times = new Map<unknown, number>();
-
-  get size(): number {
-    return this.#used.size;
-  }
 
   take(wanted: string): string {
     let times = this.#times.get(quickKey(wanted)) ?? 0;
@@ -18,9 +14,9 @@ export class UniqueIds {
     do {
       times += 1;
       if (times > 1) id = `${wanted}-${times}`;
-    } while (this.#used.has(quickKey(id)));
+    } while (this.used.has(quickKey(id)));
     this.#times.set(quickKey(wanted), times);
-    this.#used.add(quickKey(id));
+    this.used.add(quickKey(id));
     return id;
   }
 }
@@ -31,6 +27,6 @@ export class CallIds {
 
   take(provided: string | undefined): string {
     const usable = provided !== undefined && provided.length <= MAX_LENGTH && /^[\w.:-]+$/.test(provided);
-    return this.#ids.take(usable ? provided : `call-${this.#ids.size + 1}`);
+    return this.#ids.take(usable ? provided : `call-${this.#ids.used.size + 1}`);
   }
 }

@@ -39,7 +39,7 @@ export function eventStream(parts: EventStreamParts): ReadableStream<Uint8Array>
 function eventReader({ journal, execution, tenant, ids, after }: EventStreamParts): LiveReader {
   const events = new JournalEvents();
   const isNew = ({ id }: JournalEvent) => {
-    const { record, place } = parseEventId(id) ?? { record: 0, place: 0 };
+    const { record, place } = parseEventId(id)!;
     return after === undefined || record > after.record || (record === after.record && place > after.place);
   };
   const textOf = ({ id, type, data }: JournalEvent) => {

@@ -69,7 +69,8 @@ type Told = Unnamed<HttpEvent>;
  * that a live stream and a later stream are equal. It holds open calls, and no text.
  */
 export class JournalEvents {
-  #index = 0;
+  /** Number of records so far. */
+  position = 0;
   #turns = 0;
   /** The state without texts, which may be large. */
   readonly #state = new ExecutionState();
@@ -82,11 +83,6 @@ export class JournalEvents {
   #places: ReadonlyMap<string, string> = new Map();
   /** Whether it waited after the last record. */
   #waits = false;
-
-  /** Number of records so far. */
-  get position(): number {
-    return this.#index;
-  }
 
   get #isConversation(): boolean {
     return this.#state.header?.kind === "conversation";
@@ -114,8 +110,7 @@ export class JournalEvents {
     const ended = bare.type === "call" || bare.type === "answered" ? this.#endCall(at, call) : [];
     const told = [left, this.#tell(record, { turn, content, ending, call, at }), ended, this.#wait(at)].flat();
     if (call?.end) this.#calls.forget(call);
-    const index = this.#index;
-    this.#index += 1;
+    const index = this.position++;
     return told.map((data, place) => ({ id: place === 0 ? `${index}` : `${index}.${place}`, type: data.type, data }));
   }
 

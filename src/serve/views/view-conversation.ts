@@ -145,7 +145,7 @@ function turnViews({ header, turns, use }: PastConversation, room: TextAllowance
 function hostedCalls(hosted: TranscriptTurn["turn"]["hosted"]): HostedCallView[] {
   const calls = new Map<string, HostedCallView>();
   for (const news of hosted) {
-    if (news.type !== "hosted_call_started" && news.type !== "hosted_call_ended") continue;
+    if (!("call" in news)) continue;
     const { call: id, tool } = news;
     const known = calls.get(id) ?? { id, tool, input: "", sources: [] };
     if (news.type === "hosted_call_started") calls.set(id, { ...known, input: news.input });

@@ -157,6 +157,6 @@ function limitViews(
   return Object.entries(used).map(([name, value]) => ({
     name,
     used: value,
-    allowed: limits[name as keyof typeof used] ?? 0,
+    allowed: limits[name as keyof typeof used],
   }));
 }

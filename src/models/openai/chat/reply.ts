@@ -109,7 +109,7 @@ export class ChatStream extends ReplyStream<ChatReply> {
   readonly #message: Record<string, unknown> = { role: "assistant", content: null };
   readonly #parts = new ListParts();
   #finishReason: string | undefined;
-  #usage = NO_USAGE;
+  usage = NO_USAGE;
   #id: string | undefined;
 
   take(chunk: unknown): void {
@@ -117,7 +117,7 @@ export class ChatStream extends ReplyStream<ChatReply> {
     const choice = firstChoice(chunk);
     // Moonshot and Groq have places of their own for it.
     const usages = [chunk, choice, fieldOf(chunk, "x_groq")].map((place) => usageOf(fieldOf(place, "usage")));
-    this.#usage = highestUsage([this.#usage, ...usages]);
+    this.usage = highestUsage([this.usage, ...usages]);
     this.#finishReason = decisiveReason(this.#finishReason, textOf(choice, "finish_reason"));
     const delta = fieldOf(choice, "delta");
     if (!isFields(delta)) return;
@@ -133,14 +133,10 @@ export class ChatStream extends ReplyStream<ChatReply> {
     this.display.text(wordsOf(delta));
   }
 
-  override get usage(): ModelUsage {
-    return this.#usage;
-  }
-
   get reply(): ChatReply | undefined {
     if (this.#finishReason === undefined) return undefined;
     const calls = this.#calls.length === 0 ? {} : { tool_calls: withTails(this.#calls).map(written) };
-    return replyOf({ ...this.#message, ...calls }, this.#finishReason, this.#id, this.#usage);
+    return replyOf({ ...this.#message, ...calls }, this.#finishReason, this.#id, this.usage);
   }
 
   #takeFragment(given: unknown): void {

@@ -53,15 +53,11 @@ const INPUT_EVENT = /^response\.(?:function_call_arguments|custom_tool_call_inpu
 export class ResponsesStream extends ReplyStream<ResponsesReply> {
   #shared: number | undefined;
   #last: unknown;
-  #usage = NO_USAGE;
-
-  override get usage(): ModelUsage {
-    return this.#usage;
-  }
+  usage = NO_USAGE;
 
   take(event: unknown): void {
     const type = textOf(event, "type") ?? "";
-    this.#usage = highestUsage([this.#usage, usageOf(fieldOf(fieldOf(event, "response"), "usage"))]);
+    this.usage = highestUsage([this.usage, usageOf(fieldOf(fieldOf(event, "response"), "usage"))]);
     const delta = textOf(event, "delta") ?? "";
     if (type === "response.output_item.added") this.#add(placeIn(event, PLACE), fieldOf(event, "item"));
     else if (type === "response.output_item.done") this.#complete(placeIn(event, PLACE), fieldOf(event, "item"));

@@ -179,7 +179,7 @@ interface ToldCall {
 /** Tells of one call of a turn. Calls that the gate has answered itself are none of the client's. */
 function tellCall({ made, result, asked, place }: ToldCall, replyAt: (round: number) => Reply): void {
   const isProgram = made.type === "program_call" && made.source !== undefined && made.forbidden === undefined;
-  if (isProgram) replyAt(0).parts.push({ type: "program", place, source: made.source ?? "" });
+  if (isProgram) replyAt(0).parts.push({ type: "program", place, source: made.source });
   for (const { id, tool, inputText, round, answer, expiresAt } of asked.calls) {
     const own = isProgram ? { ...place, number: Number(id) } : place;
     const reply = replyAt(round);

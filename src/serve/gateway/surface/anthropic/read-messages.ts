@@ -54,7 +54,7 @@ function readBlock(history: HistoryReader, block: Fields, place: string): void {
       if (name.startsWith("tool_search_tool_")) return;
       const source = textOf(block.input, "code");
       if (name !== CODE_EXECUTION_NAME || source === undefined) notOffered({ type: name }, place);
-      return history.program(id, source ?? "", place);
+      return history.program(id, source, place);
     }
     case "code_execution_tool_result": {
       const { output: text = "", isError } = outputOf(block.content);
