@@ -55,7 +55,7 @@ export async function beginConversation(
 }
 
 function shownTo({ tools, runProgram }: Opening) {
-  return [...(runProgram ? [runProgram] : []), ...tools].map(shownDigest);
+  return [runProgram ?? [], tools].flat().map(shownDigest);
 }
 
 /** Instructions and tools that the client of a surface gives with a request hold from here on. What it leaves out stays. */

@@ -136,9 +136,11 @@ export function resultOfReport(
 ): CallResult {
   const { text, isError, cut, redacted = 0 } = report.output;
   const left = [
-    ...(cut?.valueBytes === undefined ? [] : [`a value of ${cut.valueBytes} bytes, ${OF_VALUE}`]),
-    ...(cut?.logLines === undefined ? [] : [`${cut.logLines} printed lines left out`]),
-  ].join(", ");
+    cut?.valueBytes === undefined ? [] : `a value of ${cut.valueBytes} bytes, ${OF_VALUE}`,
+    cut?.logLines === undefined ? [] : `${cut.logLines} printed lines left out`,
+  ]
+    .flat()
+    .join(", ");
   const summary = summaryOf(report);
   const provenance = {
     tool: RUN_PROGRAM,

@@ -132,7 +132,7 @@ function fitsIn(tokens: number, ...declared: readonly [ProgramDeclaration, ToolD
 }
 
 function declaredText(runProgram: ProgramDeclaration, search?: ToolDeclaration): string {
-  return JSON.stringify([{ ...runProgram, input: PROGRAM_SCHEMA }, ...(search ? [search] : [])]);
+  return JSON.stringify([{ ...runProgram, input: PROGRAM_SCHEMA }, search ?? []].flat());
 }
 
 const NAMESPACES_SHOWN = 200;

@@ -92,7 +92,7 @@ async function sendingIn<Value>(
   // When one of several calls makes the conversation reject, the other programs end too.
   const over = new AbortController();
   const { log } = live;
-  const signal = AbortSignal.any([live.scope.signal, over.signal, ...(interrupt ? [interrupt] : [])]);
+  const signal = AbortSignal.any([live.scope.signal, over.signal, interrupt ?? []].flat());
   log.onFenced = (error) => over.abort(error);
   const span = live.takeSpan();
   const drive = async () => {

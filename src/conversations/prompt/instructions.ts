@@ -26,7 +26,7 @@ export function callBoundaries({ calls, outputBytes }: ProgramBounds, tools: rea
 
 /** Empty if clients answer all calls, in their own time. */
 function perCall(tools: readonly Tool[]): string {
-  const times = tools.flatMap(({ execute: handler, timeoutMs }) => (handler === "client" ? [] : [timeoutMs]));
+  const times = tools.flatMap(({ execute: handler, timeoutMs }) => (handler === "client" ? [] : timeoutMs));
   return times.length === 0 ? "" : `, each up to ${seconds(Math.max(...times))}`;
 }
 
@@ -88,15 +88,15 @@ export function ownInstructions(
 ): string | undefined {
   const text = textFor(instructions, model);
   const ofTools = tools.flatMap(({ name, instructions: about }) =>
-    about === undefined ? [] : [`## ${name}\n\n${about.trim()}`],
+    about === undefined ? [] : `## ${name}\n\n${about.trim()}`,
   );
   const section = (title: string, texts: readonly string[]) => (texts.length === 0 ? [] : [`# ${title}`, ...texts]);
   const parts = [
-    ...section("Instructions", text === undefined ? [] : [text]),
-    ...section("Instructions for tools", ofTools),
-    ...section("Documents", documents.map(documentText)),
-    ...(answer === undefined ? [] : [answer]),
-  ];
+    section("Instructions", text === undefined ? [] : [text]),
+    section("Instructions for tools", ofTools),
+    section("Documents", documents.map(documentText)),
+    answer ?? [],
+  ].flat();
   return parts.length === 0 ? undefined : parts.join("\n\n");
 }
 
@@ -110,7 +110,7 @@ function textFor(instructions: Instructions | undefined, model: string): string 
     Object.keys(instructions).filter((key) => key !== DEFAULT),
     model,
   );
-  const keys = [...(Object.hasOwn(instructions, DEFAULT) ? [DEFAULT] : []), ...(family === undefined ? [] : [family])];
+  const keys = [Object.hasOwn(instructions, DEFAULT) ? DEFAULT : [], family ?? []].flat();
   if (keys.length === 0)
     throw new PortcullisError(
       "option_invalid",

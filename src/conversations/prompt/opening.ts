@@ -51,7 +51,7 @@ export function openingFor(
     }),
     settings: asked,
     compactAt,
-    tools: [...shown, ...(searched ? [searched] : [])],
+    tools: [shown, searched ?? []].flat(),
     deferred: deferred.length > 0 ? deferred : undefined,
     runProgram: local?.runProgram,
     hosted: programs === "hosted" && told.some((tool) => isVisible(tool, ["programmatic"])),

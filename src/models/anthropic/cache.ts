@@ -36,7 +36,7 @@ export function markedMessages(
   mark: Fields | undefined,
 ): readonly AnthropicMessage[] {
   if (!mark) return messages;
-  const places = messages.flatMap(({ role, content }, place) => (role === "user" && content.length > 0 ? [place] : []));
+  const places = messages.flatMap(({ role, content }, place) => (role === "user" && content.length > 0 ? place : []));
   const last = new Set(places.slice(-MARKED_MESSAGES));
   return messages.map((message, place) => {
     if (!last.has(place)) return message;

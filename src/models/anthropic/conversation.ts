@@ -51,10 +51,7 @@ export class Conversation extends ProviderConversation<AnthropicReply, Anthropic
 
   protected override namesFor(opening: Opening): ToolNames {
     const { hosted, settings = {} } = opening;
-    return toolNamesOf(opening, [
-      ...(hosted ? [CODE_EXECUTION_NAME] : []),
-      ...(searchOf(settings) ? [WEB_SEARCH_NAME] : []),
-    ]);
+    return toolNamesOf(opening, [hosted ? CODE_EXECUTION_NAME : [], searchOf(settings) ? WEB_SEARCH_NAME : []].flat());
   }
 
   #refer({ found: names = [] }: CallResult): readonly string[] {

@@ -46,12 +46,12 @@ export function declareTools(
     ...(tool.callers.includes("direct") ? streamed : {}),
   });
   return [
-    ...(hosted ? [{ type: CODE_EXECUTION_TYPE, name: CODE_EXECUTION_NAME }] : []),
-    ...searchTools(settings),
-    ...(runProgram ? [{ ...runProgram, input_schema: PROGRAM_SCHEMA, ...streamed }] : []),
-    ...tools.map((tool) => strictIfPossible(declare(tool), tool, open)),
-    ...deferred.map((tool) => ({ ...declare(tool), defer_loading: true })),
-  ];
+    hosted ? { type: CODE_EXECUTION_TYPE, name: CODE_EXECUTION_NAME } : [],
+    searchTools(settings),
+    runProgram ? { ...runProgram, input_schema: PROGRAM_SCHEMA, ...streamed } : [],
+    tools.map((tool) => strictIfPossible(declare(tool), tool, open)),
+    deferred.map((tool) => ({ ...declare(tool), defer_loading: true })),
+  ].flat();
 }
 
 function searchTools(settings: ModelSettings): readonly Fields[] {

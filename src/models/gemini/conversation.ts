@@ -81,8 +81,7 @@ export class Conversation extends DeclaringConversation<GeminiReply, GeminiClien
     if (parts.length > 0) this.#contents.push({ role: "model", parts: parts.map(sentBack) });
     const hosted = hostedNews(parts, grounding, this.#contents.length);
     const cited = citationsIn(grounding);
-    const calls = () =>
-      parts.flatMap(({ functionCall }) => (isFields(functionCall) ? [this.#callOf(functionCall)] : []));
+    const calls = () => parts.flatMap(({ functionCall }) => (isFields(functionCall) ? this.#callOf(functionCall) : []));
     const unread = parts.filter((part) => !Object.keys(part).some((name) => KNOWN.has(name)));
     return { end, hosted, cited, calls, unread: unread.map((part) => ({ type: Object.keys(part)[0] })) };
   }

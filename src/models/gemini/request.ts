@@ -83,10 +83,7 @@ export function toolFields(declarations: readonly Fields[], mode: Fields | undef
   const own = searches ? { includeServerSideToolInvocations: true } : {};
   return {
     ...((hasTools || searches) && {
-      tools: [
-        ...(hasTools ? [{ functionDeclarations: declarations }] : []),
-        ...(searches ? [{ googleSearch: {} }] : []),
-      ],
+      tools: [hasTools ? { functionDeclarations: declarations } : [], searches ? { googleSearch: {} } : []].flat(),
     }),
     ...((functionCallingConfig || searches) && {
       toolConfig: { functionCallingConfig, ...own },

@@ -42,9 +42,11 @@ export function failure(
       .replace("PROVIDER", provider)
       .replace("KEY", keyVariable)
       .replace(" PLACE", () => (origin === undefined ? "" : ` at ${origin}`)),
-    ...(attempts > 1 ? [`It was asked ${attempts} times.`] : []),
-    ...(shown === "" ? [] : [`It says: ${shown}`]),
-  ].join(" ");
+    attempts > 1 ? `It was asked ${attempts} times.` : [],
+    shown === "" ? [] : `It says: ${shown}`,
+  ]
+    .flat()
+    .join(" ");
   return { code, message, status, request };
 }
 

@@ -82,10 +82,12 @@ export function inputChange(own: JsonSchema, declared: JsonSchema): string {
   const more = renamed.length > NAMED ? ` and ${renamed.length - NAMED} more` : "";
   const leftOut = [...words].flatMap(([word, times]) => (times > (left.get(word) ?? 0) ? word : []));
   return [
-    ...(isWrapped ? [`as { ${WRAPPER}: … }`] : []),
-    ...(names ? [`other names for ${renamed.slice(0, NAMED).join(", ")}${more}`] : []),
-    ...(leftOut.length > 0 ? [`without ${leftOut.join(", ")}`] : []),
-  ].join("; ");
+    isWrapped ? `as { ${WRAPPER}: … }` : [],
+    names ? `other names for ${renamed.slice(0, NAMED).join(", ")}${more}` : [],
+    leftOut.length > 0 ? `without ${leftOut.join(", ")}` : [],
+  ]
+    .flat()
+    .join("; ");
 }
 
 /** The tools of whose inputs a provider is told otherwise. `write` is what it makes of their schemas beside that. */
@@ -142,11 +144,11 @@ function withoutRefused(input: JsonSchema, notPattern: RegExp | undefined): Json
   const written = mapSchema(input, (part) => {
     const { type, pattern, patternProperties } = part;
     const left = [
-      ...(isType(type) ? [] : ["type"]),
-      ...(isRefused(pattern) ? ["pattern"] : []),
+      isType(type) ? [] : "type",
+      isRefused(pattern) ? "pattern" : [],
       // Where other fields may not be, those with such names would be none.
-      ...(Object.keys(patternProperties ?? {}).some(isRefused) ? ["patternProperties", "additionalProperties"] : []),
-    ];
+      Object.keys(patternProperties ?? {}).some(isRefused) ? ["patternProperties", "additionalProperties"] : [],
+    ].flat();
     isSame &&= left.length === 0;
     return without(part, ...left);
   }) as JsonSchema;

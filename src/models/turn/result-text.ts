@@ -43,14 +43,14 @@ export function labelledText(result: CallResult, facts: BlockFacts): string {
 export function labelOf({ isError, provenance }: CallResult, { marksFailure, told }: BlockFacts): string | undefined {
   const { source, from, filtered, approvedBy } = provenance;
   const phrases = [
-    ...(isError && !marksFailure ? [PHRASES.failed] : []),
-    ...cutPhrases(provenance),
-    ...(source === undefined ? [] : [PHRASES.source + plain(source)]),
-    ...(from === undefined ? [] : [PHRASES.at + JSON.stringify(inOneLine(from, FROM_LENGTH))]),
-    ...(filtered === undefined ? [] : [PHRASES.filtered + inOneLine(filtered, PHRASE_LENGTH)]),
-    ...(approvedBy === undefined ? [] : [PHRASES.approvedBy + plain(approvedBy)]),
-    ...told,
-  ];
+    isError && !marksFailure ? PHRASES.failed : [],
+    cutPhrases(provenance),
+    source === undefined ? [] : PHRASES.source + plain(source),
+    from === undefined ? [] : PHRASES.at + JSON.stringify(inOneLine(from, FROM_LENGTH)),
+    filtered === undefined ? [] : PHRASES.filtered + inOneLine(filtered, PHRASE_LENGTH),
+    approvedBy === undefined ? [] : PHRASES.approvedBy + plain(approvedBy),
+    told,
+  ].flat();
   return phrases.length === 0 ? undefined : phrases.join(", ");
 }
 

@@ -119,7 +119,7 @@ function servedBy(parts: AppParts): readonly Served[] {
   const lines = ROUTES.filter(({ path }) => which === "all" || (which === "operator" && OPERATOR_PATHS.has(path)));
   const document = () => openApiDocument(packageVersion());
   return [
-    ...lines.map(({ path, method, ...line }): Served => ({
+    lines.map(({ path, method, ...line }): Served => ({
       path,
       methods: [method],
       scope: line.scope,
@@ -127,9 +127,9 @@ function servedBy(parts: AppParts): readonly Served[] {
       form: path === "/v1/models" ? vendorsForm : undefined,
       handle: (_, key, asked, named) => serve(parts, line, { asked, key }, named),
     })),
-    ...(which === "all" ? [...apiExtras(document), ...gatewayRoutes(parts)] : []),
-    ...(which === "operator" ? [] : [mcpRoute(mcp)]),
-  ];
+    which === "all" ? [...apiExtras(document), ...gatewayRoutes(parts)] : [],
+    which === "operator" ? [] : mcpRoute(mcp),
+  ].flat();
 }
 
 /** The path of a request to an unknown path. */

@@ -33,7 +33,7 @@ export function* clientTools(tools: readonly AskedTool[]) {
   const alike = new Map<string, number>();
   for (const tool of tools) {
     const { name, namespace } = tool;
-    const whole = [...(namespace === undefined ? [] : [namespace]), name].map(identifier).join(".");
+    const whole = [namespace ?? [], name].flat().map(identifier).join(".");
     let number = (alike.get(whole) ?? 0) + 1;
     let made = number === 1 ? whole : `${whole}_${number}`;
     for (; made === RUN_PROGRAM || toolNameFault(made) !== undefined || given.has(made); made = `${whole}_${number}`)

@@ -86,6 +86,6 @@ function bytesOf(value: unknown): number {
 function openPrograms(view: ExecutionView | undefined): readonly ExecutionId[] {
   if (view?.kind !== "conversation") return [];
   return view.turns.flatMap(({ programs }) =>
-    programs.flatMap(({ execution, result }) => (result === undefined && execution !== undefined ? [execution] : [])),
+    programs.flatMap(({ execution, result }) => (result === undefined && execution !== undefined ? execution : [])),
   );
 }

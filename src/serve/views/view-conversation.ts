@@ -123,7 +123,7 @@ function turnViews({ header, turns, use }: PastConversation, room: TextAllowance
       return [{ ...program, execution, ...told, result: head, isError: result?.isError }];
     });
     const atProvider = hosted.flatMap((news) =>
-      news.type === "hosted_program_started" ? [programView(news.program, news.source)] : [],
+      news.type === "hosted_program_started" ? programView(news.program, news.source) : [],
     );
     return {
       said: said.map((one) => saidView(one, room)),
@@ -133,7 +133,7 @@ function turnViews({ header, turns, use }: PastConversation, room: TextAllowance
       end: end.type,
       inputTokens: usage.inputTokens,
       outputTokens: usage.outputTokens,
-      calls: calls.flatMap(({ type, id }) => (type === "tool_call" ? [id] : [])),
+      calls: calls.flatMap(({ type, id }) => (type === "tool_call" ? id : [])),
       programs: [...own, ...atProvider],
       hosted: hostedCalls(hosted),
       citations: turn.citations ?? [],

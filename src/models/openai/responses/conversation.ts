@@ -54,9 +54,9 @@ export class Conversation extends ProviderConversation<ResponsesReply, OpenAiCli
     const { model, stream } = this.options;
     const { compactAt } = this.opening;
     const include = [
-      ...(this.#isStored ? [] : ["reasoning.encrypted_content"]),
-      ...(searchOf(this.settings) ? ["web_search_call.action.sources"] : []),
-    ];
+      this.#isStored ? [] : "reasoning.encrypted_content",
+      searchOf(this.settings) ? "web_search_call.action.sources" : [],
+    ].flat();
     const params = {
       model,
       instructions: this.opening.instructions,

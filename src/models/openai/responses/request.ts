@@ -12,12 +12,12 @@ import { isReasoned } from "../../settings.ts";
 export function declareTools(opening: Opening, names: ToolNames, isStrict: boolean): readonly Fields[] {
   const { tools, runProgram, hosted, settings = {} } = opening;
   return [
-    ...(hosted ? [{ type: "programmatic_tool_calling" }] : []),
-    ...searchTools(settings),
+    hosted ? { type: "programmatic_tool_calling" } : [],
+    searchTools(settings),
     // A custom tool takes the source as plain text, without JSON around it.
-    ...(runProgram ? [{ type: "custom", ...runProgram, format: { type: "text" } }] : []),
-    ...tools.map((tool) => declareTool(tool, names, { isStrict, hosted })),
-  ];
+    runProgram ? { type: "custom", ...runProgram, format: { type: "text" } } : [],
+    tools.map((tool) => declareTool(tool, names, { isStrict, hosted })),
+  ].flat();
 }
 
 interface Declaring {

@@ -187,6 +187,6 @@ export function blocksOf(content: string | readonly Fields[] = ""): readonly Fie
 }
 
 export function answerOf(read: readonly MessagePart[], isError = false): AskedAnswer {
-  const texts = read.flatMap((part) => (part.type === "text" ? [part.text] : []));
+  const texts = read.flatMap((part) => (part.type === "text" ? part.text : []));
   return { text: asUntrusted(texts.join("\n")), isError, parts: read.filter((part) => part.type !== "text") };
 }
