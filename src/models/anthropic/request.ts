@@ -43,7 +43,7 @@ export function declareTools(
   // The model writes no inputs of calls that programs alone make.
   const declare = (tool: ToolDeclaration) => ({
     ...declareTool(tool, names, hosted),
-    ...(tool.callers.includes("direct") ? streamed : {}),
+    ...(tool.callers.includes("direct") && streamed),
   });
   return [
     hosted ? { type: CODE_EXECUTION_TYPE, name: CODE_EXECUTION_NAME } : [],
@@ -124,9 +124,9 @@ function declareTool(tool: ToolDeclaration, names: ToolNames, hosted: boolean): 
     name: names.given(tool.name),
     description: forPrograms ? `${tool.description}\n\n${resultDescription(tool)}` : tool.description,
     input_schema: tool.inputSchema,
-    ...(hosted
-      ? { allowed_callers: tool.callers.map((caller) => (caller === "direct" ? "direct" : CODE_EXECUTION_TYPE)) }
-      : {}),
+    ...(hosted && {
+      allowed_callers: tool.callers.map((caller) => (caller === "direct" ? "direct" : CODE_EXECUTION_TYPE)),
+    }),
   };
 }
 
@@ -174,7 +174,7 @@ export function programResultBlock(toolUseId: string, result: CallResult): Field
 }
 
 function blockOf(toolUseId: string, content: unknown, isError: boolean): Fields {
-  return { type: "tool_result", tool_use_id: toolUseId, content, ...(isError ? { is_error: true } : {}) };
+  return { type: "tool_result", tool_use_id: toolUseId, content, ...(isError && { is_error: true }) };
 }
 
 /** Anthropic's compaction is in beta. */

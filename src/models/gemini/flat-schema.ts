@@ -39,7 +39,7 @@ function fitted(part: Fields): Fields {
   const others = Object.entries(OF_TYPE).flatMap(([of, words]) => (type === undefined || type === of ? [] : words));
   const fit = {
     ...without(part, "required", "enum", "anyOf"),
-    ...(type === undefined ? {} : { type }),
+    ...(type !== undefined && { type }),
     ...(required.length > 0 && { required }),
     ...(named.length > 0 && isWhole && { enum: named }),
     ...(anyOf !== undefined && says && { anyOf }),
@@ -99,7 +99,7 @@ function join(all: readonly Fields[]): Fields {
   const required = all.flatMap((one) => (Array.isArray(one.required) ? (one.required as unknown[]) : []));
   return {
     ...words,
-    ...(all.some((one) => isFields(one.properties)) ? { properties: Object.fromEntries(properties) } : {}),
-    ...(required.length > 0 ? { required: all.length > 1 ? [...new Set(required)] : required } : {}),
+    ...(all.some((one) => isFields(one.properties)) && { properties: Object.fromEntries(properties) }),
+    ...(required.length > 0 && { required: all.length > 1 ? [...new Set(required)] : required }),
   };
 }

@@ -40,7 +40,7 @@ export function responsePart(functionCall: Fields, result: CallResult, parts: Re
       id,
       name: textOf(functionCall, "name") ?? "",
       response: responseOf(result, parts),
-      ...(parts.carried.length > 0 ? { parts: parts.carried.map(CONTENT.data) } : {}),
+      ...(parts.carried.length > 0 && { parts: parts.carried.map(CONTENT.data) }),
     },
   };
 }

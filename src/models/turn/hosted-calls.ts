@@ -62,7 +62,7 @@ export function citationsOf(given: readonly unknown[]): Citation[] {
     const url = webAddress(textOf(one, "url") ?? textOf(one, "uri") ?? "");
     if (url === undefined || byUrl.has(url)) continue;
     const title = textOf(one, "title");
-    byUrl.set(url, { url, ...(title ? { title: head(title, TITLE_LENGTH) } : {}) });
+    byUrl.set(url, { url, ...(title && { title: head(title, TITLE_LENGTH) }) });
     if (byUrl.size === MAX_CITATIONS) break;
   }
   return [...byUrl.values()];

@@ -65,7 +65,7 @@ function resultOf(call: ModelCall, answer: AskedAnswer = NO_ANSWER): CallResult 
   const { text, isError, parts } = answer;
   const tool = call.type === "tool_call" ? call.tool : RUN_PROGRAM;
   const about = { callId: call.id, isJson: false, isError, provenance: { tool, bytes: bytesOf(text) } };
-  return { ...about, text: passOn(text), ...(parts.length > 0 ? { parts } : {}) };
+  return { ...about, text: passOn(text), ...(parts.length > 0 && { parts }) };
 }
 
 export const NO_ANSWER: AskedAnswer = { text: asUntrusted("It has no result."), isError: true, parts: [] };

@@ -120,7 +120,7 @@ function requestOf(incoming: IncomingMessage, signal: AbortSignal): Request {
     method,
     headers,
     signal,
-    ...(hasBody ? { body: bodyOf(incoming), duplex: "half" } : {}),
+    ...(hasBody && { body: bodyOf(incoming), duplex: "half" }),
   });
   linked.set(signal, request);
   return request;

@@ -130,7 +130,7 @@ export function problemResponse({ code, message, headers }: Problem): Response {
     { error: { code, message } },
     {
       status: statusOf(code),
-      headers: { ...(retryAfter === undefined ? {} : { "retry-after": String(retryAfter) }), ...headers },
+      headers: { ...(retryAfter !== undefined && { "retry-after": String(retryAfter) }), ...headers },
     },
   );
 }

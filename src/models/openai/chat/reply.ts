@@ -256,7 +256,7 @@ function withTails(calls: readonly OpenCall[]): readonly OpenCall[] {
 function written({ id, name, fields, input }: OpenCall): Fields {
   if (name === "") return { id, ...fields };
   return {
-    ...(id === "" ? {} : { id }),
+    ...(id !== "" && { id }),
     ...fields,
     type: fields.type ?? "function",
     function: { name, arguments: input },

@@ -76,7 +76,7 @@ function outputOf(call: Fields, output: unknown): Fields {
   return {
     type: `${String(call.type)}_output`,
     call_id: textOf(call, "call_id") ?? "",
-    ...(isFields(call.caller) ? { caller: call.caller } : {}),
+    ...(isFields(call.caller) && { caller: call.caller }),
     output,
   };
 }
