@@ -216,7 +216,7 @@ export function withModels<Read extends GivenModels>(
   return {
     ...rest,
     model: modelOf(model),
-    fallbacks: fallbacks?.map((one) => modelOf(one)),
+    fallbacks: fallbacks?.map(modelOf),
   };
 }
 

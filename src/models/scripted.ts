@@ -112,8 +112,8 @@ export type ScriptedModelOptions = OptionsOf<typeof SCRIPTED_RULES>;
 /** A script plays any provider, so it takes every setting that some provider takes, and refuses the others. */
 const TAKES_ALL: SettingsTaken = {
   minOutputTokens: 1,
-  stops: Number.POSITIVE_INFINITY,
-  maxTemperature: Number.POSITIVE_INFINITY,
+  stops: Infinity,
+  maxTemperature: Infinity,
   oneCall: true,
   summaries: true,
   whileReasoning: true,

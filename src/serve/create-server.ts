@@ -16,7 +16,7 @@ import { isLoopback } from "./http/allowed-hosts.ts";
 import { type Key, type Keys, keysLeftBy, parseKeys, tokenKeys } from "./http/keys.ts";
 import { type HttpListener, listenHttp } from "./http/listen-http.ts";
 import { nodeListener } from "./http/node-listener.ts";
-import { BytesByKey, requestsByKey } from "./http/bytes-by-key.ts";
+import { bytesByKey, requestsByKey } from "./http/bytes-by-key.ts";
 import { gatewayExpiry, silent } from "./gateway/expiry.ts";
 import { secretKeys } from "./gateway/carried/seals.ts";
 import { type JournalWatch, journalWatch } from "./live/journal-watch.ts";
@@ -37,7 +37,7 @@ import {
 import { servedModels } from "./served-models.ts";
 import { ServerRuns } from "./server-runs.ts";
 import { webhooksOf } from "./webhooks/webhooks.ts";
-import { TenantIds } from "./tenant-ids.ts";
+import { tenantIds } from "./tenant-ids.ts";
 import { readHeader, readList } from "../journal/reading/index.ts";
 import type { ExecutionSummary } from "../journal/journal.ts";
 import { isDriven } from "../executions/driven.ts";
@@ -177,7 +177,7 @@ function partsOf(runtime: Runtime, options: Options, { createApp }: App, isReady
   const token = options.token ?? randomBytes(24).toString("base64url");
   const first =
     options.keys === undefined ? tokenKeys(token, runtime.tenant) : readKeys("createServer({ keys })", options.keys);
-  const ids = new TenantIds(journal);
+  const ids = tenantIds(journal);
   const webhooks = webhooksOf({ webhooks: options.webhooks ?? [], journal, ids, onError });
   const watch = journalWatch(journal);
   const onEvent = (event: AgentEvent) => {
@@ -190,7 +190,7 @@ function partsOf(runtime: Runtime, options: Options, { createApp }: App, isReady
   const own = { runtime: keys.runtime, runs: new ServerRuns(), onError };
   const driven = { ...own, served, expiry: gatewayExpiry(own), onEvent };
   const driving = drivingOf(driven, watch, options);
-  const shared = { ...driven, keys, driving, atOnce: new Counts(), open: new BytesByKey(), readings: new Readings() };
+  const shared = { ...driven, keys, driving, atOnce: new Counts(), open: bytesByKey(), readings: new Readings() };
   const mcp = mountedMcp({
     ...shared,
     version: packageVersion(),

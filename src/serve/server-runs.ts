@@ -1,5 +1,5 @@
 import type { ExecutionId } from "../base/index.ts";
-import { Turns } from "./turns.ts";
+import { newTurns } from "./turns.ts";
 
 interface Run {
   readonly cancel: AbortController;
@@ -10,7 +10,7 @@ interface Run {
 export class ServerRuns {
   readonly #runs = new Map<ExecutionId, Set<Run>>();
   /** The turn of a message ends once it is in the journal. */
-  readonly #saying = new Turns();
+  readonly #saying = newTurns();
 
   has(id: ExecutionId): boolean {
     return this.#runs.has(id);

@@ -15,47 +15,43 @@ const PREFIXES = /t-[0-9a-f]{16}:/g;
  * from another client's tenant, nor learn that it is taken. An id that is also one of the journal's own means that one:
  * what an execution is going to start has an id that can be computed, and chosen, beforehand.
  */
-export class TenantIds {
-  readonly #journal: Journal;
-
-  constructor(journal: Journal) {
-    this.#journal = journal;
-  }
-
-  /**
-   * The journal's id of an execution that exists or is to be begun. A client of the tenant has chosen `id`, or `id` is
-   * the journal's own, for an execution that another door has begun.
-   */
-  async stored(tenant: string, id: string): Promise<ExecutionId> {
-    const chosen = chosenId(tenant, id);
-    const ofJournal = await findIfKnown(this.#journal, id);
-    return ofJournal?.tenant === tenant ? id : chosen;
-  }
-
-  /** Whether the id means another execution than it did: who has looked at the one would decide about the other. */
-  async meansTwo(tenant: string, id: string): Promise<boolean> {
-    const chosen = chosenId(tenant, id);
-    return (await this.stored(tenant, id)) !== chosen && (await findIfKnown(this.#journal, chosen)) !== undefined;
-  }
-
-  /** An id of the journal as its tenant writes it. */
-  shown(tenant: string, id: ExecutionId): string {
+export function tenantIds(journal: Journal) {
+  const stored = async (tenant: string, id: string): Promise<ExecutionId> => {
+    const ofJournal = await findIfKnown(journal, id);
+    return ofJournal?.tenant === tenant ? id : chosenId(tenant, id);
+  };
+  const shownOf = (tenant: string, id: ExecutionId): string => {
     const prefix = prefixOf(tenant);
     return id.startsWith(prefix) ? id.slice(prefix.length) : id;
-  }
-
-  /** What is told of an execution or a call, with its ids as its tenant writes them. */
-  shownIn<About extends Shown>(tenant: string, about: About): About {
-    const { execution, parent, corrects, from, calls } = about;
-    const shown = (id: ExecutionId | undefined) => id && this.shown(tenant, id);
-    const below = (ref: Ref | undefined) => ref && { ...ref, execution: shown(ref.execution) };
-    const own = { execution: shown(execution), corrects: shown(corrects), from: below(from) };
-    // There may be very many of them.
-    const named = (call: Pick<Shown, "from"> & object) => (call.from ? { ...call, from: below(call.from) } : call);
-    const above = typeof parent === "object" ? below(parent) : shown(parent);
-    return { ...about, ...own, parent: above, calls: calls?.map(named) };
-  }
+  };
+  return {
+    /**
+     * The journal's id of an execution that exists or is to be begun. A client of the tenant has chosen `id`, or `id` is
+     * the journal's own, for an execution that another door has begun.
+     */
+    stored,
+    /** Whether the id means another execution than it did: who has looked at the one would decide about the other. */
+    async meansTwo(tenant: string, id: string): Promise<boolean> {
+      const chosen = chosenId(tenant, id);
+      return (await stored(tenant, id)) !== chosen && (await findIfKnown(journal, chosen)) !== undefined;
+    },
+    /** An id of the journal as its tenant writes it. */
+    shown: shownOf,
+    /** What is told of an execution or a call, with its ids as its tenant writes them. */
+    shownIn<About extends Shown>(tenant: string, about: About): About {
+      const { execution, parent, corrects, from, calls } = about;
+      const shown = (id: ExecutionId | undefined) => id && shownOf(tenant, id);
+      const below = (ref: Ref | undefined) => ref && { ...ref, execution: shown(ref.execution) };
+      const own = { execution: shown(execution), corrects: shown(corrects), from: below(from) };
+      // There may be very many of them.
+      const named = (call: Pick<Shown, "from"> & object) => (call.from ? { ...call, from: below(call.from) } : call);
+      const above = typeof parent === "object" ? below(parent) : shown(parent);
+      return { ...about, ...own, parent: above, calls: calls?.map(named) };
+    },
+  };
 }
+
+export type TenantIds = ReturnType<typeof tenantIds>;
 
 interface Ref {
   readonly execution: ExecutionId;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { checkedMessage, ContentBudget } from "../../src/models/turn/content-parts.ts";
+import { checkedMessage, contentBudget } from "../../src/models/turn/content-parts.ts";
 import type { CallResult, ContentPart, MessagePart, UserMessage } from "../../src/models/model.ts";
 import { type BlockFacts, labelledText } from "../../src/models/turn/result-text.ts";
 import { anthropicWire, pausedTurn } from "./anthropic/wire.ts";
@@ -174,7 +174,7 @@ describe.each(WIRES)("with %s", (_, wire) => {
     const place = {
       model: "m",
       media: { inMessages: ["image/*"], inResults: [], byUrl: [] },
-      budget: new ContentBudget(),
+      budget: contentBudget(),
     };
     checkedMessage([large], place);
     expect(() => checkedMessage([large], place)).toThrow("characters of base64");

@@ -54,7 +54,7 @@ export function failedPrograms() {
       if (!program) return;
       forget(program.execution);
       const others = failed.map((one) => (isCorrected(callId, one) ? { ...one, until: program.turn } : one));
-      failed = [...others, { ...program, isOld: false, until: Number.POSITIVE_INFINITY }];
+      failed = [...others, { ...program, isOld: false, until: Infinity }];
     },
     /** A program that is not in the journal any more cannot be gone on from. */
     forget,

@@ -261,7 +261,7 @@ async function wrapsUp({ live, session }: Sending): Promise<boolean> {
   const { maxTurns, contextTokens = CONTEXT_TOKENS, wrapUp = true } = request;
   const last = turns.at(-1)?.turn;
   // A provider that makes the history shorter keeps the context from being full.
-  const room = request.compact === "provider" ? Number.POSITIVE_INFINITY : contextTokens;
+  const room = request.compact === "provider" ? Infinity : contextTokens;
   const left = { turns: maxTurns - turns.length, tokens: session.budget.tokensLeft, contextTokens: room };
   const why = wrapUp && last && !isOfProgram(last) ? whyWrapUp(last, left) : undefined;
   if (why === undefined) return false;

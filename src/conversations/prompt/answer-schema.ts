@@ -13,7 +13,7 @@ const REASON_BYTES = 2048;
 
 /** The schema that a journal has: it checks the same, and changes nothing. */
 export function recordedSchema(json: JsonSchema | undefined): ResultSchema | undefined {
-  return json === undefined ? undefined : resultSchemaOf(storedSchema(json), "the journal's schema of the answer");
+  return json && resultSchemaOf(storedSchema(json), "the journal's schema of the answer");
 }
 
 export type CheckedAnswer =

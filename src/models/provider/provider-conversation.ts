@@ -4,7 +4,7 @@ import { allowedCalls } from "../turn/allowed-calls.ts";
 import { CallIds } from "../turn/call-ids.ts";
 import {
   checkedMessage,
-  ContentBudget,
+  contentBudget,
   type MediaTaken,
   type MessageContent,
   readResultParts,
@@ -111,7 +111,7 @@ export abstract class ProviderConversation<Reply extends ProviderReply, Client> 
   protected readonly client: Client;
   readonly #place: SettingsPlace;
   readonly #requests: ProviderRequests;
-  readonly #content = new ContentBudget();
+  readonly #content = contentBudget();
   #toolChoice: ToolChoice = "auto";
   readonly #failed: FailedProvider;
   readonly #ids = new CallIds();

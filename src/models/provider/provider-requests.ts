@@ -154,7 +154,7 @@ function askedWaitMs(headers: Headers): number | undefined {
   const seconds = decimal(after);
   if (seconds !== undefined) return seconds * 1000;
   // `Date.parse` accepts almost any text.
-  const date = /^\w{3}, \d\d \w{3} \d{4} /.test(after ?? "") ? Date.parse(after ?? "") : Number.NaN;
+  const date = /^\w{3}, \d\d \w{3} \d{4} /.test(after ?? "") ? Date.parse(after ?? "") : NaN;
   return Number.isNaN(date) ? undefined : Math.max(0, date - now());
 }
 

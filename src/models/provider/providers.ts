@@ -51,7 +51,7 @@ const ANTHROPIC = {
   compactsFrom: 50_000,
   takes: {
     ...TAKES,
-    stops: Number.POSITIVE_INFINITY,
+    stops: Infinity,
     maxTemperature: 1,
     whileReasoning: false,
     searches: ["allowedDomains", "maxUses"],

@@ -20,16 +20,17 @@ export type DataPart = Extract<ContentPart, { readonly data: string }>;
 /** The parts of a message; a message of text alone is a string. */
 export type MessageContent = string | readonly MessagePart[];
 
-export class ContentBudget {
-  #left = MAX_DATA;
-
-  /** Whether there was room for this part, which takes it. */
-  take({ data }: DataPart): boolean {
-    if (data.length > this.#left) return false;
-    this.#left -= data.length;
+/** What the content of a conversation may still have: tells of a part whether there is room for it, which it then takes. */
+export function contentBudget() {
+  let left = MAX_DATA;
+  return ({ data }: DataPart): boolean => {
+    if (data.length > left) return false;
+    left -= data.length;
     return true;
-  }
+  };
 }
+
+export type ContentBudget = ReturnType<typeof contentBudget>;
 
 /** A copy of a message of the user. Throws `option_invalid`, naming the part that the provider does not take. */
 export function checkedMessage(
@@ -45,7 +46,7 @@ export function checkedMessage(
     const fault = isText(part) ? undefined : partFault(part, media.inMessages);
     if (fault !== undefined) throw refused(`[${index}]`, fault);
     const copy = { ...part };
-    if (isData(copy) && !budget.take(copy))
+    if (isData(copy) && !budget(copy))
       throw refused(`[${index}]`, `the content of a conversation may have ${MAX_DATA} characters of base64`);
     return copy;
   });
@@ -67,7 +68,7 @@ export function readResultParts(
     const fault = partFault(part, media.inResults);
     if (fault !== undefined) return `without ${described(part)}, because ${fault}`;
     if (!isData(part)) return `with ${described(part)}`;
-    if (!budget.take(part)) return `without ${described(part)}, because the conversation has no room for it`;
+    if (!budget(part)) return `without ${described(part)}, because the conversation has no room for it`;
     carried.push(part);
     return `with ${described(part)}`;
   });

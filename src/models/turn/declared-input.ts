@@ -7,7 +7,7 @@ import { type Fields, isFields, lostData, without } from "../../base/index.ts";
 import { SEARCH_TOOLS } from "../../tools/tool-name.ts";
 import type { ModelCall, Opening, ToolDeclaration } from "../model.ts";
 import { inputOf, type ToolsByName } from "./program-input.ts";
-import { ToolNames } from "./tool-names.ts";
+import { mappedNames, type ToolNames } from "./tool-names.ts";
 
 /** What a provider's documents let the schema of an input say. One schema that says more costs the whole conversation. */
 export interface InputForm {
@@ -158,7 +158,7 @@ function withoutRefused(input: JsonSchema, notPattern: RegExp | undefined): Json
 function namesFor(schema: JsonSchema, allowed: RegExp): ToolNames | undefined {
   const names = saidIn(schema).fields;
   const [odd, plain] = [true, false].map((isOdd) => [...names].filter((name) => allowed.test(name) !== isOdd));
-  return odd && odd.length > 0 ? new ToolNames(odd, plain) : undefined;
+  return odd && odd.length > 0 ? mappedNames(odd, plain) : undefined;
 }
 
 /** A part with other names of its fields. Its model reads the name that a field has. */

@@ -13,7 +13,7 @@ import type { Model } from "../../models/model.ts";
 import type { Runtime } from "../../runtime/create-runtime.ts";
 import { isOthers } from "../driving/driving.ts";
 import type { ServerRuns } from "../server-runs.ts";
-import { Turns } from "../turns.ts";
+import { newTurns, type Turns } from "../turns.ts";
 import { isOfGateway, isStoredExecution } from "./carried/seals.ts";
 
 type Swept = Pick<ExecutionSummary, "execution" | "tenant" | "records">;
@@ -41,7 +41,7 @@ export function gatewayExpiry(parts: ExpiryParts) {
   const room = roomFor(parts.runtime, parts.onError, (execution, tenant) =>
     ifLeft(left, execution, () => endOne(execution, tenant).then(() => true)),
   );
-  const left: Left = { ...parts, turns: new Turns(), dueAt: new Map(), forget: room.forget };
+  const left: Left = { ...parts, turns: newTurns(), dueAt: new Map(), forget: room.forget };
   const { turns, dueAt } = left;
   const seen = new Set<ExecutionId>();
   const settleAt = async (now: number) => {
@@ -127,7 +127,7 @@ async function expire(left: Left, summary: ExecutionSummary, now: number): Promi
   const programs = openPrograms(past, tenant);
   const last = Math.max(own, ...(await Promise.all(programs.map((one) => lastAt(journal, one)))));
   const isStored = isStoredExecution(execution);
-  const { storedMs = Number.POSITIVE_INFINITY } = owner ?? {};
+  const { storedMs = Infinity } = owner ?? {};
   const due = isStored && programs.length === 0 ? own + storedMs : last + waitMs;
   dueAt.set(execution, due);
   if (due > now) return false;

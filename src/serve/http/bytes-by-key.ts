@@ -12,6 +12,8 @@ export interface BytesByKeyOptions {
   readonly each: number;
 }
 
+export type BytesByKey = ReturnType<typeof bytesByKey>;
+
 /** The key for which bytes are counted. */
 export type Holder = Pick<Principal, "id" | "tenant">;
 
@@ -21,7 +23,7 @@ const REQUESTS: BytesByKeyOptions = { own: 80 * MIB, all: 256 * MIB, each: 16 * 
 /** Counts the open requests of keys, each as one. A key alone may have half as many as there are connections. */
 export function requestsByKey(connections: number): BytesByKey {
   const all = Math.max(connections, FEWEST_REQUESTS);
-  return new BytesByKey({ own: all, all, each: 1 });
+  return bytesByKey({ own: all, all, each: 1 });
 }
 
 /** Where there are few connections, they bound the requests. */
@@ -31,43 +33,32 @@ const FEWEST_REQUESTS = 256;
  * Counts the bytes that things of clients hold: by default requests, from their beginning until their answers are read, with
  * slow bodies and slowly read answers.
  */
-export class BytesByKey {
-  readonly #options: BytesByKeyOptions;
-  readonly #held = new Counts();
-  readonly #byTenant = new Counts();
-
-  constructor(options = REQUESTS) {
-    this.#options = options;
-  }
-
-  /** Whether a key could take this many bytes if nothing else were taken. */
-  canHold(bytes: number): boolean {
-    const { own, each } = this.#options;
-    return bytes + each <= own;
-  }
-
-  /**
-   * Takes bytes for a key, and `each` more. Returns the function that releases them; undefined if too many are taken.
-   */
-  begin({ id, tenant }: Holder, bytes: number, each = this.#options.each): (() => void) | undefined {
-    const { own, all } = this.#options;
+export function bytesByKey({ own, all, each: least } = REQUESTS) {
+  const held = new Counts();
+  const byTenant = new Counts();
+  const begin = ({ id, tenant }: Holder, bytes: number, each = least): (() => void) | undefined => {
     const taken = bytes + each;
-    const ofTenant = this.#byTenant.of(tenant);
+    const ofTenant = byTenant.of(tenant);
     // A tenant holds three quarters of what others leave, and of these a key two thirds: the next tenant, and the tenant's
     // next key, always find some.
-    const most = ((all - this.#held.all + ofTenant) * 3) / 4;
-    const release = this.#held.take(id, taken, Math.min(own, 2 * (most - ofTenant - taken)));
-    const releaseTenant = release && this.#byTenant.take(tenant, taken);
+    const most = ((all - held.all + ofTenant) * 3) / 4;
+    const release = held.take(id, taken, Math.min(own, 2 * (most - ofTenant - taken)));
+    const releaseTenant = release && byTenant.take(tenant, taken);
     return release && (() => (release(), releaseTenant?.()));
-  }
-
-  /** Like `begin`, but throws a `RequestProblem` if too many are taken. `advice` says how its client can make room. */
-  hold(key: Holder, bytes: number, advice: string): () => void {
-    const release = this.begin(key, bytes);
-    if (release) return release;
-    throw new RequestProblem(
-      "too_many_at_once",
-      `The open requests of this key, and what they have begun, hold too many bytes: ${advice}, then try again.`,
-    );
-  }
+  };
+  return {
+    /** Takes bytes for a key, and `each` more. Returns the function that releases them; undefined if too many are taken. */
+    begin,
+    /** Whether a key could take this many bytes if nothing else were taken. */
+    canHold: (bytes: number) => bytes + least <= own,
+    /** Like `begin`, but throws a `RequestProblem` if too many are taken. `advice` says how its client can make room. */
+    hold(key: Holder, bytes: number, advice: string): () => void {
+      const release = begin(key, bytes);
+      if (release) return release;
+      throw new RequestProblem(
+        "too_many_at_once",
+        `The open requests of this key, and what they have begun, hold too many bytes: ${advice}, then try again.`,
+      );
+    },
+  };
 }

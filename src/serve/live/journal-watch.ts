@@ -92,7 +92,7 @@ async function askFor(journal: Journal, watchers: Watchers): Promise<void> {
     for await (const [id, own] of inSlices(watchers, new Lane(""))) {
       const resting = [...own].filter(({ resolve }) => resolve);
       if (resting.length === 0) continue;
-      const records = (await findIfKnown(journal, id))?.records ?? Number.POSITIVE_INFINITY;
+      const records = (await findIfKnown(journal, id))?.records ?? Infinity;
       for (const watcher of resting) if (records !== watcher.positions.get(id)) wake(watcher);
     }
   } catch {

@@ -58,7 +58,7 @@ function viewReader({ journal, execution, tenant, bounds, ids }: ViewStreamParts
 /** What the programs of a conversation do changes its view, and is in their own records. */
 async function positionsOf(journal: Journal, ids: readonly ExecutionId[]): Promise<ReadonlyMap<ExecutionId, number>> {
   const positions = new Map<ExecutionId, number>();
-  for (const id of ids) positions.set(id, (await findIfKnown(journal, id))?.records ?? Number.POSITIVE_INFINITY);
+  for (const id of ids) positions.set(id, (await findIfKnown(journal, id))?.records ?? Infinity);
   return positions;
 }
 

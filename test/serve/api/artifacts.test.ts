@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { BytesByKey } from "../../../src/serve/http/bytes-by-key.ts";
+import { bytesByKey } from "../../../src/serve/http/bytes-by-key.ts";
 import { countedAnswer } from "../../../src/serve/http/counted-answer.ts";
 import { openServer } from "../servers.ts";
 import { testOfAll } from "../../support/all-tests.ts";
@@ -48,12 +48,12 @@ test.each(["none", "__proto__"])(
 
 testOfAll("an answer that could never be given says so, and not that it is worth to try again", async () => {
   const give = () =>
-    countedAnswer(new Response("x".repeat(90_000_000)), { open: new BytesByKey(), key: { id: "ann", tenant: "acme" } });
+    countedAnswer(new Response("x".repeat(90_000_000)), { open: bytesByKey(), key: { id: "ann", tenant: "acme" } });
   await expect(give()).rejects.toMatchObject({ problem: { code: "answer_too_large" } });
 });
 
 test("however much the keys of a tenant hold, another tenant's key finds room, and so does its next", () => {
-  const open = new BytesByKey({ own: 80, all: 256, each: 1 });
+  const open = bytesByKey({ own: 80, all: 256, each: 1 });
   const fill = (tenant: string) => {
     const begun = Array.from({ length: 1000 }, (_, n) => open.begin({ id: `${tenant}${n % 50}`, tenant }, 3));
     return begun.filter((release) => release).length * 4;

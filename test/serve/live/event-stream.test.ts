@@ -6,7 +6,7 @@ import { createMemoryJournal, type Journal } from "portcullis/journal";
 import { expect, onTestFinished, test } from "vitest";
 import { eventStream, type EventStreamParts } from "../../../src/serve/live/event-stream.ts";
 import { type JournalWatch, journalWatch } from "../../../src/serve/live/journal-watch.ts";
-import { TenantIds } from "../../../src/serve/tenant-ids.ts";
+import { tenantIds } from "../../../src/serve/tenant-ids.ts";
 import { header } from "../../journal/records.ts";
 import { testOfAll } from "../../support/all-tests.ts";
 import { keyOf, openServer, type OpenServer } from "../servers.ts";
@@ -139,7 +139,7 @@ testOfAll("the connection of a client that never reads is ended, and a slow read
 function open(journal: Journal, watch: JournalWatch, more: Partial<EventStreamParts>) {
   const { signal } = new AbortController();
   const given = {
-    ids: new TenantIds(journal),
+    ids: tenantIds(journal),
     after: undefined,
     inTurn: <Value>(read: () => Promise<Value>) => read(),
   };

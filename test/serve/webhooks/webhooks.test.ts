@@ -9,7 +9,7 @@ import { readWebhooks, type WebhookOptions } from "../../../src/serve/webhooks/w
 import { createRuntime } from "../../../src/index.ts";
 import { createMemoryJournal } from "../../../src/journal/index.ts";
 import { createMemorySandbox } from "../../../src/runtime/testing.ts";
-import { TenantIds } from "../../../src/serve/tenant-ids.ts";
+import { tenantIds } from "../../../src/serve/tenant-ids.ts";
 import { webhooksOf } from "../../../src/serve/webhooks/webhooks.ts";
 import { manualClock } from "../../support/clock.ts";
 import { KEYS, openServer } from "../servers.ts";
@@ -199,7 +199,7 @@ async function slowHook() {
   const errors: unknown[] = [];
   const journal = createMemoryJournal();
   const onError = (error: unknown) => errors.push(error);
-  const webhooks = webhooksOf({ webhooks: [hook(other.url)], journal, ids: new TenantIds(journal), onError });
+  const webhooks = webhooksOf({ webhooks: [hook(other.url)], journal, ids: tenantIds(journal), onError });
   const runtime = await createRuntime({ tools: [], journal, sandbox: createMemorySandbox() });
   return {
     ...other,

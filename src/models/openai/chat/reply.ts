@@ -107,7 +107,7 @@ export class ChatStream extends ReplyStream<ChatReply> {
   readonly #byId = new Map<unknown, OpenCall[]>();
   readonly #byBoth = new Map<unknown, OpenCall>();
   readonly #message: Record<string, unknown> = { role: "assistant", content: null };
-  readonly #parts = new ListParts();
+  readonly #joined = listParts();
   #finishReason: string | undefined;
   usage = NO_USAGE;
   #id: string | undefined;
@@ -127,7 +127,7 @@ export class ChatStream extends ReplyStream<ChatReply> {
         for (const fragment of listOf(delta, name)) this.#takeFragment(fragment);
       } else if (name !== "role") {
         const piece = WORDS.has(name) && typeof value !== "object" ? pieceOf(delta, name) : value;
-        extend(this.#message, name, this.#parts.joined(name, piece, this.#message[name]));
+        extend(this.#message, name, this.#joined(name, piece, this.#message[name]));
       }
     }
     this.display.text(wordsOf(delta));
@@ -288,28 +288,27 @@ function appendTo<Key, Value>(lists: Map<Key, Value[]>, key: Key, value: Value):
 const PIECES: ReadonlySet<string> = new Set(["text", "summary", "data"]);
 
 /** Joins the lists of a vendor's own fields, like `reasoning_details`: parts of one type, index and id are one part. */
-class ListParts {
-  readonly #lists = new Map<string, Record<string, unknown>[]>();
-  readonly #open = new Map<string, Record<string, unknown>>();
-
+function listParts() {
+  const lists = new Map<string, Record<string, unknown>[]>();
+  const open = new Map<string, Record<string, unknown>>();
   /** The list so far, grown in place; any other value as it is. Mistral sends texts and lists in turn: each text is a part too. */
-  joined(name: string, value: unknown, written: unknown): unknown {
-    const begun = this.#lists.get(name);
+  return (name: string, value: unknown, written: unknown): unknown => {
+    const begun = lists.get(name);
     if (begun && value === "") return begun;
     const fragments = begun && typeof value === "string" ? [{ type: "text", text: value }] : value;
     if (!Array.isArray(fragments) || !fragments.every(isFields)) return value;
     const list = begun ?? (typeof written === "string" && written !== "" ? [{ type: "text", text: written }] : []);
-    this.#lists.set(name, list);
+    lists.set(name, list);
     for (const fragment of fragments) {
       const { index, type, id } = fragment;
       const place = JSON.stringify([name, index, type]);
       const last = list.at(-1);
       const isProse = index === undefined && (type === "text" || type === "thinking");
-      const before = isProse && last?.type === type ? last : index === undefined ? undefined : this.#open.get(place);
+      const before = isProse && last?.type === type ? last : index === undefined ? undefined : open.get(place);
       const isSame = before && (before.id ?? id ?? null) === (id ?? before.id ?? null);
       const part = isSame ? before : {};
       if (!isSame) list.push(part);
-      this.#open.set(place, part);
+      open.set(place, part);
       for (const [field, one] of Object.entries(fragment)) {
         const grown = part[field];
         if (isProse && Array.isArray(grown) && Array.isArray(one)) for (const piece of one) grown.push(piece);
@@ -320,7 +319,7 @@ class ListParts {
       }
     }
     return list;
-  }
+  };
 }
 
 function extend(target: Record<string, unknown>, name: string, value: unknown): void {

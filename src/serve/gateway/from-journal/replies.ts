@@ -71,11 +71,14 @@ export interface Replies {
 /** Reads the answers of a conversation. Rejects as the journal does. */
 export async function readReplies(journal: Journal, execution: ExecutionId, tenant: string): Promise<Replies> {
   const state = new ConversationState();
-  const log = new TurnLog();
+  const log: TurnLog = { calls: new Map(), results: new Map(), rests: new Map() };
   const records = readRecords(journal, execution, { tenant, ...NO_ITEMS });
   const take = function* (record: JournalRecord): SlicedWork<void> {
     applyTurnRecord(state, record, yield* readContent(record));
-    log.take(record, state.turns.length - 1);
+    const turn = state.turns.length - 1;
+    if (record.type === "call" && record.decision === "client") log.calls.set(`${turn} ${record.call}`, record);
+    if (record.type === "result") log.results.set(`${turn} ${record.call}`, record);
+    if (record.type === "rest") log.rests.set(turn, record.ending);
   };
   await records.each((record) => take(record));
   const { header } = state;
@@ -91,16 +94,10 @@ export function turnsUntil({ state, all }: Replies, reply: number): number {
 }
 
 /** What the records between two turns say, by the number of the turn before them and the call. */
-class TurnLog {
-  readonly calls = new Map<string, CallRecord>();
-  readonly results = new Map<string, ResultRecord>();
-  readonly rests = new Map<number, string | undefined>();
-
-  take(record: JournalRecord, turn: number): void {
-    if (record.type === "call" && record.decision === "client") this.calls.set(`${turn} ${record.call}`, record);
-    if (record.type === "result") this.results.set(`${turn} ${record.call}`, record);
-    if (record.type === "rest") this.rests.set(turn, record.ending);
-  }
+interface TurnLog {
+  readonly calls: Map<string, CallRecord>;
+  readonly results: Map<string, ResultRecord>;
+  readonly rests: Map<number, string | undefined>;
 }
 
 async function toldIn(journal: Journal, state: KnownState, log: TurnLog): Promise<readonly Reply[]> {

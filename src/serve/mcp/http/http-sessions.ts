@@ -2,7 +2,7 @@ import type { AuthInfo, Server, WebStandardStreamableHTTPServerTransport } from 
 import { randomUUID } from "node:crypto";
 import { addAbortListener } from "node:events";
 import { now } from "../../../base/index.ts";
-import { BytesByKey } from "../../http/bytes-by-key.ts";
+import { type BytesByKey, bytesByKey } from "../../http/bytes-by-key.ts";
 import { RequestProblem } from "../../http/problems.ts";
 import { whenOver } from "../../http/when-over.ts";
 import type { Key } from "../../http/keys.ts";
@@ -46,7 +46,7 @@ interface Sessions {
 
 /** The sessions of clients that speak a protocol before 2026, in which the server asks the client and is told of cancelled requests. */
 export function mcpSessions(door: McpDoor, keys: Pick<CurrentKeys, "signalOf">) {
-  const sessions: Sessions = { door, keys, all: new Map(), held: new BytesByKey(HELD) };
+  const sessions: Sessions = { door, keys, all: new Map(), held: bytesByKey(HELD) };
   const { all } = sessions;
   return {
     async fetch(request: Request, key: Key, parts: RequestParts): Promise<Response> {

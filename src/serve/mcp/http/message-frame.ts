@@ -22,7 +22,7 @@ export function frameFault(message: unknown): string | undefined {
     isFields(message) && isFields(params) && given !== undefined
       ? { ...message, params: { ...params, arguments: null } }
       : message;
-  return sizeFault(frame, { depth: Number.POSITIVE_INFINITY, values: FRAME_VALUES })
+  return sizeFault(frame, { depth: Infinity, values: FRAME_VALUES })
     ? `A message may have at most ${FRAME_VALUES} values beside the arguments of its call.`
     : undefined;
 }
