@@ -11,7 +11,7 @@ import {
 import { fieldOf, type Fields, isFields, listOf, Pace, textOf } from "../../base/index.ts";
 import { operationNames } from "./operation-name.ts";
 
-const METHODS = ["get", "put", "post", "delete", "options", "head", "patch", "query", "trace"];
+const METHODS = "get put post delete options head patch query trace".split(" ");
 const UNSENT: ReadonlySet<string> = new Set(["TRACE", "CONNECT", "TRACK"]);
 
 /** Maximum operations of a document. The largest public documents have some 20,000. */
@@ -161,7 +161,7 @@ export function readOperation(document: OpenApiDocument, { part, shared, method,
   const all = [...read.values()];
   const { address, parameters } = addressOf(withBraces(path, all), all);
   const inPath = variablesOf(address);
-  const described = new Set(parameters.filter(({ place }) => place === "path").map(({ name }) => name));
+  const described = namesIn(parameters, "path");
   const responses = fieldOf(part, "responses");
   return {
     address,
@@ -174,9 +174,13 @@ export function readOperation(document: OpenApiDocument, { part, shared, method,
   };
 }
 
+function namesIn(parameters: readonly Parameter[], where: ParameterPlace): Set<string> {
+  return new Set(parameters.filter(({ place }) => place === where).map(({ name }) => name));
+}
+
 /** A path as documents write it, and not as frameworks do: `/users/:id`. A colon before another name is a part of the path. */
 function withBraces(path: string, parameters: readonly Parameter[]): string {
-  const names = new Set(parameters.filter(({ place }) => place === "path").map(({ name }) => name));
+  const names = namesIn(parameters, "path");
   for (const name of variablesOf({ path, query: "" })) names.delete(name);
   const write = (all: string, name: string) => (names.has(name) ? `/{${name}}` : all);
   return path.replaceAll(/\/:(\w{1,100})(?=\/|$)/g, write);
@@ -198,7 +202,7 @@ function addressOf(written: string, given: readonly Parameter[]) {
       `its path ${JSON.stringify(written.slice(0, 200))} is not one: a path begins with / and has no \\`,
     );
   const nameOf = (one: string) => one.split("=", 1)[0]!;
-  const described = new Set(given.filter(({ place }) => place === "query").map(({ name }) => name));
+  const described = namesIn(given, "query");
   const parts = query.join("?").split("&");
   const fixed = parts.filter((one) => one !== "" && !(one.includes("{") && described.has(nameOf(one))));
   const names = new Set(fixed.map(nameOf));

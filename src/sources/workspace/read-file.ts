@@ -2,10 +2,10 @@ import { basename } from "node:path";
 import { z } from "zod";
 import { content } from "../../tools/content.ts";
 import type { CallContext } from "../../tools/tool.ts";
-import { countText, Lane, Pace, type SchemaType } from "../../base/index.ts";
+import { countText, type SchemaType } from "../../base/index.ts";
 import { objectSchema } from "../../base/values/object-schema.ts";
 import { isText, linesOf } from "./text-lines.ts";
-import { toolFailure, quotedPath, type Workspace } from "./workspace.ts";
+import { pathFailure, Search, type Workspace } from "./workspace.ts";
 
 const PAGE_LINES = 2000;
 /** Bytes of JSON of a page for a program, which reads it without a model. */
@@ -36,17 +36,16 @@ export async function readPage(
   const place = workspace.place(given);
   const { path } = place;
   const bytes = await workspace.read(place, fileBytes);
-  if (!isText(bytes)) throw toolFailure(binaryText(path, bytes));
+  if (!isText(bytes)) throw binaryFailure(path, bytes);
   const isDirect = caller === "direct";
   const maxBytes = isDirect ? pageBytes : PROGRAM_PAGE_BYTES;
   const maxCharacters = isDirect ? LINE_CHARACTERS : PROGRAM_PAGE_BYTES;
-  const pace = new Pace(new Lane(tenant));
+  const search = new Search(tenant, signal);
   const page: string[] = [];
   let [lines, pageSize, cut] = [0, 0, 0];
   for (const line of linesOf(bytes)) {
     if (line === undefined) {
-      await pace.rest();
-      signal.throwIfAborted();
+      await search.next();
       continue;
     }
     lines = line.number;
@@ -64,7 +63,7 @@ export async function readPage(
     if (isCut) cut += 1;
   }
   if (offset > Math.max(lines, 1))
-    throw toolFailure(`${quotedPath(path)} has ${lines} lines: offset is from 1 to ${Math.max(lines, 1)}.`);
+    throw pathFailure(path, ` has ${lines} lines: offset is from 1 to ${Math.max(lines, 1)}.`);
   const next = offset + page.length;
   const left = lines - next + 1;
   const more = [
@@ -74,10 +73,10 @@ export async function readPage(
   return { path, lines, text: page.join("\n"), more: more.join("; ") || undefined };
 }
 
-function binaryText(path: string, bytes: Buffer): string {
+function binaryFailure(path: string, bytes: Buffer) {
   const type = imageTypeOf(bytes);
   const what = type === undefined ? "" : ` (${type}): view_image shows it`;
-  return `${quotedPath(path)} is no text in UTF-8, but ${bytes.length} bytes of data${what}.`;
+  return pathFailure(path, ` is no text in UTF-8, but ${bytes.length} bytes of data${what}.`);
 }
 
 /** Longest image: what providers take, as base64 of 5 MiB. */
@@ -108,7 +107,7 @@ export async function viewImage(workspace: Workspace, { path }: { readonly path:
   const bytes = await workspace.read(place, IMAGE_BYTES);
   const mediaType = imageTypeOf(bytes);
   if (mediaType === undefined)
-    throw toolFailure(`${quotedPath(place.path)} is no image in PNG, JPEG, GIF or WebP: read_file reads text.`);
+    throw pathFailure(place.path, " is no image in PNG, JPEG, GIF or WebP: read_file reads text.");
   return content({
     value: { path: place.path, mediaType, bytes: bytes.length },
     parts: [{ type: "image", mediaType, data: bytes, name: basename(place.path).slice(-NAME_LENGTH) }],

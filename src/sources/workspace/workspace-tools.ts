@@ -15,7 +15,7 @@ import { ALLOWED_CALLERS, type CallContext, type Tool } from "../../tools/tool.t
 import { type Glob, readGlob } from "./glob.ts";
 import { GREP_INPUT, GREP_OUTPUT, grepFiles } from "./grep-files.ts";
 import { READ_INPUT, READ_OUTPUT, readPage, VIEW_INPUT, VIEW_OUTPUT, viewImage } from "./read-file.ts";
-import { below, toolFailure, quotedPath, Search, Workspace } from "./workspace.ts";
+import { below, pathFailure, Search, Workspace } from "./workspace.ts";
 import { z } from "zod";
 import { objectSchema } from "../../base/values/object-schema.ts";
 import { FoundPage, globOf, isWanted, SEARCHED, SEEN, seenBy } from "./found.ts";
@@ -125,7 +125,7 @@ async function listFiles(
   const glob = files === undefined ? undefined : globOf(files);
   const search = new Search(tenant, signal);
   const place = workspace.place(path);
-  if (!(await workspace.isFolder(place))) throw toolFailure(`${quotedPath(place.path)} is a file: read_file reads it.`);
+  if (!(await workspace.isFolder(place))) throw pathFailure(place.path, " is a file: read_file reads it.");
   const given = new FoundPage<string>(limit, caller === "direct" ? pageBytes : Number.POSITIVE_INFINITY);
   if (!glob)
     for (const name of await workspace.entries(place, search)) {

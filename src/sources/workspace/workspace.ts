@@ -69,16 +69,16 @@ export class Workspace {
     if (path.length > PATH_LENGTH || path.includes("\0"))
       throw toolFailure(`A path has up to ${PATH_LENGTH} characters, and no character 0.`);
     if (isAbsolute(path) || win32.isAbsolute(path))
-      throw toolFailure(`${quotedPath(path)}: paths are relative to the workspace, like src/index.ts.`);
+      throw pathFailure(path, ": paths are relative to the workspace, like src/index.ts.");
     const parts = path.split(sep === "/" ? "/" : /[\\/]/).filter((part) => part !== "" && part !== ".");
     const full = join(this.#root, ...parts);
     const inner = relative(this.#root, full);
     if (parts.includes("..") || isAbsolute(inner) || inner.split(/[\\/]/, 1)[0] === "..")
-      throw toolFailure(`${quotedPath(path)} leads out of the workspace: write the path from its root, without "..".`);
+      throw pathFailure(path, ' leads out of the workspace: write the path from its root, without "..".');
     const whole = parts.join("/");
     // A path at which a pattern is too costly is kept too: else such a path would get round it.
     if (this.#exclude.some((glob) => glob.covers(whole) ?? true))
-      throw toolFailure(`${quotedPath(whole)} is kept from these tools.`);
+      throw pathFailure(whole, " is kept from these tools.");
     return { path: whole, full };
   }
 
@@ -91,7 +91,7 @@ export class Workspace {
     } catch (error) {
       throw faultOf(error, path);
     }
-    throw toolFailure(`${quotedPath(path)} is no file and no folder.`);
+    throw pathFailure(path, " is no file and no folder.");
   }
 
   /** The bytes of a file. Rejects with `tool_failed` for anything else, and for a file of more than `maxBytes`. */
@@ -100,8 +100,8 @@ export class Workspace {
     try {
       await using file = await this.#open(place);
       const opened = await file.stat();
-      if (opened.isDirectory()) throw toolFailure(`${quotedPath(path)} is a folder: list_files shows what is in it.`);
-      if (!opened.isFile()) throw toolFailure(`${quotedPath(path)} is no file.`);
+      if (opened.isDirectory()) throw pathFailure(path, " is a folder: list_files shows what is in it.");
+      if (!opened.isFile()) throw pathFailure(path, " is no file.");
       if (opened.size > maxBytes) throw new LongFile(path, opened.size, maxBytes);
       return await readAll(file, opened.size);
     } catch (error) {
@@ -116,7 +116,7 @@ export class Workspace {
     const file = await open(place.full, constants.O_RDONLY | NO_LINK | (constants.O_NONBLOCK ?? 0));
     try {
       if (await liesAt(file, place)) return file;
-      throw toolFailure(`${quotedPath(place.path)} was replaced while it was opened: try again.`);
+      throw pathFailure(place.path, " was replaced while it was opened: try again.");
     } catch (error) {
       await file.close();
       throw error;
@@ -177,6 +177,11 @@ export function toolFailure(message: string): PortcullisError {
   return new PortcullisError("tool_failed", message);
 }
 
+/** `what` is told of the path, which stands before it. */
+export function pathFailure(path: string, what: string): PortcullisError {
+  return toolFailure(`${quotedPath(path)}${what}`);
+}
+
 /** A file that is too large to be read. */
 export class LongFile extends PortcullisError {
   constructor(path: string, size: number, maxBytes: number) {
@@ -184,7 +189,7 @@ export class LongFile extends PortcullisError {
   }
 }
 
-export function quotedPath(path: string): string {
+function quotedPath(path: string): string {
   return path === ""
     ? "The root of the workspace"
     : JSON.stringify(path.length > 200 ? `${path.slice(0, 200)}…` : path);
@@ -205,8 +210,9 @@ async function refuseLinks({ path, full }: Place): Promise<void> {
 }
 
 function behindLink(path: string): PortcullisError {
-  return toolFailure(
-    `${quotedPath(path)} is a link, or lies behind one, or its name is written otherwise. Links are not followed: list_files shows what there is.`,
+  return pathFailure(
+    path,
+    " is a link, or lies behind one, or its name is written otherwise. Links are not followed: list_files shows what there is.",
   );
 }
 
@@ -248,7 +254,7 @@ function faultOf(error: unknown, path: string): unknown {
   if (code === "ENOENT" || code === "ENOTDIR")
     return toolFailure(`There is no ${quotedPath(path)}: list_files shows what there is.`);
   if (code === "ELOOP") return behindLink(path);
-  if (code === "ENAMETOOLONG") return toolFailure(`${quotedPath(path)}: this name is too long for a file.`);
+  if (code === "ENAMETOOLONG") return pathFailure(path, ": this name is too long for a file.");
   return new PortcullisError("tool_failed", `${quotedPath(path)} cannot be read: ${String(code)}.`, { cause: error });
 }
 

@@ -1,13 +1,7 @@
 /** What `pg` knows; it takes another word for none. */
-const SSL_MODES: ReadonlySet<string> = new Set([
-  "disable",
-  "allow",
-  "prefer",
-  "require",
-  "verify-ca",
-  "verify-full",
-  "no-verify",
-]);
+const SSL_MODES: ReadonlySet<string> = new Set(
+  "disable allow prefer require verify-ca verify-full no-verify".split(" "),
+);
 
 export const POSTGRES_URL = /^postgres(?:ql)?:\/\//;
 

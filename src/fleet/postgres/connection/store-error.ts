@@ -19,7 +19,7 @@ const LATER: ReadonlySet<string> = new Set([
   "57014", // query_canceled: the statement took too long
 ]);
 /** The server ends, or ends this connection. */
-const LOST: ReadonlySet<string> = new Set(["08", "57P01", "57P02", "57P03", "57P05", "25P03", "25P04"]);
+const LOST: ReadonlySet<string> = new Set("08 57P01 57P02 57P03 57P05 25P03 25P04".split(" "));
 
 /** Text by which `pg` itself, without a code, tells of a connection. */
 const OF_CONNECTION = /connection|timeout|not queryable|cannot connect/i;
@@ -31,17 +31,9 @@ const NO_TABLE: ReadonlySet<string> = new Set(["42P01", "42703", "42P07"]);
 /** Statements of others may name tables of theirs. */
 const OWN_TABLE = /"(?:\w{1,48}\.)?(?:executions|records|texts|uses|journal_format|requests)"/;
 
-const SYSTEM_ERRORS: ReadonlySet<string> = new Set([
-  "ECONNREFUSED",
-  "ECONNRESET",
-  "EPIPE",
-  "ETIMEDOUT",
-  "EHOSTUNREACH",
-  "ENETUNREACH",
-  "ENOTFOUND",
-  "EAI_AGAIN",
-  "ENOENT",
-]);
+const SYSTEM_ERRORS: ReadonlySet<string> = new Set(
+  "ECONNREFUSED ECONNRESET EPIPE ETIMEDOUT EHOSTUNREACH ENETUNREACH ENOTFOUND EAI_AGAIN ENOENT".split(" "),
+);
 
 export function faultOf(error: unknown): StoreFault {
   const code = sqlState(error);
