@@ -364,5 +364,6 @@ export type ServedOptions = CommandOptions<
   typeof TOOLS & typeof SANDBOX & typeof LIMIT & typeof POLICY & typeof JOURNAL
 >;
 export type RunningOptions = CommandOptions<typeof TOOLS & typeof SANDBOX & typeof APPROVE & typeof REPORT_JSON> &
-  SameOptions;
+  SameOptions &
+  Partial<CommandOptions<typeof LIMIT & typeof APPROVE_PROGRAM>>;
 export type SameOptions = Partial<CommandOptions<typeof SAME>>;

@@ -34,7 +34,7 @@ type ChatOptions = CommandOptions<typeof CHAT>;
  * the exit code: 0, that of the first message of a pipe without an answer, or 130 after Ctrl-C twice.
  */
 export async function chat(options: ChatOptions): Promise<number> {
-  const { stream, baseUrl, id, tenant, approveProgram = false } = options;
+  const { stream, baseUrl, id, tenant } = options;
   needsJournal("--id", id, options.journal);
   await using journal = id === undefined ? optionalJournal(options.journal) : existingJournal(options.journal);
   const past = id === undefined || !journal ? undefined : await readPast(journal, id, options);
@@ -48,8 +48,6 @@ export async function chat(options: ChatOptions): Promise<number> {
     tellsCalls: true,
     lines: input.lines,
     interrupt: () => input.lines !== undefined && control.press() !== "ended",
-    limits: options.limit,
-    approvePrograms: approveProgram,
     tenant,
   });
   const { context: documents, instructions, set, allowChangedTools } = options;

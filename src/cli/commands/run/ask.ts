@@ -13,7 +13,7 @@ import { openRuntime, printConversation } from "./open-runtime.ts";
  * error. Resolves with the exit code, which is 0 only for an answer.
  */
 export async function ask(task: string, options: CommandOptions<typeof ASK>): Promise<number> {
-  const { stream, baseUrl, id, tenant, approveProgram = false } = options;
+  const { stream, baseUrl, id, tenant } = options;
   needsJournal("--id", id, options.journal);
   const models = { stream, baseUrl };
   const file = await agentFile(options);
@@ -21,8 +21,7 @@ export async function ask(task: string, options: CommandOptions<typeof ASK>): Pr
   const model = await loadModel(modelName(options.model, file), models);
   const fallbacks = await loadFallbacks(options.fallback, models);
   await using journal = optionalJournal(options.journal);
-  const more = { tellsCalls: true, limits: options.limit, approvePrograms: approveProgram, tenant };
-  await using open = await openRuntime(options, journal, more);
+  await using open = await openRuntime(options, journal, { tellsCalls: true, tenant });
   const { runtime, signal, screen } = open;
   const { context: documents, set, answer } = options;
   const report = await runtime.agent<unknown>({

@@ -114,7 +114,7 @@ export async function openRuntime(
   journal: Journal | undefined,
   { tellsCalls = false, lines, interrupt, ...more }: MoreOptions = {},
 ) {
-  const { json, sandbox, approve: mode, policy, artifacts: folder } = options;
+  const { json, sandbox, approve: mode, policy, artifacts: folder, limit: limits, approveProgram } = options;
   const canWait = journal !== undefined;
   refuseLater(mode, canWait);
   makeArtifactsFolder(folder);
@@ -131,6 +131,8 @@ export async function openRuntime(
       sandbox,
       logger: loggerFor(json ? operator : undefined, screen),
       approve,
+      approvePrograms: approveProgram,
+      limits,
       journal,
       policy,
       onEvent: json || tellsCalls ? undefined : tellHeld,

@@ -10,7 +10,7 @@ import { standardStreams } from "../../terminal/standard-streams.ts";
 
 /** `portcullis run`: runs a program. Resolves with the exit code. The result goes to standard output, everything else to standard error. */
 export async function run(file: string, options: CommandOptions<typeof RUN>): Promise<number> {
-  const { id, tenant, result, maxAge: maxAgeMs, approveProgram = false } = options;
+  const { id, tenant, result, maxAge: maxAgeMs } = options;
   needsJournal("--id", id, options.journal);
   needsJournal("--corrects", options.corrects, options.journal);
   const language = options.language ?? (file.endsWith(".py") ? "python" : "javascript");
@@ -18,11 +18,7 @@ export async function run(file: string, options: CommandOptions<typeof RUN>): Pr
     throw new UsageFailure(`The program ${file} is Python, which runs in containers only: add --sandbox docker.`);
   const program = await readProgram(file);
   await using journal = optionalJournal(options.journal);
-  await using open = await openRuntime(options, journal, {
-    limits: options.limit,
-    approvePrograms: approveProgram,
-    tenant,
-  });
+  await using open = await openRuntime(options, journal, { tenant });
   const { runtime, signal } = open;
   const corrects =
     options.corrects === undefined || !journal
