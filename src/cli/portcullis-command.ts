@@ -27,7 +27,7 @@ export class PortcullisCommand extends Command {
     return command;
   }
 
-  /** The function of this name in the module gets the command's arguments and the values of the options, and resolves with the exit code. */
+  /** The function of this name in the module gets the command's arguments and the values of the options, and resolves with the exit code; with none if the command has completed. */
   runs<Table extends OptionTable, Module>(
     table: Table,
     load: () => Promise<Module>,
@@ -36,15 +36,16 @@ export class PortcullisCommand extends Command {
     for (const option of optionsOf(table)) this.addOption(option);
     return this.action(async () => {
       PortcullisCommand.ran = this;
-      const work = (await load())[name] as (...given: unknown[]) => number | Promise<number>;
-      PortcullisCommand.exitCode = await work(...this.processedArgs, this.opts());
+      const work = (await load())[name] as (...given: unknown[]) => unknown;
+      const code = await work(...this.processedArgs, this.opts());
+      PortcullisCommand.exitCode = (code as number | undefined) ?? EXIT.completed;
     });
   }
 }
 
 /** Names of the functions of a module that take arguments, and these options last. */
 type NameOfWork<Module, Given> = {
-  [Name in keyof Module]: Module[Name] extends (...given: infer All) => number | Promise<number>
+  [Name in keyof Module]: Module[Name] extends (...given: infer All) => number | void | Promise<number | void>
     ? All extends [...unknown[], infer Last]
       ? Given extends Last
         ? Name

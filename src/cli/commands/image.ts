@@ -1,11 +1,10 @@
 import { PortcullisError } from "../../base/index.ts";
 import { buildImage as build, checkImage, Daemon, IMAGE_NAME } from "../../sandboxes/docker/index.ts";
 import type { CommandOptions, IMAGE as IMAGE_OPTIONS } from "../command-options.ts";
-import { EXIT } from "../failure.ts";
 import { tellWork, writeStdout } from "../terminal/standard-streams.ts";
 
-/** `portcullis image build`: resolves with the exit code. Rejects with `sandbox_unavailable` if no Docker daemon answers, or the image cannot be built. */
-export async function runImageBuild({ network, base }: CommandOptions<typeof IMAGE_OPTIONS>): Promise<number> {
+/** `portcullis image build`. Rejects with `sandbox_unavailable` if no Docker daemon answers, or the image cannot be built. */
+export async function runImageBuild({ network, base }: CommandOptions<typeof IMAGE_OPTIONS>): Promise<void> {
   const daemon = new Daemon();
   try {
     await build(daemon, { image: IMAGE_NAME, network, base, onProgress: tellWork });
@@ -14,7 +13,6 @@ export async function runImageBuild({ network, base }: CommandOptions<typeof IMA
     throw PortcullisError.is(error) ? daemon.unavailable(error) : notBuilt(daemon, error);
   }
   writeStdout(`The image ${IMAGE_NAME} is there, and fits this version of portcullis.\n`);
-  return EXIT.completed;
 }
 
 /** The Docker daemon's message names the step that failed. Exit code 42 is the Dockerfile's check of Python; without a network `apt-get` fails. */

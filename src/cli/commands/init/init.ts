@@ -43,13 +43,12 @@ const SERVER = {
   },
 };
 
-/** `portcullis init`: writes a folder to start from, and says what is in it and what to do next. Resolves with the exit code. */
-export function init(folder: string, { mcp = false }: CommandOptions<typeof INIT>): number {
+/** `portcullis init`: writes a folder to start from, and says what is in it and what to do next. */
+export function init(folder: string, { mcp = false }: CommandOptions<typeof INIT>): void {
   const source = packageSource(dirname(fileURLToPath(import.meta.resolve("portcullis/package.json"))), folder);
   const files = filesOf(source, mcp);
   writeNewFiles(folder, files);
   writeStdout(`${textOf(folder, files, source).join("\n")}\n`);
-  return EXIT.completed;
 }
 
 function filesOf(source: PackageSource, isServer: boolean): readonly NewFile[] {

@@ -23,14 +23,13 @@ import { createReadStream } from "node:fs";
 import { exportLines, importLines } from "../../../journal/lines.ts";
 
 /** `portcullis journal export`: prints executions as JSON lines, all by default. */
-export async function exportJournal(ids: readonly string[], options: CommandOptions<typeof EXPORT>): Promise<number> {
+export async function exportJournal(ids: readonly string[], options: CommandOptions<typeof EXPORT>): Promise<void> {
   await using journal = existingJournal(options.journal);
   const found = await Promise.all(ids.map((id) => findExecution(journal, id)));
   for await (const line of exportLines(journal, found.length > 0 ? found : oldestFirst(journal))) {
     // JSON leaves characters unescaped that control a terminal. With them escaped, the record is the same.
     await writeInTime(`${line}\n`);
   }
-  return EXIT.completed;
 }
 
 async function openFile(file: string): Promise<AsyncIterable<Uint8Array>> {
@@ -44,7 +43,7 @@ async function openFile(file: string): Promise<AsyncIterable<Uint8Array>> {
 }
 
 /** `portcullis journal import`: reads JSON lines from a file or standard input, and tells how many executions were added. */
-export async function importJournal(file: string, options: CommandOptions<typeof IMPORT>): Promise<number> {
+export async function importJournal(file: string, options: CommandOptions<typeof IMPORT>): Promise<void> {
   const input = file === "-" ? standardStreams().stdin : await openFile(file);
   await using stack = new AsyncDisposableStack();
   // Opened with the first execution that was read whole: invalid lines leave no journal behind.
@@ -67,17 +66,15 @@ export async function importJournal(file: string, options: CommandOptions<typeof
   const known = skipped === 0 ? "" : `, ${executionsText(skipped, "in the journal already")}`;
   if (options.json) printJson({ added, skipped });
   else writeStderr(`${executionsText(added, "added")}${known}.\n`);
-  return EXIT.completed;
 }
 
 /** `portcullis journal prune`: deletes old executions. */
-export async function pruneJournal(options: CommandOptions<typeof PRUNE>): Promise<number> {
+export async function pruneJournal(options: CommandOptions<typeof PRUNE>): Promise<void> {
   const before = now() - options.olderThan;
   await using journal = existingJournal(options.journal);
   const deleted = await journal.prune({ before, open: options.open === true });
   if (options.json) printJson({ deleted });
   else writeStderr(`${executionsText(deleted, "deleted")}.\n`);
-  return EXIT.completed;
 }
 
 /** `portcullis journal check`: reads everything. Exit code 1 if something is damaged. */

@@ -15,7 +15,7 @@ import { printJson, printLines, standardStreams, writeStderr } from "../../termi
  * `portcullis show`: shows one execution as the journal has it, its program or task, its calls, decisions and outcome; or lists
  * what the journal holds, if none is named.
  */
-export async function runShow(named: string | undefined, options: CommandOptions<typeof SHOW>): Promise<number> {
+export async function runShow(named: string | undefined, options: CommandOptions<typeof SHOW>): Promise<number | void> {
   const { json, follow, open, tenant, journal: path } = options;
   if (json && follow) throw new UsageFailure("show: --json and --follow are two ways to show it. Give one of them.");
   if (named === undefined ? follow : open)
@@ -26,11 +26,10 @@ export async function runShow(named: string | undefined, options: CommandOptions
   if (follow) return await followExecution(journal, id, path);
   if (json) for await (const record of readRecords(journal, id, HOST)) printJson(record);
   else await printLines((await showText(journal, id, path)).split("\n"));
-  return EXIT.completed;
 }
 
 /** Lists what the journal holds, the latest first. With `--json`, one document a line. */
-async function list(journal: Journal, { open, tenant, json }: CommandOptions<typeof SHOW>): Promise<number> {
+async function list(journal: Journal, { open, tenant, json }: CommandOptions<typeof SHOW>): Promise<void> {
   const onDamaged = ({ message }: PortcullisError) => writeStderr(`${message} It is not listed.\n`);
   let isEmpty = true;
   for await (const row of listExecutions(journal, { open, tenant, onDamaged })) {
@@ -39,7 +38,6 @@ async function list(journal: Journal, { open, tenant, json }: CommandOptions<typ
     else await printLines([listLine(row, await titleFor(journal, row))]);
   }
   if (isEmpty) writeStderr("The journal holds no such execution.\n");
-  return EXIT.completed;
 }
 
 /** What an execution is called; undefined if its header cannot be read. */

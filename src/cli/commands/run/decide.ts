@@ -2,7 +2,6 @@ import { optionError } from "../../../base/index.ts";
 import { decideFor as noteDecision } from "../../../runtime/executions/index.ts";
 import type { Decision } from "../../../executions/decide.ts";
 import type { CommandOptions, DECIDE } from "../../command-options.ts";
-import { EXIT } from "../../failure.ts";
 import { findExecution, readResumedHeader, existingJournal, type OpenJournal } from "../../input/open-journal.ts";
 import { viewExecution } from "../../../serve/views/view-execution.ts";
 import { waitingLines } from "../../terminal/executions/execution-text.ts";
@@ -13,7 +12,7 @@ import { thrownText } from "../../../executions/output/index.ts";
 import type { Journal } from "../../../journal/journal.ts";
 
 /** `portcullis decide`: notes a decision about a call that waits. It runs nothing; `resume` does, or a worker of the fleet. */
-export async function runDecide(named: string, call: string, options: CommandOptions<typeof DECIDE>): Promise<number> {
+export async function runDecide(named: string, call: string, options: CommandOptions<typeof DECIDE>): Promise<void> {
   const { allow = false, deny = false, done, hold, by, note, remember = false, grant, tenant = "default" } = options;
   const answers = [allow, deny, done !== undefined].filter(Boolean).length;
   if (answers !== 1) throw optionError("decide", "exactly one of --allow, --deny and --done", answers);
@@ -31,10 +30,7 @@ export async function runDecide(named: string, call: string, options: CommandOpt
   await noteDecision({ journal: waking.journal, tenant }, execution, { decisions: { [call]: decision } });
   const header = await readResumedHeader(journal, execution);
   const whole = header?.execution ?? execution;
-  if (options.json) {
-    printJson({ execution, call, resume: whole });
-    return EXIT.completed;
-  }
+  if (options.json) return printJson({ execution, call, resume: whole });
   const same = sameAs(header, options.journal);
   const view = await viewExecution(journal, whole);
   const left = waitingLines(view, same);
@@ -47,7 +43,6 @@ export async function runDecide(named: string, call: string, options: CommandOpt
       ? "Its driver continues it."
       : `${takeUp}: ${resumeCommand(whole, same)}`;
   writeStderr(`Noted. ${still}${next}\n`);
-  return EXIT.completed;
 }
 
 /** A journal by which what is noted wakes the workers of the fleet, if there is one. */

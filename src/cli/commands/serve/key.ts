@@ -1,7 +1,7 @@
 import { PortcullisError } from "../../../base/index.ts";
 import { type Key, parseKeys, type KeyScope, SCOPES } from "../../../serve/http/keys.ts";
 import type { CommandOptions, KEY_ADD } from "../../command-options.ts";
-import { EXIT, UsageFailure } from "../../failure.ts";
+import { UsageFailure } from "../../failure.ts";
 import { printJson, writeStderr, writeStdout } from "../../terminal/standard-streams.ts";
 import { hash, randomBytes } from "node:crypto";
 import {
@@ -19,7 +19,7 @@ import {
 } from "node:fs";
 
 /** `portcullis key add`: prints the new key, which is shown this once. */
-export function keyAdd(id: string, options: CommandOptions<typeof KEY_ADD>): number {
+export function keyAdd(id: string, options: CommandOptions<typeof KEY_ADD>): void {
   const { keys, tenant, scope, allowTool, expires, json } = options;
   const wrong = scope.find((one) => !SCOPES.includes(one as KeyScope));
   if (wrong !== undefined) throw new UsageFailure(`--scope: expected ${SCOPES.join(", ")}, got ${wrong}.`);
@@ -33,7 +33,6 @@ export function keyAdd(id: string, options: CommandOptions<typeof KEY_ADD>): num
   if (json) printJson({ id, tenant, key });
   else writeStdout(`${key}\n`);
   writeStderr(`portcullis: this key is shown once. A server with this file accepts it within seconds.\n`);
-  return EXIT.completed;
 }
 
 /** Bytes of a new key: 256 random bits. */

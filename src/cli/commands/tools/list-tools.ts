@@ -8,31 +8,26 @@ import type { Tool } from "../../../tools/tool.ts";
 import { inputSchemaOf } from "../../../tools/tool-schemas.ts";
 import { ToolSet } from "../../../tools/tool-set.ts";
 import type { CommandOptions, LIST_TOOLS } from "../../command-options.ts";
-import { EXIT } from "../../failure.ts";
 import { openTools, tellUnassigned, type OpenTools } from "../../input/open-tools.ts";
 import { printJson, printTable, table, writeStdout, oneLine } from "../../terminal/standard-streams.ts";
 import type { UnassignedTool } from "../../../sources/mcp/make-tools.ts";
 
 /**
  * `portcullis tools`: lists the tools with the tokens of their declarations; or those that a program finds by words, the best
- * first. Resolves with the exit code.
+ * first.
  */
 export async function runListTools(
   words: readonly string[],
   options: CommandOptions<typeof LIST_TOOLS>,
-): Promise<number> {
+): Promise<void> {
   await using open = await openTools(options);
-  if (options.check) {
-    checkTools(open, options.json === true);
-    return EXIT.completed;
-  }
+  if (options.check) return checkTools(open, options.json === true);
   tellUnassigned(open, options);
   const tools = new ToolSet(open.tools);
   const query = words.join(" ").trim();
   if (query !== "") await searchTools(tools, query, options);
   else if (options.stubs) writeStdout(`${declareTools(tools.visibleTo(["programmatic"]))}\n`);
   else printTools(tools.all, options);
-  return EXIT.completed;
 }
 
 async function searchTools(tools: ToolSet, query: string, { json }: CommandOptions<typeof LIST_TOOLS>): Promise<void> {
