@@ -274,9 +274,10 @@ function defineOperation(
 }
 
 function isHosts({ authorization, headers }: Sender, { name, place }: Parameter): boolean {
-  if (place !== "header") return place !== "path" && name === authorization[place];
-  const held = [authorization.header, ...Object.keys(headers).map((one) => one.toLowerCase())];
-  return held.includes(name.toLowerCase());
+  const { where, name: own } = authorization;
+  if (place !== "header") return place === where && name === own;
+  const held = [...(where === "header" ? [own] : []), ...Object.keys(headers)];
+  return held.some((one) => one.toLowerCase() === name.toLowerCase());
 }
 
 function bareAddress(address: string): string {

@@ -40,24 +40,22 @@ export const API_KEY_RULES = {
   value: required(SECRET),
 };
 
-export interface Credentials {
-  readonly headers: readonly (readonly [string, string])[];
-  readonly query: readonly (readonly [string, string])[];
-  /** Texts that must not leave the host in any other way. */
-  readonly secrets: readonly string[];
-}
-
+/** Credentials are a text in one place of each request. */
 export interface Authorization {
-  readonly header?: string;
-  readonly query?: string;
-  readonly cookie?: string;
-  /** Rejects with a `PortcullisError` (`source_unavailable`) if a function gives no usable secret. */
-  readonly credentials: () => Promise<Credentials>;
+  /** Undefined without credentials. */
+  readonly where?: "header" | "query" | "cookie";
+  /** Of the header, the parameter or the cookie. */
+  readonly name: string;
+  /**
+   * The text, and the secrets in it: they must not leave the host in any other way. Rejects with a `PortcullisError`
+   * (`source_unavailable`) if a function gives no usable secret.
+   */
+  readonly give: () => Promise<readonly string[]>;
 }
 
 /** Throws a `PortcullisError` (`option_invalid`) with the place of what is wrong, and no secret. */
 export function readAuthorization(auth: unknown): Authorization {
-  if (auth === undefined) return { credentials: async () => ({ headers: [], query: [], secrets: [] }) };
+  if (auth === undefined) return { name: "", give: async () => [] };
   const within = optionsIn("fromOpenApi", "auth");
   const kinds = typeof auth === "object" && auth !== null ? Object.keys(auth) : [];
   const [kind] = kinds;
@@ -69,43 +67,29 @@ export function readAuthorization(auth: unknown): Authorization {
   const given = (auth as Readonly<Record<string, unknown>>)[kind];
   if (kind === "bearer") {
     checkValue(within.at(kind), given, SECRET);
-    return standingIn("header", "authorization", async () => {
+    const give = async () => {
       const token = await secretValue(given as Secret);
       return [`Bearer ${token}`, token];
-    });
+    };
+    return { where: "header", name: "authorization", give };
   }
   const own = optionsIn(within, kind);
   if (kind === "basic") {
     const { username, password } = checkOptions(own, given, BASIC_RULES);
-    return standingIn("header", "authorization", async () => {
+    const give = async () => {
       const pair = [await secretValue(username), await secretValue(password)] as const;
       const coded = Buffer.from(pair.join(":")).toString("base64");
       return [`Basic ${coded}`, coded, pair[1]];
-    });
+    };
+    return { where: "header", name: "authorization", give };
   }
   const { in: where, name, value } = checkOptions(own, given, API_KEY_RULES);
   if (where !== "query" && !isHeaderName(name)) throw optionError(own.at("name"), `the name of a ${where}`, name);
-  return standingIn(where, name, async () => {
+  const give = async () => {
     const key = await secretValue(value);
     return [key, key];
-  });
-}
-
-/** Credentials in one place of each request. `give` gives their text, and the secrets in it. */
-function standingIn(
-  where: "header" | "query" | "cookie",
-  name: string,
-  give: () => Promise<readonly [text: string, ...secrets: string[]]>,
-): Authorization {
-  return {
-    [where]: where === "header" ? name.toLowerCase() : name,
-    async credentials() {
-      const [text, ...secrets] = await give();
-      if (where === "query") return { headers: [], query: [[name, text]], secrets };
-      const header = where === "header" ? [name, text] : ["cookie", `${name}=${encodeURIComponent(text)}`];
-      return { headers: [header as [string, string]], query: [], secrets };
-    },
   };
+  return { where, name, give };
 }
 
 /** Only the operator reads what a function throws: it may name the place of secrets. */

@@ -22,7 +22,7 @@ import type { CallContext, Effect } from "../../tools/tool.ts";
 import { type BodyForm, formOf } from "./operations.ts";
 import { basePath, type RequestParts } from "./request.ts";
 import { KeptSecrets, SECRET_NAME } from "../kept-secrets.ts";
-import { type Authorization, type Credentials, type Secret, secretValue } from "./secrets.ts";
+import { type Authorization, type Secret, secretValue } from "./secrets.ts";
 
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 const MAX_REDIRECTS = 5;
@@ -147,17 +147,26 @@ async function ask(sender: Sender, call: Call, signal: AbortSignal): Promise<Ans
   }
 }
 
+interface Credentials {
+  readonly headers: readonly (readonly [string, string])[];
+  readonly query: readonly [string, string] | undefined;
+  /** Texts that must not leave the host in any other way. */
+  readonly secrets: readonly string[];
+}
+
 async function credentialsOf({ authorization, headers }: Sender): Promise<Credentials> {
-  const { headers: own, query, secrets } = await authorization.credentials();
+  const { where, name: own, give } = authorization;
+  const [shown = "", ...kept] = await give();
   const given: (readonly [string, string])[] = [];
-  const kept = [...secrets];
   for (const [name, value] of Object.entries(headers)) {
     const text = await secretValue(value);
     given.push([name, text]);
     // Any other value, like a version that is a date, would be missing in the data of every answer.
     if (typeof value === "function" || SECRET_NAME.test(name)) kept.push(text);
   }
-  return { headers: [...given, ...own], query, secrets: kept };
+  if (where === "header") given.push([own, shown]);
+  if (where === "cookie") given.push(["cookie", `${own}=${encodeURIComponent(shown)}`]);
+  return { headers: given, query: where === "query" ? [own, shown] : undefined, secrets: kept };
 }
 
 /** The address of a request. It must stay as it was written, at the host of `baseUrl`. */
@@ -166,10 +175,11 @@ function addressOf(baseUrl: URL, path: string, query: string, credentials: Crede
   if (url.origin !== baseUrl.origin || url.pathname !== path)
     throw new PortcullisError("tool_failed", "The input makes an address that this tool does not have.");
   url.search = query;
+  if (!credentials.query) return url;
+  const [name, value] = credentials.query;
   // An object of the input may have brought a parameter of this name.
-  for (const [name] of credentials.query) if (url.searchParams.has(name)) url.searchParams.delete(name);
-  for (const [name, value] of credentials.query)
-    url.search = `${url.search === "" ? "" : `${url.search.slice(1)}&`}${encodeURIComponent(name)}=${encodeURIComponent(value)}`;
+  if (url.searchParams.has(name)) url.searchParams.delete(name);
+  url.search = `${url.search === "" ? "" : `${url.search.slice(1)}&`}${encodeURIComponent(name)}=${encodeURIComponent(value)}`;
   return url;
 }
 
