@@ -31,11 +31,15 @@ const MAX_PARTS = 1_000_000;
 /** Why a part of a document cannot be used. The message continues a sentence about the operation that it belongs to. */
 export class PartFault extends Error {}
 
+/** The beginning of a text of the document, for a message. */
+export function quoted(text: string, length = 100): string {
+  return JSON.stringify(text.slice(0, length));
+}
+
 /** A name, a path or a reference. Throws a `PartFault` for a very long one. */
 export function shortName(name: string): string {
   if (name.length <= NAME_LENGTH) return name;
-  const shown = JSON.stringify(name.slice(0, 100));
-  throw new PartFault(`${shown}… is a name of ${name.length} characters; at most ${NAME_LENGTH} are read`);
+  throw new PartFault(`${quoted(name)}… is a name of ${name.length} characters; at most ${NAME_LENGTH} are read`);
 }
 
 /** The value that `make` returns, or the fault that it throws. */
@@ -233,7 +237,7 @@ export function isMarked(document: OpenApiDocument, schema: unknown, word: strin
 }
 
 export function target({ root }: OpenApiDocument, reference: string): unknown {
-  const shown = JSON.stringify(reference.slice(0, 200));
+  const shown = quoted(reference, 200);
   if (!reference.startsWith("#"))
     throw new PartFault(`it refers to ${shown}, which is another document; put the files into one, as bundlers do`);
   const part = resolveReference(root, shortName(reference));

@@ -6,6 +6,7 @@ import {
   type OpenApiDocument,
   orFault,
   PartFault,
+  quoted,
   shortName,
 } from "./document.ts";
 import { fieldOf, type Fields, isFields, listOf, Pace, textOf } from "../../base/index.ts";
@@ -198,9 +199,7 @@ function addressOf(written: string, given: readonly Parameter[]) {
     .split("#", 1);
   const [path, ...query] = plain!.split("?") as [string, ...string[]];
   if (!path.startsWith("/") || path.includes("\\"))
-    throw new PartFault(
-      `its path ${JSON.stringify(written.slice(0, 200))} is not one: a path begins with / and has no \\`,
-    );
+    throw new PartFault(`its path ${quoted(written, 200)} is not one: a path begins with / and has no \\`);
   const nameOf = (one: string) => one.split("=", 1)[0]!;
   const described = namesIn(given, "query");
   const parts = query.join("?").split("&");
@@ -224,7 +223,7 @@ function readParameter(_: OpenApiDocument, part: unknown): Parameter {
   const place = fieldOf(part, "in");
   if (!isFields(part) || name === undefined || name === "") throw new PartFault("it has a parameter without a name");
   if (typeof place !== "string" || !Object.hasOwn(STYLES, place))
-    throw new PartFault(`its parameter ${JSON.stringify(name.slice(0, 100))} is in no place that a request has`);
+    throw new PartFault(`its parameter ${quoted(name)} is in no place that a request has`);
   return parameterOf(part, shortName(name), place as ParameterPlace);
 }
 
@@ -245,8 +244,7 @@ function parameterOf(part: Fields, name: string, place: ParameterPlace): Paramet
 export function serialisationOf(part: unknown, place: ParameterPlace, name: string): Serialisation {
   const [usual] = STYLES[place];
   const style = fieldOf(part, "style") ?? usual;
-  if (!STYLES[place].includes(style as Style))
-    throw new PartFault(`${JSON.stringify(name.slice(0, 100))} has a style that no ${place} has`);
+  if (!STYLES[place].includes(style as Style)) throw new PartFault(`${quoted(name)} has a style that no ${place} has`);
   const explode = fieldOf(part, "explode");
   return {
     style: style as Style,
@@ -273,7 +271,7 @@ function readBody(document: OpenApiDocument, part: Fields): Body | undefined {
     .toSorted((one, other) => FORMS.indexOf(one.form) - FORMS.indexOf(other.form) || one.rank - other.rank);
   if (!chosen) return undefined;
   if (!/^[\w!#$&^.+*-]+\/[\w!#$&^.+*-]+(?:;[\x20-\x7e]*)?$/.test(chosen.mediaType))
-    throw new PartFault(`its body has the media type ${JSON.stringify(chosen.mediaType.slice(0, 100))}, which is none`);
+    throw new PartFault(`its body has the media type ${quoted(chosen.mediaType)}, which is none`);
   const media = content[chosen.mediaType];
   const schema = fieldOf(media, "schema") ?? {};
   const { required } = part;

@@ -16,6 +16,7 @@ import {
   type OpenApiDocument,
   orFault,
   PartFault,
+  quoted,
   remembered,
   shortName,
   target,
@@ -218,7 +219,7 @@ export class Schemas {
     const read = readPattern(source);
     const unfit = typeof read === "string" ? read : this.#states.take(read.states);
     if (typeof read === "object" && unfit === undefined) return read.states;
-    this.#unchecked.add(`the pattern ${JSON.stringify(source.slice(0, 100))} ${unfit}`);
+    this.#unchecked.add(`the pattern ${quoted(source)} ${unfit}`);
     return undefined;
   }
 }

@@ -115,7 +115,7 @@ export class Channel implements Transport {
   }
 
   explain(error: unknown): unknown {
-    return this.#wire.explain ? this.#wire.explain(error) : error;
+    return this.#wire.explain?.(error) ?? error;
   }
 
   async start(): Promise<void> {
