@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { type Glob, readGlob } from "./glob.ts";
-import { toolFailure, MAX_ENTRIES, PASSED_OVER, type Place, type Search } from "./workspace.ts";
+import { toolFailure, MAX_ENTRIES, PASSED_OVER, type Search } from "./workspace.ts";
 
 export const SEARCHED = {
   path: z.string().optional().describe("file or folder, from the root of the workspace; the root by default"),
@@ -14,7 +14,7 @@ export const SEEN = {
 };
 
 /** Whether a search looks at a file, by the pattern of its call. A file of which that is not to be known is counted. */
-export function isWanted(glob: Glob | undefined, { path }: Place, search: Search): boolean {
+export function isWanted(glob: Glob | undefined, path: string, search: Search): boolean {
   const fits = glob ? glob.matches(path) : true;
   if (fits === undefined) search.pass("costlyPaths");
   return fits === true;

@@ -5,7 +5,7 @@ import { countText, type SchemaType } from "../../base/index.ts";
 import { objectSchema } from "../../base/values/object-schema.ts";
 import { FoundPage, globOf, isWanted, SEARCHED, SEEN, seenBy } from "./found.ts";
 import { isText, linesOf } from "./text-lines.ts";
-import { toolFailure, LongFile, type Place, Search, type Workspace } from "./workspace.ts";
+import { toolFailure, LongFile, Search, type Workspace } from "./workspace.ts";
 
 const MATCHES = { default: 100, max: 1000 } as const;
 /** Longest line that is searched, in bytes, and how much of it is given, in characters. */
@@ -66,7 +66,7 @@ export async function grepFiles(
       const text = line.bytes.length > LINE_BYTES ? undefined : line.bytes.toString("utf8");
       const isMatch = text === undefined ? undefined : test.fits(text);
       if (isMatch === undefined) search.pass("longLines");
-      if (isMatch && !given.add({ path: file.path, line: line.number, text: shown(text!) })) leftIn.add(file.path);
+      if (isMatch && !given.add({ path: file, line: line.number, text: shown(text!) })) leftIn.add(file);
     }
   }
   const { items: matches, left } = given;
@@ -75,11 +75,11 @@ export async function grepFiles(
 }
 
 /** The text of a file; undefined if it is passed over. A file that the call names is not passed over. */
-async function readText(workspace: Workspace, file: Place, fileBytes: number, search: Search, isOneOfMany: boolean) {
+async function readText(workspace: Workspace, file: string, fileBytes: number, search: Search, isOneOfMany: boolean) {
   try {
     const bytes = await workspace.read(file, fileBytes);
     if (isText(bytes)) return bytes;
-    if (!isOneOfMany) throw toolFailure(`${JSON.stringify(file.path)} is no text in UTF-8.`);
+    if (!isOneOfMany) throw toolFailure(`${JSON.stringify(file)} is no text in UTF-8.`);
     search.pass("binary");
   } catch (error) {
     if (!isOneOfMany) throw error;

@@ -33,9 +33,8 @@ export async function readPage(
   { caller, tenant, signal }: CallContext,
   { fileBytes, pageBytes }: { readonly fileBytes: number; readonly pageBytes: number },
 ): Promise<SchemaType<typeof READ_OUTPUT>> {
-  const place = workspace.place(given);
-  const { path } = place;
-  const bytes = await workspace.read(place, fileBytes);
+  const path = workspace.place(given);
+  const bytes = await workspace.read(path, fileBytes);
   if (!isText(bytes)) throw binaryFailure(path, bytes);
   const isDirect = caller === "direct";
   const maxBytes = isDirect ? pageBytes : PROGRAM_PAGE_BYTES;
@@ -102,14 +101,13 @@ export function imageTypeOf(bytes: Buffer): string | undefined {
   return IMAGES.find(([, begin]) => begin.test(head))?.[0];
 }
 
-export async function viewImage(workspace: Workspace, { path }: { readonly path: string }) {
-  const place = workspace.place(path);
-  const bytes = await workspace.read(place, IMAGE_BYTES);
+export async function viewImage(workspace: Workspace, { path: given }: { readonly path: string }) {
+  const path = workspace.place(given);
+  const bytes = await workspace.read(path, IMAGE_BYTES);
   const mediaType = imageTypeOf(bytes);
-  if (mediaType === undefined)
-    throw pathFailure(place.path, " is no image in PNG, JPEG, GIF or WebP: read_file reads text.");
+  if (mediaType === undefined) throw pathFailure(path, " is no image in PNG, JPEG, GIF or WebP: read_file reads text.");
   return content({
-    value: { path: place.path, mediaType, bytes: bytes.length },
-    parts: [{ type: "image", mediaType, data: bytes, name: basename(place.path).slice(-NAME_LENGTH) }],
+    value: { path, mediaType, bytes: bytes.length },
+    parts: [{ type: "image", mediaType, data: bytes, name: basename(path).slice(-NAME_LENGTH) }],
   });
 }

@@ -125,17 +125,17 @@ async function listFiles(
   const glob = files === undefined ? undefined : globOf(files);
   const search = new Search(tenant, signal);
   const place = workspace.place(path);
-  if (!(await workspace.isFolder(place))) throw pathFailure(place.path, " is a file: read_file reads it.");
+  if (!(await workspace.isFolder(place))) throw pathFailure(place, " is a file: read_file reads it.");
   const given = new FoundPage<string>(limit, caller === "direct" ? pageBytes : Number.POSITIVE_INFINITY);
   if (!glob)
     for (const name of await workspace.entries(place, search)) {
       await search.next();
-      given.add(below(place.path, name));
+      given.add(below(place, name));
     }
   else
     for await (const file of workspace.files(place, search)) {
       await search.next();
-      if (isWanted(glob, file, search)) given.add(file.path);
+      if (isWanted(glob, file, search)) given.add(file);
     }
   const { items: paths, left } = given;
   return { paths, ...seenBy(search, left > 0 && countText(left, "more entry", "more entries")) };

@@ -11,12 +11,6 @@ const IS_LINUX = process.platform === "linux";
 /** Opening fails if the last part of the path is a link; on macOS, with O_NOFOLLOW_ANY of its <fcntl.h>, if any part is. */
 const NO_LINK = process.platform === "darwin" ? 0x2000_0000 : (constants.O_NOFOLLOW ?? 0);
 
-/** A place below the root. `path` is relative to it, with slashes; empty for the root itself. */
-export interface Place {
-  readonly path: string;
-  readonly full: string;
-}
-
 export const PASSED_OVER = ["links", "unreadable", "binary", "longFiles", "longLines", "costlyPaths"] as const;
 
 /** What a search has not looked at, and why: how many of each. Empty if it has seen all. */
@@ -52,7 +46,7 @@ export class Search {
 /**
  * The files below a root. A path from a model leads to a file below the root and nowhere else: absolute paths, `..` and
  * links are refused, and a file or folder is looked at only if it lies at its path by what the kernel says of it once it is
- * open. What `exclude` means does not exist here.
+ * open. What `exclude` means does not exist here. A place is a path from the root, with slashes; empty for the root itself.
  */
 export class Workspace {
   readonly #root: string;
@@ -65,27 +59,31 @@ export class Workspace {
   }
 
   /** Throws `tool_failed` for a path that does not lead to a place below the root. */
-  place(path: string): Place {
+  place(path: string): string {
     if (path.length > PATH_LENGTH || path.includes("\0"))
       throw toolFailure(`A path has up to ${PATH_LENGTH} characters, and no character 0.`);
     if (isAbsolute(path) || win32.isAbsolute(path))
       throw pathFailure(path, ": paths are relative to the workspace, like src/index.ts.");
     const parts = path.split(sep === "/" ? "/" : /[\\/]/).filter((part) => part !== "" && part !== ".");
-    const full = join(this.#root, ...parts);
-    const inner = relative(this.#root, full);
+    const inner = relative(this.#root, join(this.#root, ...parts));
     if (parts.includes("..") || isAbsolute(inner) || inner.split(/[\\/]/, 1)[0] === "..")
       throw pathFailure(path, ' leads out of the workspace: write the path from its root, without "..".');
     const whole = parts.join("/");
     // A path at which a pattern is too costly is kept too: else such a path would get round it.
     if (this.#exclude.some((glob) => glob.covers(whole) ?? true))
       throw pathFailure(whole, " is kept from these tools.");
-    return { path: whole, full };
+    return whole;
+  }
+
+  #full(place: string): string {
+    return join(this.#root, place);
   }
 
   /** Whether a place is a folder. Rejects with `tool_failed` if it is neither a folder nor a file, or a link. */
-  async isFolder({ path, full }: Place): Promise<boolean> {
+  async isFolder(path: string): Promise<boolean> {
+    const full = this.#full(path);
     try {
-      await refuseLinks({ path, full });
+      await refuseLinks(path, full);
       const there = await lstat(full);
       if (there.isDirectory() || there.isFile()) return there.isDirectory();
     } catch (error) {
@@ -95,10 +93,9 @@ export class Workspace {
   }
 
   /** The bytes of a file. Rejects with `tool_failed` for anything else, and for a file of more than `maxBytes`. */
-  async read(place: Place, maxBytes: number): Promise<Buffer> {
-    const { path } = place;
+  async read(path: string, maxBytes: number): Promise<Buffer> {
     try {
-      await using file = await this.#open(place);
+      await using file = await this.#open(path);
       const opened = await file.stat();
       if (opened.isDirectory()) throw pathFailure(path, " is a folder: list_files shows what is in it.");
       if (!opened.isFile()) throw pathFailure(path, " is no file.");
@@ -110,13 +107,14 @@ export class Workspace {
   }
 
   /** Opens a file or folder. Rejects with `tool_failed` unless it lies at its path: another process may move folders meanwhile. */
-  async #open(place: Place): Promise<FileHandle> {
-    await refuseLinks(place);
+  async #open(path: string): Promise<FileHandle> {
+    const full = this.#full(path);
+    await refuseLinks(path, full);
     // Without waiting for the other end of a pipe.
-    const file = await open(place.full, constants.O_RDONLY | NO_LINK | (constants.O_NONBLOCK ?? 0));
+    const file = await open(full, constants.O_RDONLY | NO_LINK | (constants.O_NONBLOCK ?? 0));
     try {
-      if (await liesAt(file, place)) return file;
-      throw pathFailure(place.path, " was replaced while it was opened: try again.");
+      if (await liesAt(file, path, full)) return file;
+      throw pathFailure(path, " was replaced while it was opened: try again.");
     } catch (error) {
       await file.close();
       throw error;
@@ -124,48 +122,46 @@ export class Workspace {
   }
 
   /** The entries of a folder in the order of their names, without links and what is excluded. Folders end with a slash. */
-  async entries(place: Place, search: Search): Promise<readonly string[]> {
+  async entries(path: string, search: Search): Promise<readonly string[]> {
+    const full = this.#full(path);
     const names: string[] = [];
     try {
-      await using opened = IS_LINUX ? await this.#open(place) : undefined;
-      if (!opened) await refuseLinks(place);
-      await using folder = await opendir(opened ? linkOf(opened) : place.full);
+      await using opened = IS_LINUX ? await this.#open(path) : undefined;
+      if (!opened) await refuseLinks(path, full);
+      await using folder = await opendir(opened ? linkOf(opened) : full);
       for await (const entry of folder) {
         await search.next();
-        if (this.#isExcluded(below(place.path, entry.name))) continue;
+        if (this.#isExcluded(below(path, entry.name))) continue;
         search.entries += 1;
         if (search.isCut) break;
         if (entry.isSymbolicLink()) search.pass("links");
         else if (entry.isDirectory() || entry.isFile()) names.push(entry.isDirectory() ? `${entry.name}/` : entry.name);
         else search.pass("unreadable");
       }
-      await refuseLinks(place);
+      await refuseLinks(path, full);
     } catch (error) {
-      throw faultOf(error, place.path);
+      throw faultOf(error, path);
     }
     return sortedNames(names, () => search.next());
   }
 
   /** All files below a folder, in the order of their paths. A folder inside it that cannot be read is passed over. */
-  async *files(from: Place, search: Search): AsyncGenerator<Place> {
+  async *files(from: string, search: Search): AsyncGenerator<string> {
     const open: string[] = [""];
     for (let inner = open.pop(); inner !== undefined; inner = open.pop()) {
       if (inner !== "" && !inner.endsWith("/")) {
-        yield this.#at(from, inner);
+        yield below(from, inner);
         continue;
       }
       if (search.isCut) return;
-      const names = await this.entries(this.#at(from, inner.slice(0, -1)), search).catch((error: unknown) => {
+      const folder = inner === "" ? from : below(from, inner.slice(0, -1));
+      const names = await this.entries(folder, search).catch((error: unknown) => {
         if (inner === "" || !PortcullisError.is(error)) throw error;
         search.pass("unreadable");
         return [];
       });
       for (const name of names.toReversed()) open.push(inner + name);
     }
-  }
-
-  #at({ path, full }: Place, inner: string): Place {
-    return inner === "" ? { path, full } : { path: below(path, inner), full: join(full, inner) };
   }
 
   #isExcluded(path: string): boolean {
@@ -205,7 +201,7 @@ function realFolder(root: string): string {
   throw optionError("workspaceTools({ root })", "the path of a folder", root);
 }
 
-async function refuseLinks({ path, full }: Place): Promise<void> {
+async function refuseLinks(path: string, full: string): Promise<void> {
   if ((await realpath(full)) !== full) throw behindLink(path);
 }
 
@@ -225,10 +221,10 @@ function linkOf({ fd }: FileHandle): string {
  * Whether an open file or folder is the one at its path. Linux is asked about the open one itself. macOS has followed no link
  * to it. Elsewhere the path is looked at again.
  */
-async function liesAt(file: FileHandle, place: Place): Promise<boolean> {
-  if (IS_LINUX) return (await readlink(linkOf(file))) === place.full;
-  await refuseLinks(place);
-  const [opened, there] = await Promise.all([file.stat({ bigint: true }), lstat(place.full, { bigint: true })]);
+async function liesAt(file: FileHandle, path: string, full: string): Promise<boolean> {
+  if (IS_LINUX) return (await readlink(linkOf(file))) === full;
+  await refuseLinks(path, full);
+  const [opened, there] = await Promise.all([file.stat({ bigint: true }), lstat(full, { bigint: true })]);
   return there.dev === opened.dev && there.ino === opened.ino;
 }
 
