@@ -23,7 +23,7 @@ export class KeptSecrets {
   }
 
   /** The text without secrets, and without a part of a secret at an edge at which the text was cut. */
-  takenFrom(text: string, { start = false, end = false }: Partial<Record<"start" | "end", boolean>> = {}): string {
+  takenFrom(text: string, { start, end }: Partial<Record<"start" | "end", boolean>> = {}): string {
     const first = start ? Math.max(0, ...this.#forms.map((form) => sharedBySuffix(form, text))) : 0;
     const last = end ? Math.max(0, ...this.#forms.map((form) => sharedBySuffix(text, form))) : 0;
     const whole = text.slice(first, Math.max(first, text.length - last));

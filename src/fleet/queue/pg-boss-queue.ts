@@ -69,7 +69,7 @@ export class PgBossQueue implements AsyncDisposable {
   async wake(wakes: readonly Wake[], within?: ExecuteSql): Promise<void> {
     const boss = await this.#started();
     const db = within && { executeSql: executing(within) };
-    for (const { execution, tenant, afterMs = 0, failures = 0, isNew = false } of wakes) {
+    for (const { execution, tenant, afterMs = 0, failures = 0, isNew } of wakes) {
       const [id, group] = [storedName(execution), storedName(tenant)];
       const priority = await this.#order.priorityOf(tenant, isNew ? "new" : "goes on", within);
       const data: JobData = { execution: id, tenant: group, ...(failures === 0 ? {} : { failures }) };

@@ -196,7 +196,7 @@ function clash(one: ListEntry, other: ListEntry): string {
 const ANY_FIELDS = lazySchema(() => ({ type: "object" }), { checks: false });
 
 /** A schema of a list, held as its text. Undefined if it cannot be checked; a pattern that cannot be is left out of the check. */
-function schemaFrom(given: Message, states: PatternStates, onUnchecked: (why: string) => void, leavesFaults = false) {
+function schemaFrom(given: Message, states: PatternStates, onUnchecked: (why: string) => void, leavesFaults?: boolean) {
   const { $schema: _, ...schema } = given;
   try {
     return storedSchema(schema, { maxSteps: SOURCE_STEPS, states, onUnchecked, leavesFaults });

@@ -44,14 +44,14 @@ const SERVER = {
 };
 
 /** `portcullis init`: writes a folder to start from, and says what is in it and what to do next. */
-export function init(folder: string, { mcp = false }: CommandOptions<typeof INIT>): void {
+export function init(folder: string, { mcp }: CommandOptions<typeof INIT>): void {
   const source = packageSource(dirname(fileURLToPath(import.meta.resolve("portcullis/package.json"))), folder);
   const files = filesOf(source, mcp);
   writeNewFiles(folder, files);
   writeStdout(`${textOf(folder, files, source).join("\n")}\n`);
 }
 
-function filesOf(source: PackageSource, isServer: boolean): readonly NewFile[] {
+function filesOf(source: PackageSource, isServer: boolean | undefined): readonly NewFile[] {
   const example = (name: string) => ({
     name,
     text: readFileSync(fileURLToPath(import.meta.resolve(`#start/${name}`)), "utf8"),
@@ -170,7 +170,7 @@ function tarballOf(home: string): string | undefined {
 }
 
 /** What the folder needs beside this package, with its versions. `isServer`: whether the folder serves MCP clients. */
-export function packageNeeds({ spec }: PackageSource, isServer: boolean) {
+export function packageNeeds({ spec }: PackageSource, isServer: boolean | undefined) {
   const server = "@modelcontextprotocol/server";
   return {
     dependencies: {

@@ -13,7 +13,7 @@ import type { Journal } from "../../../journal/journal.ts";
 
 /** `portcullis decide`: notes a decision about a call that waits. It runs nothing; `resume` does, or a worker of the fleet. */
 export async function runDecide(named: string, call: string, options: CommandOptions<typeof DECIDE>): Promise<void> {
-  const { allow = false, deny = false, done, hold, by, note, remember = false, grant, tenant = "default" } = options;
+  const { allow = false, deny, done, hold, by, note, remember, grant, tenant = "default" } = options;
   const answers = [allow, deny, done !== undefined].filter(Boolean).length;
   if (answers !== 1) throw optionError("decide", "exactly one of --allow, --deny and --done", answers);
   const decision: Decision = {

@@ -112,7 +112,7 @@ interface MoreOptions extends Partial<RuntimeOptions> {
 export async function openRuntime(
   options: RunningOptions,
   journal: Journal | undefined,
-  { tellsCalls = false, lines, interrupt, ...more }: MoreOptions = {},
+  { tellsCalls, lines, interrupt, ...more }: MoreOptions = {},
 ) {
   const { json, sandbox, approve: mode, policy, artifacts: folder, limit: limits, approveProgram } = options;
   const canWait = journal !== undefined;
@@ -194,7 +194,7 @@ export function printConversation(
   { options, operator }: Printing,
   report: AgentReport<unknown>,
   header?: Header,
-  rests = false,
+  rests?: boolean,
 ): number {
   const { execution, ending, answer, transcript, calls, usage, artifacts } = report;
   if (options.json) {

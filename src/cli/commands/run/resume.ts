@@ -80,7 +80,7 @@ async function recover(options: CommandOptions<typeof RESUME>): Promise<number> 
   for await (const recovered of open.runtime.recover({ model, fallbacks: () => fallbacks, only })) {
     if ("error" in recovered) {
       code = EXIT.failed;
-      printUnrecovered(recovered, options.json === true);
+      printUnrecovered(recovered, options.json);
       continue;
     }
     const header = await readHeader(journal, recovered.execution, HOST);
@@ -102,7 +102,7 @@ async function tellDriven(journal: Journal, only: (one: RecoveredExecution) => b
   }
 }
 
-function printUnrecovered({ execution, tenant, error }: Unrecovered, asJson: boolean): void {
+function printUnrecovered({ execution, tenant, error }: Unrecovered, asJson: boolean | undefined): void {
   const code = PortcullisError.is(error) ? { code: error.code } : {};
   if (asJson) printJson({ execution, tenant, error: { ...code, message: error.message } });
   else writeStderr(`Not resumed: ${oneLine(execution)}. ${failureLine(error)}\n`);

@@ -16,11 +16,7 @@ import { keepStdout, oneLine, writeStderr } from "../../terminal/standard-stream
 import { printFailures } from "../../terminal/executions/print-report.ts";
 import { count, every, insetText, pause } from "../../../base/index.ts";
 import { createServer, type PortcullisServer } from "../../../serve/create-server.ts";
-import {
-  type AnsweredRequest,
-  LISTEN_RULES,
-  type ServerOptions as DoorOptions,
-} from "../../../serve/server-options.ts";
+import { type AnsweredRequest, type ServerOptions as DoorOptions } from "../../../serve/server-options.ts";
 import { decideCommand } from "../../terminal/executions/waiting-hints.ts";
 import { readFileSync, statSync } from "node:fs";
 import { isLoopback } from "../../../serve/http/allowed-hosts.ts";
@@ -70,7 +66,7 @@ export function readHttpSettings(options: ServeFlags, port: number | undefined) 
     );
   return {
     options,
-    port: port ?? LISTEN_RULES.port.default,
+    port,
     /** Text of the file of keys. */
     keys: keys === undefined ? undefined : readDoorKeys(keys),
   };

@@ -21,7 +21,7 @@ export async function runListTools(
   options: CommandOptions<typeof LIST_TOOLS>,
 ): Promise<void> {
   await using open = await openTools(options);
-  if (options.check) return checkTools(open, options.json === true);
+  if (options.check) return checkTools(open, options.json);
   tellUnassigned(open, options);
   const tools = new ToolSet(open.tools);
   const query = words.join(" ").trim();
@@ -69,7 +69,7 @@ function printTools(tools: readonly Tool[], { json }: CommandOptions<typeof LIST
  * `portcullis tools --check`: lists the MCP servers, and the tools of servers that no caller may call, each with the line to add, what could
  * not be taken over, and of which inputs models are told otherwise.
  */
-function checkTools({ tools, problems, sources, unassigned: found }: OpenTools, json: boolean): void {
+function checkTools({ tools, problems, sources, unassigned: found }: OpenTools, json: boolean | undefined): void {
   const servers = sources.flatMap(({ name: source, server }) => (server ? [{ source, ...server }] : []));
   // How many operations of a document are tools, and how many could not be or are of no caller.
   const documents = sources.flatMap(({ name: source, tools: { length: made }, document }) =>

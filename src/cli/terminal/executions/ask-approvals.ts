@@ -52,7 +52,7 @@ const COLUMNS = 80;
  * terminal. If there is no terminal, or its input has ended, calls are denied, and standard error says so once for each
  * tool. The input of a call is foreign text: it cannot control the terminal or begin a line.
  */
-export function createApprover({ mode, screen, canWait = false, lines }: ApproverOptions): Approver {
+export function createApprover({ mode, screen, canWait, lines }: ApproverOptions): Approver {
   const { stdin: input, stderr: output } = standardStreams();
   const told = new Set<string>();
   const deny = (tool: string, why: string, note: string): ApprovalDecision => {

@@ -37,7 +37,7 @@ const TITLE_LENGTH = 60;
  * An execution as lines of text. `same` has the options of the commands that bring it further. `isFollowed`: the lines are
  * for those who get the ones that change. So each call has one, and none changes because time passes. Names and texts come from programs and models, and no character of them controls a terminal.
  */
-export function executionLines(view: ExecutionView, same: SameOptions, isFollowed = false): readonly string[] {
+export function executionLines(view: ExecutionView, same: SameOptions, isFollowed?: boolean): readonly string[] {
   // What waits has lines of its own.
   const calls = view.calls.filter(({ state }) => state !== "waiting");
   const parts: readonly (readonly string[])[] = [
@@ -191,7 +191,7 @@ function waitingLine({ id, tool, input, rawInput, why, effect }: WaitingView): s
 }
 
 /** Whether a driver is at work, and how to go on if none is. */
-function driverLines(view: ExecutionView, same: SameOptions, isFollowed: boolean): readonly string[] {
+function driverLines(view: ExecutionView, same: SameOptions, isFollowed: boolean | undefined): readonly string[] {
   const { execution, kind, parent, driven, drivenUntil, needs, waiting } = view;
   if (drivenUntil !== undefined && !isFollowed) return [`A driver holds it until at least ${timeText(drivenUntil)}.`];
   if (driven) return ["A driver has it."];

@@ -82,7 +82,7 @@ export function takenText({ calls, transcript, usage }: AgentReport<unknown>): s
  */
 export function showConversation(
   screen: Screen,
-  { conversation: known, isInset = false }: { readonly conversation?: string; readonly isInset?: boolean } = {},
+  { conversation: known, isInset }: { readonly conversation?: string; readonly isInset?: boolean } = {},
 ): (event: AgentEvent) => void {
   let conversation = known;
   let inLine = false;

@@ -175,7 +175,7 @@ export class Database {
   }
 
   async #attempt<Value>(run: () => Promise<Value>, options: TransactionOptions): Promise<Value> {
-    const { idempotent = false, onLost, unlessBlocked = false } = options;
+    const { idempotent, onLost, unlessBlocked } = options;
     const { unavailableMs } = this.#options;
     const begun = monotonic();
     for (let waitMs = FIRST_RETRY_MS; ; waitMs = Math.min(2 * waitMs, MAX_RETRY_MS)) {

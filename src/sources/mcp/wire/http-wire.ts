@@ -342,7 +342,7 @@ export class HttpRefusal extends Error {
   /** Whether it may be the session, and not the request or the access, that the server does not take. */
   readonly mayBeSession: boolean;
 
-  constructor(status: number, { said, isChallenge = false }: Refusal = {}) {
+  constructor(status: number, { said, isChallenge }: Refusal = {}) {
     super(`The server answered with the status ${status}.`);
     this.status = status;
     this.said = said;
