@@ -44,8 +44,10 @@ export interface OpenSource {
   readonly tools: readonly Tool[];
   /** Of an MCP server. */
   readonly server?: ServerIdentity;
-  /** Of a document: its operations, and those of them that could not become tools. */
-  readonly document?: { readonly operations: number; readonly leftOut: number };
+  /** Names for all tools of servers and of APIs. */
+  readonly names?: readonly string[];
+  /** Of a document: how many of its operations could not become tools. */
+  readonly leftOut?: number;
 }
 
 /** The tools that there are now, of a module, of servers and of APIs; servers are connected until this is disposed of. */
@@ -55,8 +57,7 @@ export interface OpenTools extends Omit<McpConfig, "sources"> {
 
 /** A file of servers, or of an API, with the names of its tools. */
 interface Opened extends Omit<McpConfig, "sources"> {
-  readonly sources: readonly (Pick<OpenApiSource, "name" | "names" | "tools"> &
-    Pick<OpenSource, "server" | "document">)[];
+  readonly sources: readonly (OpenSource & Pick<OpenApiSource, "names">)[];
 }
 
 /** Loads the module, and connects to the servers. Rejects with a `CommandFailure` or a `PortcullisError`; then no server is left running. */
@@ -99,8 +100,7 @@ export async function openAnyTools({ tools: module, mcp, openapi, allow }: Tools
     }
     for (const file of openapi) {
       const source = await readOpenApiFile(file, policyOf);
-      const document = { operations: source.names.length, leftOut: source.leftOut };
-      take("--openapi", file, { ...source, sources: [{ ...source, document }], unassigned: unassignedOf(source) });
+      take("--openapi", file, { ...source, sources: [source], unassigned: unassignedOf(source) });
     }
     const opened = configs.flatMap(({ sources }) => sources);
     allowed.refuseUnused(opened.flatMap(({ names }) => names));

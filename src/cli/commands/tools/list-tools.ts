@@ -72,11 +72,11 @@ function printTools(tools: readonly Tool[], { json }: CommandOptions<typeof LIST
 function checkTools({ tools, problems, sources, unassigned: found }: OpenTools, json: boolean | undefined): void {
   const servers = sources.flatMap(({ name: source, server }) => (server ? [{ source, ...server }] : []));
   // How many operations of a document are tools, and how many could not be or are of no caller.
-  const documents = sources.flatMap(({ name: source, tools: { length: made }, document }) =>
-    document
-      ? [{ source, ...document, tools: made, withoutCaller: document.operations - document.leftOut - made }]
-      : [],
-  );
+  const documents = sources.flatMap(({ name: source, tools: { length: made }, names, leftOut }) => {
+    if (leftOut === undefined) return [];
+    const operations = names!.length;
+    return [{ source, operations, leftOut, tools: made, withoutCaller: operations - leftOut - made }];
+  });
   const unassigned = found.map(unassignedLine);
   const inputs = tools.flatMap((tool) => {
     const { $schema: _, ...schema } = inputSchemaOf(tool);
