@@ -123,7 +123,7 @@ async function converse(
     task: question,
     programs: isDirect ? "none" : "local",
     loop: { maxTurns: script.length, maxTokens: Number.MAX_SAFE_INTEGER, wrapUp: false },
-    ...(isDirect && { limits: DIRECT_LIMITS }),
+    limits: isDirect ? DIRECT_LIMITS : undefined,
     onEvent(event) {
       if (event.type === "execution_started") lastProgram = event.execution;
       if (event.type === "program_ended" && event.outcome) outcomes.push(event.outcome);

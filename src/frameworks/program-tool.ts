@@ -81,7 +81,7 @@ export type ProgramTool = ReturnType<typeof programTool>;
 
 /** `run_program` as all loops share it: its declaration, and how a call of it ends. */
 export function programTool(host: ProgramHost, { approve, context }: Pick<ExecuteOptions, "approve" | "context">) {
-  const own = { ...(approve && { approve }), context };
+  const own = { approve, context };
   const left = leftPrograms(host);
   return {
     name: RUN_PROGRAM,
@@ -105,9 +105,9 @@ export function programTool(host: ProgramHost, { approve, context }: Pick<Execut
       const handle = left.handleIn(code);
       const execution = handle ?? left.newHandle();
       const options = {
-        // If the host decides about approvals, the loop's own means must not.
-        ...(ofLoop && !host.approves && { approve: ofLoop }),
         ...own,
+        // If the host decides about approvals, the loop's own means must not.
+        approve: approve ?? (host.approves ? undefined : ofLoop),
         signal: signal ?? undefined,
         onEvent: progressOf(execution, onProgress),
       };

@@ -78,8 +78,8 @@ export function withResult<Own extends Pick<ToolPolicy, "shape" | "outputSchema"
   declared: Schema | undefined,
   run: ForeignTool["execute"],
 ) {
-  const schema = output ?? (shape ? undefined : declared);
-  return { ...policy, ...(schema && { outputSchema: schema }), execute: shape ? shaped(shape, run) : run };
+  const outputSchema = output ?? (shape ? undefined : declared);
+  return { ...policy, outputSchema, execute: shape ? shaped(shape, run) : run };
 }
 
 function shaped(shape: NonNullable<ToolPolicy["shape"]>, run: ForeignTool["execute"]): ForeignTool["execute"] {

@@ -169,7 +169,7 @@ function allowList(texts: readonly string[]) {
     const effect = fitting.at(-1)?.effect;
     if (effect === undefined) return undefined;
     if (effect === "read" && destructiveHint === true) destructive.push(name);
-    return { allowedCallers: ["programmatic"], effect, ...(effect !== "read" && { approval: "always" }) };
+    return { allowedCallers: ["programmatic"], effect, approval: effect === "read" ? undefined : "always" };
   };
   /** Throws a `CommandFailure` for an option that had nothing to allow. `names` are the names of all tools of servers. */
   const refuseUnused = (names: readonly string[]): void => {

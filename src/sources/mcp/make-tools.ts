@@ -177,7 +177,7 @@ export class ToolListBuilder {
         name,
         description,
         inputSchema: input ?? ANY_FIELDS,
-        ...(whole ? {} : { unknownFields: "allow" as const }),
+        ...(!whole && { unknownFields: "allow" as const }),
       });
       return { tool: runsAt(`mcp ${source}`, tool, answeredBy), unchecked };
     } catch (error) {

@@ -174,7 +174,7 @@ export function packageNeeds({ spec }: PackageSource, isServer: boolean | undefi
   const server = "@modelcontextprotocol/server";
   return {
     dependencies: {
-      ...(isServer ? { [server]: peerDependencies[server] } : {}),
+      [server]: isServer ? peerDependencies[server] : undefined,
       portcullis: spec,
       zod: peerDependencies["zod"],
     },

@@ -56,7 +56,7 @@ export async function mcp(options: CommandOptions<typeof MCP>): Promise<number> 
         const approver = stack.use(createApprover({ mode, screen: new Screen(), canWait }));
         const runtime = await openServed(stack, options, (journal) => ({
           sandbox,
-          ...(journal && { approve: () => "later" }),
+          approve: journal && (() => "later"),
           executions: settings && { concurrency: CONCURRENT_EXECUTIONS, ...places },
           tenant: options.tenant,
         }));

@@ -43,7 +43,7 @@ export async function serve(options: CommandOptions<typeof SERVE>): Promise<numb
       workers,
       webhooks,
       concurrency,
-      ...(model.length === 0 ? {} : { model, ...serverSecrets(options.journal) }),
+      ...(model.length > 0 && { model, ...serverSecrets(options.journal) }),
     });
     const { server, url } = listening;
     const page = server.token === undefined ? `${url}/` : `${url}/#token=${server.token}`;

@@ -46,11 +46,11 @@ function printTools(tools: readonly Tool[], { json }: CommandOptions<typeof LIST
     const { name, description, allowedCallers } = tool;
     return {
       ...toolFacts(tool),
-      ...(allowedCallers.includes("direct") && {
-        /** In the form that providers take for direct calls. */
-        jsonTokens: countTokens(JSON.stringify({ name, description, input_schema: schema })),
-      }),
-      ...(allowedCallers.includes("programmatic") && { stubTokens: countTokens(declareTools([tool])) }),
+      /** In the form that providers take for direct calls. */
+      jsonTokens: allowedCallers.includes("direct")
+        ? countTokens(JSON.stringify({ name, description, input_schema: schema }))
+        : undefined,
+      stubTokens: allowedCallers.includes("programmatic") ? countTokens(declareTools([tool])) : undefined,
     };
   });
   if (json) return printJson(rows);

@@ -167,5 +167,5 @@ function readEntry(place: string, name: string, entry: unknown, beside: Message,
   const said = expanded.filter(([field, value]) => field !== "cwd" || value !== "");
   const own = checkOptions(fieldsOf(place), Object.fromEntries(said), ENTRY_RULES);
   const folder = own.command === undefined ? undefined : resolve(variables.folder, own.cwd ?? "");
-  return { server: { ...own, ...(folder && { cwd: folder }), ...settings, name: cleanPath(name) }, policies };
+  return { server: { ...own, cwd: folder, ...settings, name: cleanPath(name) }, policies };
 }
