@@ -13,15 +13,15 @@ const MULTIPLE_STEPS = 60;
 
 export function checkNumber(steps: Steps, node: SchemaNode, value: number | bigint, found: Findings): void {
   const { minimum, maximum, exclusiveMinimum, exclusiveMaximum, multipleOf } = node;
-  if (minimum !== undefined && value < minimum) found.add("minimum", () => `expected at least ${minimum}`);
-  if (maximum !== undefined && value > maximum) found.add("maximum", () => `expected at most ${maximum}`);
+  if (minimum !== undefined && value < minimum) found.add(() => `expected at least ${minimum}`);
+  if (maximum !== undefined && value > maximum) found.add(() => `expected at most ${maximum}`);
   if (exclusiveMinimum !== undefined && value <= exclusiveMinimum)
-    found.add("exclusiveMinimum", () => `expected more than ${exclusiveMinimum}`);
+    found.add(() => `expected more than ${exclusiveMinimum}`);
   if (exclusiveMaximum !== undefined && value >= exclusiveMaximum)
-    found.add("exclusiveMaximum", () => `expected less than ${exclusiveMaximum}`);
+    found.add(() => `expected less than ${exclusiveMaximum}`);
   if (multipleOf === undefined) return;
   steps.spend(MULTIPLE_STEPS);
-  if (!isMultipleOf(value, multipleOf)) found.add("multipleOf", () => `expected a multiple of ${multipleOf}`);
+  if (!isMultipleOf(value, multipleOf)) found.add(() => `expected a multiple of ${multipleOf}`);
 }
 
 export function checkString(steps: Steps, node: SchemaNode, value: string, found: Findings): void {
@@ -31,11 +31,10 @@ export function checkString(steps: Steps, node: SchemaNode, value: string, found
     steps.spend(1 + value.length / CHARACTERS_A_STEP);
     found.addCount(node, ["minLength", "maxLength"], lengthOf(value), "characters");
   }
-  if (pattern && !pattern.test(value, steps))
-    found.add("pattern", () => `expected text that matches ${shownValue(source)}`);
+  if (pattern && !pattern.test(value, steps)) found.add(() => `expected text that matches ${shownValue(source)}`);
   if (format !== undefined) {
     steps.spend(formatSteps(format, value.length));
-    if (!fitsFormat(format, value)) found.add("format", () => `expected text in the format ${shownValue(format)}`);
+    if (!fitsFormat(format, value)) found.add(() => `expected text in the format ${shownValue(format)}`);
   }
 }
 

@@ -35,9 +35,9 @@ export function evaluate(
       return check(withDigitsAs(BigInt, root.schema, value), false);
     }
   } catch (error) {
-    if (error instanceof TooDeep) return alone("", "it is nested too deeply for its schema");
+    if (error instanceof TooDeep) return alone("it is nested too deeply for its schema");
     if (error instanceof StepsSpent)
-      return alone("", "it takes too long to be checked against its schema: pass less, or shorter strings");
+      return alone("it takes too long to be checked against its schema: pass less, or shorter strings");
     throw error;
   }
 }
@@ -68,7 +68,7 @@ class Evaluation {
   check(node: SchemaNode, value: unknown): CheckOutcome {
     this.steps.spend(1);
     if (node.schema === true) return FITS;
-    if (node.schema === false) return { failure: alone("false", "there is no such field"), seen: undefined };
+    if (node.schema === false) return { failure: alone("there is no such field"), seen: undefined };
     if (!node.shared || !node.hasParts) return this.#enter(node, node.schema, value);
     const known = this.#known.get(node) ?? new Map<unknown, CheckOutcome>();
     this.#known.set(node, known);
@@ -115,18 +115,18 @@ class Evaluation {
     type: string,
     found: Findings,
   ): void {
-    if (ref) this.#take(ref, value, found, "$ref", () => "it does not fit");
+    if (ref) this.#take(ref, value, found, () => "it does not fit");
     const { type: types, const: constant } = schema;
     if (types !== undefined) this.#checkType(types, type, value, found);
     if (constant === undefined && !enumeration) return;
     const written = this.#written(value);
     if (constant !== undefined && !this.#equal.areEqual(written, constant))
-      found.add("const", () => `expected ${shownValue(constant)}`);
+      found.add(() => `expected ${shownValue(constant)}`);
     if (!enumeration) return;
     const isNamed = isContainer(written)
       ? enumeration.containers.some((one) => this.#equal.areEqual(written, one))
       : enumeration.scalars.has(written, this.steps);
-    if (!isNamed) found.add("enum", () => expectedOneOf(schema.enum as readonly unknown[]));
+    if (!isNamed) found.add(() => expectedOneOf(schema.enum as readonly unknown[]));
   }
 
   /** In a schema a number that no double holds is the text of its digits. */
@@ -139,16 +139,16 @@ class Evaluation {
 
   #checkType(types: unknown, type: string, value: unknown, found: Findings): void {
     if (!Array.isArray(types)) {
-      if (!isOfType(types, type, value)) found.add("type", () => `expected ${[types].join(" or ")}`);
+      if (!isOfType(types, type, value)) found.add(() => `expected ${[types].join(" or ")}`);
       return;
     }
     this.steps.spend(types.length);
-    if (!types.some((one) => isOfType(one, type, value))) found.add("type", () => `expected ${types.join(" or ")}`);
+    if (!types.some((one) => isOfType(one, type, value))) found.add(() => `expected ${types.join(" or ")}`);
   }
 
   #checkInPlace(node: SchemaNode, value: unknown, found: Findings): void {
     if (node.not && !this.check(node.not, value).failure)
-      found.add("not", () => 'expected no value that fits the schema under "not"');
+      found.add(() => 'expected no value that fits the schema under "not"');
     for (const word of ["anyOf", "allOf", "oneOf"] as const) {
       const outcomes = node[word]?.map((branch) => this.check(branch, value));
       if (!outcomes) continue;
@@ -156,14 +156,14 @@ class Evaluation {
       const fitting = outcomes.filter(({ failure }) => !failure).length;
       if (word === "allOf") {
         if (fitting < outcomes.length) found.addAll(outcomes);
-      } else if (word === "oneOf" ? fitting !== 1 : fitting === 0) found.addChoice(word, fitting, outcomes);
+      } else if (word === "oneOf" ? fitting !== 1 : fitting === 0) found.addChoice(fitting, outcomes);
     }
     if (node.if) {
       const condition = this.check(node.if, value);
       const word = condition.failure ? "else" : "then";
       this.#see([condition], found);
       const branch = node[word];
-      if (branch) this.#take(branch, value, found, "if", () => `it does not fit the schema under "${word}"`);
+      if (branch) this.#take(branch, value, found, () => `it does not fit the schema under "${word}"`);
     }
   }
 
@@ -177,16 +177,16 @@ class Evaluation {
   }
 
   /** Takes over the outcome of another part for the same value. */
-  #take(node: SchemaNode, value: unknown, found: Findings, word: string, message: () => string): void {
+  #take(node: SchemaNode, value: unknown, found: Findings, message: () => string): void {
     const outcome = this.check(node, value);
     this.steps.spend(outcome.seen?.size ?? 0);
-    found.take(outcome, word, message);
+    found.take(outcome, message);
   }
 
   #checkObject(node: SchemaNode, value: Fields, found: Findings): void {
     const keys = Object.keys(value);
     this.steps.spend(keys.length);
-    this.#checkRequired(value, node.required, found, "required", (key) => `the field ${shownValue(key)} is missing`);
+    this.#checkRequired(value, node.required, found, (key) => `the field ${shownValue(key)} is missing`);
     this.#checkRest(node, value, keys, found);
     this.#checkFields(node, value, keys, found);
   }
@@ -198,57 +198,51 @@ class Evaluation {
     if (propertyNames)
       for (const key of keys) {
         const outcome = this.check(propertyNames, key);
-        found.takeAt(key, outcome, "propertyNames", () => `the name ${shownValue(key)} does not fit`);
+        found.takeAt(key, outcome, () => `the name ${shownValue(key)} does not fit`, true);
       }
     this.steps.spend(node.dependentNames.length);
     for (const [key, names] of node.dependentNames) {
       if (!Object.hasOwn(value, key)) continue;
       const message = (missing: string) =>
         `beside the field ${shownValue(key)} the field ${shownValue(missing)} is missing`;
-      this.#checkRequired(value, names, found, "dependentRequired", message);
+      this.#checkRequired(value, names, found, message);
     }
     for (const [key, dependent] of dependentSchemas) {
       this.steps.spend(1);
       const message = () => `it does not fit beside the field ${shownValue(key)}`;
-      if (Object.hasOwn(value, key)) this.#take(dependent, value, found, "dependentSchemas", message);
+      if (Object.hasOwn(value, key)) this.#take(dependent, value, found, message);
     }
   }
 
-  #checkRequired(
-    value: object,
-    required: readonly string[],
-    found: Findings,
-    word: string,
-    message: (key: string) => string,
-  ): void {
+  #checkRequired(value: object, required: readonly string[], found: Findings, message: (key: string) => string): void {
     this.steps.spend(required.length);
-    for (const key of required) if (!Object.hasOwn(value, key)) found.add(word, () => message(key));
+    for (const key of required) if (!Object.hasOwn(value, key)) found.add(() => message(key));
   }
 
   #checkFields(node: SchemaNode, value: Fields, keys: readonly string[], found: Findings): void {
     const { properties, patterns, additionalProperties, unevaluatedProperties } = node;
     const named = additionalProperties && new Set<string>();
-    const take = (key: string, property: SchemaNode, keyword: string): boolean =>
-      found.takeAt(key, this.check(property, value[key]), keyword, () => `the field ${shownValue(key)} does not fit`);
+    const take = (key: string, property: SchemaNode): boolean =>
+      found.takeAt(key, this.check(property, value[key]), () => `the field ${shownValue(key)} does not fit`);
     for (const [key, property] of properties ?? []) {
       this.steps.spend(1);
       if (!Object.hasOwn(value, key)) continue;
       named?.add(key);
-      if (take(key, property, "properties")) return;
+      if (take(key, property)) return;
     }
     let stop = false;
     for (const [pattern, property] of patterns)
       for (const key of keys) {
         if (!pattern?.test(key, this.steps)) continue;
         named?.add(key);
-        stop = take(key, property, "patternProperties") || stop;
+        stop = take(key, property) || stop;
       }
     // Any other field may be one of a pattern that is not checked.
     if (stop || patterns.some(([pattern]) => pattern === undefined)) return;
     if (additionalProperties) {
-      for (const key of keys) if (!named?.has(key)) take(key, additionalProperties, "additionalProperties");
+      for (const key of keys) if (!named?.has(key)) take(key, additionalProperties);
     } else if (unevaluatedProperties) {
-      for (const key of keys) if (!found.hasSeen(key)) take(key, unevaluatedProperties, "unevaluatedProperties");
+      for (const key of keys) if (!found.hasSeen(key)) take(key, unevaluatedProperties);
     }
   }
 
@@ -262,7 +256,7 @@ class Evaluation {
       for (let index = prefixItems.length; index < value.length; index += 1) {
         if (found.hasSeen(index)) continue;
         const outcome = this.check(unevaluatedItems, value[index]);
-        found.takeAt(index, outcome, "unevaluatedItems", () => "expected no such element");
+        found.takeAt(index, outcome, () => "expected no such element");
       }
     if ((node.schema as JsonSchema).uniqueItems) this.#checkUnique(value, found);
   }
@@ -274,14 +268,13 @@ class Evaluation {
     for (let index = 0; index < last; index += 1) {
       const isFirst = index < prefixItems.length;
       const outcome = this.check((isFirst ? prefixItems[index] : items) as SchemaNode, value[index]);
-      if (found.takeAt(index, outcome, isFirst ? "prefixItems" : "items", message)) return true;
+      if (found.takeAt(index, outcome, message)) return true;
     }
     return false;
   }
 
   #checkContains(contains: SchemaNode, bounds: SchemaNode, value: readonly unknown[], found: Findings): void {
-    const { minContains, maxContains = Number.POSITIVE_INFINITY } = bounds;
-    const least = minContains ?? 1;
+    const { minContains: least = 1, maxContains = Number.POSITIVE_INFINITY } = bounds;
     let contained = 0;
     // Too few elements are not looked at.
     for (const [index, item] of (value.length < least ? [] : value).entries()) {
@@ -289,10 +282,10 @@ class Evaluation {
       contained += 1;
       found.see([index]);
     }
-    const add = (word: string, bound: string) =>
-      found.add(word, () => `expected at ${bound} elements that fit the schema under "contains", and ${contained} do`);
-    if (contained < least) add(minContains === undefined ? "contains" : "minContains", `least ${least}`);
-    else if (contained > maxContains) add("maxContains", `most ${maxContains}`);
+    const add = (bound: string) =>
+      found.add(() => `expected at ${bound} elements that fit the schema under "contains", and ${contained} do`);
+    if (contained < least) add(`least ${least}`);
+    else if (contained > maxContains) add(`most ${maxContains}`);
   }
 
   #checkUnique(value: readonly unknown[], found: Findings): void {
@@ -301,10 +294,7 @@ class Evaluation {
       const identity = this.#equal.of(item);
       const before = first.get(identity);
       if (before !== undefined)
-        return found.add(
-          "uniqueItems",
-          () => `expected no two equal elements, and those at ${before} and ${index} are`,
-        );
+        return found.add(() => `expected no two equal elements, and those at ${before} and ${index} are`);
       first.set(identity, index);
     }
   }

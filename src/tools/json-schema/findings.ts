@@ -3,7 +3,6 @@ import type { BoundWord, SchemaNode } from "./compile-schema.ts";
 
 /** One fault. `path` is relative to the value being checked. */
 export interface SchemaProblem {
-  readonly keyword: string;
   readonly message: () => string;
   readonly path: Path | undefined;
   /** Faults of the alternatives if none fits. */
@@ -45,8 +44,8 @@ export class Findings {
     return { failure: this.#last && { choice: this.#choice, last: this.#last }, seen: this.#seen };
   }
 
-  add(keyword: string, message: () => string): void {
-    this.#join({ choice: undefined, last: { keyword, message, path: undefined } });
+  add(message: () => string): void {
+    this.#join({ choice: undefined, last: { message, path: undefined } });
   }
 
   /** Adds that there are too few or too many of something. */
@@ -55,39 +54,39 @@ export class Findings {
       const { [word]: bound } = node;
       const isLeast = word.startsWith("min");
       if (bound !== undefined && (isLeast ? count < bound : count > bound))
-        this.add(word, () => `expected at ${isLeast ? "least" : "most"} ${bound} ${what}`);
+        this.add(() => `expected at ${isLeast ? "least" : "most"} ${bound} ${what}`);
     }
   }
 
   /** Adds that too few or too many alternatives fit, with the faults of those that do not. */
-  addChoice(keyword: "anyOf" | "oneOf", fitting: number, outcomes: readonly CheckOutcome[]): void {
+  addChoice(fitting: number, outcomes: readonly CheckOutcome[]): void {
     const alternatives = outcomes.flatMap(({ failure }) => (failure ? [failure] : []));
     const message =
       fitting === 0
         ? `it fits none of the ${outcomes.length} alternatives`
         : `it fits ${fitting} of the ${outcomes.length} alternatives, and has to fit one alone`;
-    const own = { keyword, message: () => message, path: undefined, ...(fitting === 0 ? { alternatives } : {}) };
+    const own = { message: () => message, path: undefined, ...(fitting === 0 ? { alternatives } : {}) };
     this.#join({ choice: own, last: own });
     for (const failure of alternatives) this.#join(failure);
   }
 
   addAll(outcomes: readonly CheckOutcome[]): void {
-    this.add("allOf", () => "it does not fit all parts of its schema");
+    this.add(() => "it does not fit all parts of its schema");
     for (const { failure } of outcomes) if (failure) this.#join(failure);
   }
 
   /** Takes over the outcome of another schema part for the same value. */
-  take({ failure, seen }: CheckOutcome, keyword: string, message: () => string): void {
+  take({ failure, seen }: CheckOutcome, message: () => string): void {
     if (!failure) return this.see(seen);
-    this.add(keyword, message);
+    this.add(message);
     this.#join(failure);
   }
 
   /** Takes over the outcome of a field or an element. Returns whether it failed. */
-  takeAt(key: string | number, { failure }: CheckOutcome, keyword: string, message: () => string): boolean {
-    if (this.#readsSeen && keyword !== "propertyNames") this.see([key]);
+  takeAt(key: string | number, { failure }: CheckOutcome, message: () => string, isName = false): boolean {
+    if (this.#readsSeen && !isName) this.see([key]);
     if (!failure) return false;
-    this.add(keyword, message);
+    this.add(message);
     this.#join(within(key, failure));
     return true;
   }
@@ -108,8 +107,8 @@ export class Findings {
   }
 }
 
-export function alone(keyword: string, text: string): SchemaFailure {
-  return { choice: undefined, last: { keyword, message: () => text, path: undefined } };
+export function alone(text: string): SchemaFailure {
+  return { choice: undefined, last: { message: () => text, path: undefined } };
 }
 
 function within(key: string | number, { choice, last }: SchemaFailure): SchemaFailure {
