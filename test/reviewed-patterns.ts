@@ -35,7 +35,6 @@ export const REVIEWED_PATTERNS: Readonly<Record<string, readonly string[]>> = {
     String.raw`/^flags:\s*(\d+)/m`,
     String.raw`/^[a-z]+_/`,
     String.raw`/^data:([a-z]{1,20}\/[a-z\d.+-]{1,100});base64,/`,
-    String.raw`/^(-?\d+)(?:\.(\d+))?(?:e([+-]\d+))?$/`,
     String.raw`/^\s*\{\s*"code"\s*:\s*"/`,
     String.raw`/[^"\\]+|\\(?:u[\da-f]{4}|[^u])/giy`,
     String.raw`/^(?:\/(?:[^/~]|~[01])*)+$/`,

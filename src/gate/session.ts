@@ -119,7 +119,7 @@ export class GateSession implements ParentSession, WorkBelow {
       remembered: rememberedDecisions(past?.remembered),
       inContext: AsyncLocalStorage.snapshot(),
     };
-    const contextOf = (call: OpenCall) => new HandlerContext(call, execution, scope, this);
+    const contextOf = (call: OpenCall) => new HandlerContext(call, execution, this);
     this.#steps = new CallSteps({
       ...parts,
       runner: new CallRunner({ ...parts, contextOf }),

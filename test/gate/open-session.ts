@@ -2,8 +2,7 @@ import type { GateLimits } from "../../src/gate/admit/budget.ts";
 import type { Approve } from "../../src/gate/approve/approval.ts";
 import type { Policy, PolicyName } from "../../src/gate/approve/policy.ts";
 import { Gate } from "../../src/gate/gate.ts";
-import type { CallRequest, OpenCall, PastCall } from "../../src/gate/open-call.ts";
-import { HandlerContext } from "../../src/gate/run/handler-context.ts";
+import type { CallRequest, PastCall } from "../../src/gate/open-call.ts";
 import type { CallEvent, EventFields } from "../../src/gate/call-event.ts";
 import type { GateLog } from "../../src/gate/call-ledger.ts";
 import type { GateSession, PastUse } from "../../src/gate/session.ts";
@@ -25,11 +24,6 @@ export const ROOMY: GateLimits = {
   resultValues: 4_000_000,
   totalBytes: 10_000_000,
 };
-
-/** What the handler of a call gets, in no session. */
-export function contextOf(call: OpenCall): HandlerContext {
-  return new HandlerContext(call, "e1", { tenant: "" }, undefined);
-}
 
 export interface SessionParts {
   readonly gate?: Gate;

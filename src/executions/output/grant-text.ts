@@ -1,4 +1,5 @@
 import { cleanText, count, countText } from "../../base/texts.ts";
+import { keysOf } from "../../gate/approve/grant-terms.ts";
 import type { Effect } from "../../tools/tool.ts";
 
 export interface GrantWords {
@@ -11,18 +12,9 @@ export interface GrantWords {
 export function grantText({ calls, sums = {}, untilMs }: GrantWords, now: number, tool?: string): string {
   const of = tool === undefined ? "" : ` of ${tool}`;
   const number = calls === undefined ? "any number of calls" : countText(calls, "more call");
-  const amounts = Object.entries(sums).map(([pointer, sum]) => `at most ${count(sum)} of ${fieldOf(pointer)} in all`);
+  const amounts = Object.entries(sums).map(([pointer, sum]) => `at most ${count(sum)} of ${keysOf(pointer).join(".")} in all`);
   const which = amounts.length === 0 ? "" : ` with ${amounts.join(" and ")}`;
   return cleanText(`${number}${of}${which}${untilMs === undefined ? "" : `, until ${timeText(untilMs, now)}`}`);
-}
-
-/** `/order/amount` is the field `order.amount`. */
-function fieldOf(pointer: string): string {
-  return pointer
-    .split("/")
-    .slice(1)
-    .map((key) => key.replaceAll("~1", "/").replaceAll("~0", "~"))
-    .join(".");
 }
 
 /** The time of day where this process is, with the day if that is another. */

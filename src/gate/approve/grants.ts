@@ -2,6 +2,7 @@ import { now } from "../../base/index.ts";
 import type { DecisionRecord } from "../../journal/record.ts";
 import type { Tool } from "../../tools/tool.ts";
 import { toolDigest } from "../../tools/tool-digest.ts";
+import { decimalOf } from "../../tools/json-schema/check-scalar.ts";
 import { valueAt } from "../../tools/json-schema/json-schema.ts";
 import { type Grant, type GrantUse, type GrantLeft, keysOf, MAX_GRANTS, tooManyGrants } from "./grant-terms.ts";
 import type { CallLedger } from "../call-ledger.ts";
@@ -183,9 +184,8 @@ function leftOf({ terms, sums, calls }: OpenGrant): GrantUse["left"] {
 /** Decimal places of amounts: no number has more. */
 const PLACES = 400;
 
-/** A number as JSON writes it, in units that have no rounding: 0.1 + 0.2 is 0.3, as people who allow sums of money expect. */
+/** An amount, which is never negative, in units that have no rounding: 0.1 + 0.2 is 0.3, as people who allow sums of money expect. */
 function exact(amount: number): bigint {
-  const [, digits = "0", fraction = "", exponent = "0"] =
-    /^(-?\d+)(?:\.(\d+))?(?:e([+-]\d+))?$/.exec(String(amount)) ?? [];
-  return BigInt(digits + fraction) * 10n ** BigInt(PLACES + Number(exponent) - fraction.length);
+  const [digits, exponent] = decimalOf(amount);
+  return digits * 10n ** BigInt(PLACES + exponent);
 }

@@ -1,7 +1,7 @@
 import type { CallContext, Caller, Effect } from "../../tools/tool.ts";
 import { nameDigest } from "./named.ts";
 import type { OpenCall } from "../open-call.ts";
-import type { ParentSession, WorkScope } from "../work-scope.ts";
+import type { ParentSession } from "../work-scope.ts";
 
 /** The second argument of a handler. A class, because creating an object literal with a getter takes ten times as long. */
 export class HandlerContext implements CallContext {
@@ -12,9 +12,10 @@ export class HandlerContext implements CallContext {
   readonly tenant: string;
   readonly context: unknown;
   readonly #call: OpenCall;
-  readonly #origin: ParentSession | undefined;
+  readonly #origin: ParentSession;
 
-  constructor(call: OpenCall, execution: string, { tenant, context }: WorkScope, origin: ParentSession | undefined) {
+  constructor(call: OpenCall, execution: string, origin: ParentSession) {
+    const { tenant, context } = origin.scope;
     this.#call = call;
     this.#origin = origin;
     this.execution = execution;
@@ -31,20 +32,20 @@ export class HandlerContext implements CallContext {
   }
 
   get resultBytes(): number {
-    return this.#origin?.limits.resultBytes ?? Infinity;
+    return this.#origin.limits.resultBytes;
   }
 
   get resultValues(): number {
-    return this.#origin?.limits.resultValues ?? Infinity;
+    return this.#origin.limits.resultValues;
   }
 
   /** A getter, because most handlers never ask. */
   get ask(): CallContext["ask"] {
-    return async (question) => (await this.#origin?.ask(this.#call, question)) ?? false;
+    return async (question) => this.#origin.ask(this.#call, question);
   }
 
   get isNamed(): CallContext["isNamed"] {
-    return (address) => this.#origin?.isNamed(nameDigest(this.#call.tool, address)) ?? false;
+    return (address) => this.#origin.isNamed(nameDigest(this.#call.tool, address));
   }
 
   get idempotencyKey(): string {
@@ -52,7 +53,7 @@ export class HandlerContext implements CallContext {
     if (idempotencyKey !== undefined) return `${idempotencyKey}:${identity.tool}:${this.#call.sentDigest}`;
     // Callers choose ids of executions, with colons too. Ids of calls have none, or two calls could have one key.
     const callId = this.callId.replaceAll("%", "%25").replaceAll(":", "%3A");
-    return `${this.#origin?.run ?? this.execution}:${callId}:${this.#call.sentDigest}`;
+    return `${this.#origin.run}:${callId}:${this.#call.sentDigest}`;
   }
 
   get previous(): CallContext["previous"] {

@@ -56,8 +56,8 @@ function isMultipleOf(value: number | bigint, divisor: number): boolean {
     : digits % (divisorDigits * 10n ** BigInt(-shift)) === 0n;
 }
 
-/** Digits and decimal exponent of a number. */
-function decimalOf(number: number | bigint): readonly [bigint, number] {
+/** Digits and decimal exponent of a number without its sign. */
+export function decimalOf(number: number | bigint): readonly [bigint, number] {
   const [digits = "", exponent = "0"] = String(number).replace(/^-/, "").split("e");
   const [whole = "", fraction = ""] = digits.split(".");
   return [BigInt(whole + fraction), Number(exponent) - fraction.length];
