@@ -30,7 +30,7 @@ export interface ProgramToRun {
 export async function execute(
   scope: Scope,
   source: string,
-  { execution = randomUUID(), result, corrects, read = prepare }: ProgramToRun = {},
+  { execution = randomUUID(), result, corrects, read = prepare }: ProgramToRun,
 ): Promise<Execution> {
   const { gate, journal, language, leaseMs, tenant, signal } = scope;
   refuseReservedName(scope);

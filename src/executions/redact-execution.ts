@@ -7,6 +7,7 @@ import type { CompletedOutcome, Ending, Fault, Outcome, Waiting } from "./outcom
 import type { Scope } from "./scope.ts";
 
 const TO_MODEL: About = { to: "model" };
+export const TO_LOG: About = { to: "log" };
 
 /** Redacts the texts of an execution that a model or the host's report shows, before they are shortened. */
 async function redactShown(
@@ -50,7 +51,7 @@ export async function shownExecution(
   const share = gate.held.share(tenant, 0);
   try {
     const calls = await Array.fromAsync(execution.calls, async (line) =>
-      line.display === undefined ? line : { ...line, display: await redactor.value(line.display, { to: "log" }) },
+      line.display === undefined ? line : { ...line, display: await redactor.value(line.display, TO_LOG) },
     );
     return await redactShown({ ...execution, calls }, redactor, limits, share.lane);
   } finally {
@@ -58,9 +59,9 @@ export async function shownExecution(
   }
 }
 
-export async function redactEnding(outcome: Outcome, redactor: Redactor, about: About): Promise<Outcome> {
-  if (outcome.type === "completed") return { ...outcome, value: await redactor.value(outcome.value, about) };
-  return redactFailed(outcome, redactor.for(about));
+export async function redactEnding(outcome: Outcome, redactor: Redactor): Promise<Outcome> {
+  if (outcome.type === "completed") return { ...outcome, value: await redactor.value(outcome.value, TO_LOG) };
+  return redactFailed(outcome, redactor.for(TO_LOG));
 }
 
 async function redactFailed(

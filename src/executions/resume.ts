@@ -124,7 +124,7 @@ export function executeOnce(
   {
     corrects,
     ...work
-  }: Pick<ResumeWork, "allowChangedTools" | "asks" | "result"> & { readonly corrects?: Correction | undefined } = {},
+  }: Pick<ResumeWork, "allowChangedTools" | "asks" | "result"> & { readonly corrects?: Correction | undefined },
 ): Promise<Execution> {
   return runUnderId<Execution>(scope, {
     ...sameProgram(scope, source, { execution, result: work.result, corrects }),

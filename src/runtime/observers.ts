@@ -6,7 +6,7 @@ import type { AgentEvent } from "../conversations/event.ts";
 import type { AgentScope } from "../conversations/agent-scope.ts";
 import { failureLog, type Logger } from "../gate/run/failure-log.ts";
 import { thrownText } from "../executions/output/thrown-text.ts";
-import { redactEnding } from "../executions/redact-execution.ts";
+import { redactEnding, TO_LOG } from "../executions/redact-execution.ts";
 import type { Redact } from "../journal/redaction/redact-option.ts";
 import type { ExecutionEvent } from "../executions/event.ts";
 import { type About, Redactor } from "../journal/redaction/redactor.ts";
@@ -249,7 +249,6 @@ function isExecutionEvent(event: AgentEvent): event is ExecutionEvent {
   return EXECUTION_EVENTS.has(event.type);
 }
 
-const TO_LOG: About = { to: "log" };
 /** Causes of an error that are told. */
 const MAX_CAUSES = 3;
 
@@ -301,9 +300,8 @@ async function redactedEvent(event: AgentEvent, redactor: Redactor): Promise<Age
       return { ...event, error: await redactedError(error, redactor, { ...TO_LOG, tool, callId }) };
     }
     case "execution_ended":
-      return { ...event, outcome: await redactEnding(event.outcome, redactor, TO_LOG) };
     case "program_ended":
-      return event.outcome ? { ...event, outcome: await redactEnding(event.outcome, redactor, TO_LOG) } : event;
+      return event.outcome ? { ...event, outcome: await redactEnding(event.outcome, redactor) } : event;
     case "execution_waiting":
     case "conversation_waiting":
       return { ...event, waiting: await redactor.value(event.waiting, TO_LOG) };

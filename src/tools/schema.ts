@@ -117,7 +117,7 @@ function plainSchema<Value>(
  */
 export function lazySchema(
   make: () => JsonSchema,
-  { identify = () => JSON.stringify(make()), checks = true, maxSteps = SOURCE_STEPS }: LazyOptions = {},
+  { identify = () => JSON.stringify(make()), checks = true, maxSteps = SOURCE_STEPS }: LazyOptions,
 ): Schema {
   let key: string | undefined;
   const compiled = () => compiledBy((key ??= identify()), () => compileSchema(make()));

@@ -157,13 +157,13 @@ export function flag(): OptionRule<boolean, "optional"> {
 }
 
 /** A function that is asked for something. Its parameters and its result cannot be checked. If it fails, that has the code `callback_failed`. */
-export function callback<Callback>(expected = "a function"): OptionRule<Callback, "optional"> {
-  return callbackRule(bareFunction(expected));
+export function callback<Callback>(): OptionRule<Callback, "optional"> {
+  return callbackRule(bareFunction());
 }
 
 /** A function that is told of something. What it throws is ignored. */
 export function listener<Callback>(): OptionRule<Callback, "optional"> {
-  return callbackRule(bareFunction("a function"), "told");
+  return callbackRule(bareFunction(), "told");
 }
 
 /** A function that does the work itself, like a handler: its caller says what its errors mean. */

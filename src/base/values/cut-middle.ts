@@ -43,7 +43,7 @@ export function cutCleaned(
   text: string,
   clean: (text: string) => string,
   allowedBytes: number,
-  beforeTail = "",
+  beforeTail: string,
   besides = "",
 ): { readonly text: string; readonly isCut: boolean } {
   const isShort = text.length <= allowedBytes;

@@ -151,7 +151,7 @@ export async function isReadable(scope: Corrected, execution: ExecutionId): Prom
 
 function readerOf({ journal, tenant }: Corrected): EarlierReader {
   const lane = new Lane(tenant);
-  const recordAt = async (execution: ExecutionId, from = 0): Promise<JournalRecord> => {
+  const recordAt = async (execution: ExecutionId, from: number): Promise<JournalRecord> => {
     for await (const record of readRecords(journal, execution, { tenant, from, count: 1 })) return record;
     throw invalidAt(execution, from, "it is not there");
   };

@@ -12,7 +12,9 @@ export interface GrantWords {
 export function grantText({ calls, sums = {}, untilMs }: GrantWords, now: number, tool?: string): string {
   const of = tool === undefined ? "" : ` of ${tool}`;
   const number = calls === undefined ? "any number of calls" : countText(calls, "more call");
-  const amounts = Object.entries(sums).map(([pointer, sum]) => `at most ${count(sum)} of ${keysOf(pointer).join(".")} in all`);
+  const amounts = Object.entries(sums).map(
+    ([pointer, sum]) => `at most ${count(sum)} of ${keysOf(pointer).join(".")} in all`,
+  );
   const which = amounts.length === 0 ? "" : ` with ${amounts.join(" and ")}`;
   return cleanText(`${number}${of}${which}${untilMs === undefined ? "" : `, until ${timeText(untilMs, now)}`}`);
 }

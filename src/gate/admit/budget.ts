@@ -106,11 +106,7 @@ export class Budget {
   }
 
   /** Reserves the bytes of an input, or returns the limit that it would exceed. `heldBytes` is the memory that its text takes. */
-  takeInput(
-    bytes: number,
-    heldBytes = bytes,
-    limit: "inputBytes" | "artifactBytes" = "inputBytes",
-  ): Overdraft | undefined {
+  takeInput(bytes: number, heldBytes: number, limit: "inputBytes" | "artifactBytes"): Overdraft | undefined {
     const allowed = this.#limits[limit] ?? this.#limits.inputBytes;
     const spent = this.overCalls();
     if (spent) return spent;
@@ -121,7 +117,7 @@ export class Budget {
   }
 
   /** Reserves the bytes of a result, or returns the limit that it would exceed. */
-  takeResult(bytes: number, heldBytes = bytes): Overdraft | undefined {
+  takeResult(bytes: number, heldBytes: number): Overdraft | undefined {
     const overdraft = this.#takeText(bytes, heldBytes);
     if (!overdraft) this.resultBytes += bytes;
     return overdraft;

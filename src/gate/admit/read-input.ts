@@ -61,7 +61,7 @@ export function readInput(
   tool: ToolInput,
   text: string,
   inputValues: number,
-  takeRoom: (bytes: number) => HeldOverdraft | undefined = () => undefined,
+  takeRoom: (bytes: number) => HeldOverdraft | undefined,
   textBytes = memoryOf(text),
   shown?: ShownInput,
 ): ReadInput | Promise<ReadInput> {

@@ -23,7 +23,7 @@ interface Printing {
  * The TypeScript type of a value, inferred from its first rows, with the lengths of lists that are not within rows. A type
  * longer than `length` has parts within others as `object`, and at last names alone: a program would have to guess them.
  */
-export function shapeText(value: unknown, counts: Counts, length = Infinity): string {
+export function shapeText(value: unknown, counts: Counts, length: number): string {
   let least = 1;
   for (let row = value; Array.isArray(row); row = row[0] as unknown) least += 1;
   const typeIn = (levels: number, isBare = false) =>

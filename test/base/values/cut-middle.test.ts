@@ -20,7 +20,7 @@ test("whatever a text is, what is shown of its ends begins and ends as the whole
   fc.assert(
     fc.property(texts, fc.integer({ min: 8, max: 250 }), (text, allowed) => {
       const whole = cleanText(text);
-      const { text: shown, isCut } = cutCleaned(text, cleanText, allowed);
+      const { text: shown, isCut } = cutCleaned(text, cleanText, allowed, "");
       if (!isCut) expect(shown).toBe(whole);
       if (!isCut) return;
       const [head = "", tail = ""] = shown.split(/\n… \d+ bytes left out …\n/);

@@ -24,7 +24,7 @@ function toolWith(input: Schema, unknownFields: "refuse" | "allow" = "refuse") {
 
 /** The value that the handler receives, or why the input is refused. */
 async function read(input: Schema, value: unknown, unknownFields?: "refuse" | "allow"): Promise<unknown> {
-  const found = await readInput(toolWith(input, unknownFields), JSON.stringify(value), 40_000);
+  const found = await readInput(toolWith(input, unknownFields), JSON.stringify(value), 40_000, () => undefined);
   return found.ok === true ? found.value : found.ok === false ? found.reason : "no room";
 }
 

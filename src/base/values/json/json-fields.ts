@@ -36,7 +36,7 @@ export function* fieldTexts(text: string): SlicedWork<ReadonlyMap<string, string
 }
 
 /** Like `fieldTexts`, for the first entries of a list, at most `most`. Undefined for no list, or one without an end. */
-export function* entryTexts(text: string, most = Number.POSITIVE_INFINITY): SlicedWork<readonly string[] | undefined> {
+export function* entryTexts(text: string, most: number): SlicedWork<readonly string[] | undefined> {
   const entries: string[] = [];
   const scanner = new JsonScanner(text);
   if (scanner.next(1) !== OPEN_LIST) return undefined;
