@@ -117,7 +117,7 @@ export interface Guest extends AsyncDisposable {
   release(): void;
 }
 
-/** A guest that ends once, as its sandbox says. */
+/** A guest, or the engine of guests, that ends once, as its sandbox says. */
 export abstract class EndingGuest {
   protected readonly exited = Promise.withResolvers<Exit>();
   readonly exit = this.exited.promise;

@@ -147,7 +147,7 @@ export class EnginePool {
    * Resolves once the engine is idle, runs another program, or has ended.
    */
   async release(engine: EngineProcess): Promise<void> {
-    if (this.closed || this.#options.reuseEngines === "never") return engine.retire();
+    if (this.closed || this.#options.reuseEngines === "never") return engine.release();
     const timer = this.#expect(engine);
     try {
       // The host reports the program's ending first: an engine that is woken for the next program may take its core.
@@ -159,7 +159,7 @@ export class EnginePool {
       cancel(timer);
     }
     const kept = engine.memoryBytes - engine.baseMemoryBytes;
-    if (this.closed || kept > this.#options.keptMemoryBytes) engine.retire();
+    if (this.closed || kept > this.#options.keptMemoryBytes) engine.release();
     else this.#offer(engine);
   }
 
@@ -294,11 +294,11 @@ export class EnginePool {
 
   #freeMemory(occupied: BusyEngine): void {
     const idle = this.#idle.shift();
-    if (idle) return idle.retire();
+    if (idle) return idle.release();
     this.#evictions.withdraw(occupied);
     const { engine } = occupied;
     if (engine.ended) return;
-    engine.retire();
+    engine.release();
     occupied.evict(engine.exit);
   }
 
@@ -348,7 +348,7 @@ export class EnginePool {
   /** Ends an engine that runs no program. After its exit an engine for this tenant is started. */
   #replace(engine: EngineProcess, tenant: string): void {
     this.#coming.set(engine, tenant);
-    engine.retire();
+    engine.release();
   }
 
   #noteFailedStart(tenant: string, error: unknown): void {
@@ -454,7 +454,7 @@ export class EnginePool {
     if (this.#trimmer || this.#idle.length <= this.#options.warm) return;
     this.#trimmer = after(IDLE_MS, () => {
       this.#trimmer = undefined;
-      if (this.#idle.length > this.#options.warm) this.#idle.shift()?.retire();
+      if (this.#idle.length > this.#options.warm) this.#idle.shift()?.release();
       this.#trimLater();
     }).unref();
   }

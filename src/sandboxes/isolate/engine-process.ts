@@ -3,7 +3,7 @@ import type { Socket } from "node:net";
 import { after, cancel, monotonic, nextTick, OutputTail, startWith, type Timer } from "../../base/index.ts";
 import { FrameChannel } from "../frame-channel.ts";
 import type { FrameQueue } from "../frame-queue.ts";
-import { exitOfDeath, type Exit, type KillReason, MEMORY_ABORT } from "../sandbox.ts";
+import { EndingGuest, exitOfDeath, type Exit, MEMORY_ABORT } from "../sandbox.ts";
 import { hostMark } from "./janitor.ts";
 import { keepAwake } from "../keep-awake.ts";
 import type { FramePieces } from "../unsent-frames.ts";
@@ -28,16 +28,13 @@ const MOST_LEFT_FRAMES = 1000;
  * The process of one engine, its pipe and its exit. The pool decides about reuse; this class only reports what
  * happened.
  */
-export class EngineProcess {
+export class EngineProcess extends EndingGuest {
   readonly command: EngineCommand;
   /** Memory of the process when its first isolate was ready, in bytes; 0 if it cannot be read. */
   baseMemoryBytes = 0;
   /** Undefined before it is given its first program. */
   serving: Serving | undefined;
   preparedBytes = 0;
-  readonly #exit = Promise.withResolvers<Exit>();
-  readonly exit = this.#exit.promise;
-
   #memory: ProcessGauge | undefined;
   #processor: ProcessGauge | undefined;
   readonly #child: ChildProcess;
@@ -48,12 +45,13 @@ export class EngineProcess {
   #leftFrames = 0;
   #deadline: Timer | undefined;
   #ending: Exit | undefined;
-  #exited = false;
+  #hasExited = false;
   #onExit: ((exit: Exit) => void) | undefined;
   readonly #stderr = new OutputTail(STDERR_TAIL_BYTES);
 
   /** Starts the process. Never throws: if it cannot be started, it counts as ended and `exit` says why. */
   constructor(command: EngineCommand = startCommand()) {
+    super();
     this.command = command;
     this.#child = startProcess(command);
     // Missing if the process could not be started.
@@ -94,11 +92,11 @@ export class EngineProcess {
   /** Processor time of the thread that runs programs, in milliseconds since its start; undefined if it cannot be read. */
   get processorMs(): number | undefined {
     this.#processor ??= new ProcessGauge(this.pid ?? 0, "processor");
-    return this.#exited ? undefined : this.#processor.read();
+    return this.#hasExited ? undefined : this.#processor.read();
   }
 
   get ended(): boolean {
-    return this.#exited || this.#ending !== undefined;
+    return this.#hasExited || this.#ending !== undefined;
   }
 
   get unsent(): number {
@@ -147,7 +145,7 @@ export class EngineProcess {
   /** Calls this when the process has exited, for the program that has the engine: a reaction to `exit` would stay after it. */
   listen(onExit: ((exit: Exit) => void) | undefined): void {
     this.#onExit = onExit;
-    if (onExit && this.#exited) void this.exit.then(onExit);
+    if (onExit && this.#hasExited) void this.exit.then(onExit);
   }
 
   /** Keeps the host alive, as a running program should. */
@@ -158,14 +156,6 @@ export class EngineProcess {
   /** Lets the host end while this engine idles. */
   unref(): void {
     this.#child.unref();
-  }
-
-  kill(reason: KillReason): void {
-    this.end({ type: "killed", reason });
-  }
-
-  retire(): void {
-    this.end({ type: "released" });
   }
 
   end(exit: Exit): void {
@@ -235,7 +225,7 @@ export class EngineProcess {
   }
 
   #finish(exit: Exit): void {
-    this.#exited = true;
+    this.#hasExited = true;
     cancel(this.#deadline);
     this.#memory?.close();
     this.#channel.clear();
@@ -243,7 +233,7 @@ export class EngineProcess {
     this.#closePipes();
     this.frames.end();
     this.#prepared?.reject(new Error("detail" in exit ? exit.detail : "the engine was ended"));
-    this.#exit.resolve(exit);
+    this.exited.resolve(exit);
     this.#onExit?.(exit);
   }
 }

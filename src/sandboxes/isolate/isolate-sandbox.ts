@@ -118,7 +118,7 @@ class IsolateSandbox implements PooledSandbox {
     this.#check();
     const engine = await this.#acquire(options, signal);
     if (this.#closing.isOver) {
-      engine.retire();
+      engine.release();
       throw closed();
     }
     const allowedBytes = options.limits.memoryBytes + MEMORY_SLACK_BYTES;
