@@ -110,6 +110,16 @@ export class PortcullisError extends Error {
   }
 }
 
+/** Whether an error is a `PortcullisError` with one of these codes. */
+export function hasCode(error: unknown, ...codes: readonly ErrorCode[]): error is PortcullisError {
+  return PortcullisError.is(error) && codes.includes(error.code);
+}
+
+/** The message of what was thrown, which may be anything. */
+export function thrownMessage(thrown: unknown): string {
+  return thrown instanceof Error ? thrown.message : String(thrown);
+}
+
 /** What a source throws of requests that it refused, so that they have changed nothing, by the place of its tools: a handler that throws it of another tool may have done more. */
 export const REFUSED_BY_SOURCE = new WeakMap<WeakKey, string>();
 

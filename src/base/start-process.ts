@@ -36,7 +36,7 @@ function inheritedDescriptors(): readonly number[] {
     return flags !== undefined && (Number.parseInt(flags, 8) & CLOSED_ON_EXEC) === 0;
   });
   const [, most] = passedOn.length > 0 ? (/^Max open files\s+(\d+)/m.exec(textOf("/proc/self/limits")) ?? []) : [];
-  const below = Number(most ?? Number.POSITIVE_INFINITY) - passedOn.length - SPARE;
+  const below = Number(most ?? Infinity) - passedOn.length - SPARE;
   return passedOn.filter((descriptor) => descriptor < below);
 }
 

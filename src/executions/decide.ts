@@ -17,6 +17,7 @@ import {
   REMEDIES,
   type SlicedWork,
   text,
+  thrownMessage,
   wholeNumber,
 } from "../base/index.ts";
 import { isHeadMoved } from "../journal/execution-log.ts";
@@ -302,6 +303,6 @@ async function schemaFaults(output: Schema, value: unknown): Promise<string | un
     const validated = await validate(output, value);
     return validated.ok ? undefined : issuesText(validated.issues);
   } catch (error) {
-    return error instanceof Error ? error.message : String(error);
+    return thrownMessage(error);
   }
 }

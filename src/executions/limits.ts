@@ -6,6 +6,7 @@ import {
   type OptionPlace,
   PortcullisError,
   type CheckedOptions,
+  thrownMessage,
   wholeNumber,
 } from "../base/index.ts";
 import type { Journal } from "../journal/journal.ts";
@@ -171,7 +172,7 @@ export function limitsOf({ execution, limits }: Pick<Header, "execution" | "limi
   } catch (error) {
     throw new PortcullisError(
       "journal_invalid",
-      `Execution ${JSON.stringify(execution)}, record 0: ${error instanceof Error ? error.message : String(error)}`,
+      `Execution ${JSON.stringify(execution)}, record 0: ${thrownMessage(error)}`,
       { cause: error },
     );
   }

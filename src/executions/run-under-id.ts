@@ -1,4 +1,4 @@
-import { type ExecutionId, PortcullisError } from "../base/index.ts";
+import { type ExecutionId, hasCode, PortcullisError } from "../base/index.ts";
 import { readHeader } from "../journal/reading/read-records.ts";
 import type { Header, Owner } from "../journal/record.ts";
 import { drivenHere } from "./driven.ts";
@@ -26,7 +26,7 @@ export async function runUnderId<Ended>(
   { begin, goOn, ...work }: WorkUnderId<Ended>,
 ): Promise<Ended> {
   const drive = await begin().catch((error: unknown) => {
-    if (PortcullisError.is(error) && error.code === "execution_exists") return undefined;
+    if (hasCode(error, "execution_exists")) return undefined;
     throw error;
   });
   if (drive) return drive();

@@ -1,4 +1,4 @@
-import { cancel, every, nextTick, now, PortcullisError, queueMicrotask, type Timer } from "../base/index.ts";
+import { cancel, every, hasCode, nextTick, now, PortcullisError, queueMicrotask, type Timer } from "../base/index.ts";
 import type { Head, Journal } from "./journal.ts";
 import { readRecords } from "./reading/read-records.ts";
 import type { AliveRecord, DecisionRecord, Header, JournalRecord, ResultRecord, TurnRecord } from "./record.ts";
@@ -115,7 +115,7 @@ export class ExecutionLog<State = undefined, Content = never> {
   }
 
   /** Reads what others have appended; nothing if this driver has appended all records below `head`. */
-  async catchUp(head = Number.POSITIVE_INFINITY): Promise<void> {
+  async catchUp(head = Infinity): Promise<void> {
     if (head <= this.#head) return;
     const next = this.#current.then(() => (head <= this.#head ? undefined : this.#readForeign(undefined)));
     this.#current = next;
@@ -220,10 +220,10 @@ function isForeign(record: JournalRecord): record is ForeignRecord {
 
 /** Whether a driver stops and leaves its execution open: another driver has it, or will take it up. */
 export function leavesOpen(error: unknown): error is PortcullisError {
-  return isHeadMoved(error) || (PortcullisError.is(error) && error.code === "runtime_suspended");
+  return hasCode(error, "head_moved", "runtime_suspended");
 }
 
 /** Whether another driver has taken the execution over. */
 export function isHeadMoved(error: unknown): error is PortcullisError {
-  return PortcullisError.is(error) && error.code === "head_moved";
+  return hasCode(error, "head_moved");
 }

@@ -1,4 +1,4 @@
-import { type ExecutionId, PortcullisError } from "../base/index.ts";
+import { type ExecutionId, hasCode } from "../base/index.ts";
 import type { ExecutionSummary, Journal } from "./journal.ts";
 
 /** Like `find`, but undefined for an execution that the journal does not hold. */
@@ -11,7 +11,7 @@ export async function ifKnown<Told>(read: () => Promise<Told>): Promise<Told | u
   try {
     return await read();
   } catch (error) {
-    if (PortcullisError.is(error) && error.code === "execution_unknown") return undefined;
+    if (hasCode(error, "execution_unknown")) return undefined;
     throw error;
   }
 }

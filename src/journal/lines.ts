@@ -1,4 +1,4 @@
-import { errorAt, fieldOf, parsedJson, PortcullisError } from "../base/index.ts";
+import { errorAt, fieldOf, hasCode, parsedJson } from "../base/index.ts";
 import type { Journal } from "./journal.ts";
 import { lineInvalid } from "./reading/read-lines.ts";
 import { HOST, readRecords } from "./reading/read-records.ts";
@@ -48,7 +48,7 @@ export async function* importLines(
       const head = await journal.create(header);
       if (others.length > 0) await journal.append(execution, head, others, { safe: true });
     } catch (error) {
-      if (!onExisting || !PortcullisError.is(error) || error.code !== "execution_exists") throw error;
+      if (!onExisting || !hasCode(error, "execution_exists")) throw error;
       return onExisting(execution);
     }
     yield execution;

@@ -1,4 +1,13 @@
-import { flag, type OptionsOf, PortcullisError, required, wholeNumber, withDefault } from "../base/index.ts";
+import {
+  flag,
+  hasCode,
+  type OptionsOf,
+  type PortcullisError,
+  required,
+  thrownMessage,
+  wholeNumber,
+  withDefault,
+} from "../base/index.ts";
 import type { ExecutionSummary, Journal, JournalFinding } from "./journal.ts";
 
 export const PRUNE_RULES = {
@@ -48,7 +57,7 @@ export async function* executionProblems(journal: Journal): AsyncGenerator<Journ
     yield* told();
   } catch (error) {
     // The store itself cannot be read on.
-    if (!PortcullisError.is(error) || error.code !== "journal_corrupt") throw error;
+    if (!hasCode(error, "journal_corrupt")) throw error;
     yield { problem: error.message };
   }
 }
@@ -70,7 +79,7 @@ async function problemOf(
       position += 1;
     }
   } catch (error) {
-    return error instanceof Error ? error.message : String(error);
+    return thrownMessage(error);
   }
   if (outcomes > 1) return `it has ${outcomes} outcomes`;
   return outcomes === Number(ended) ? undefined : "its list entry and its records disagree on whether it has ended";

@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import {
+  hasCode,
   object,
   optionsIn,
   type OptionsOf,
@@ -56,7 +57,7 @@ export type ExecutionPlaces = NonNullable<ReturnType<typeof placesOf>>;
  */
 export function placesOf(given: PlacesOptions | undefined) {
   const read = readOptions(optionsIn("createRuntime", "executions"), given ?? {}, PLACES_RULES);
-  const { concurrency: atOnce = Number.POSITIVE_INFINITY, perTenant, queued } = read;
+  const { concurrency: atOnce = Infinity, perTenant, queued } = read;
   if (read.concurrency === undefined && perTenant === undefined) return undefined;
   const places = new Places({ atOnce, first: atOnce, perTenant, queued, full: () => busy(queued) });
   return {
@@ -162,7 +163,7 @@ export function workUnderWay(places: ExecutionPlaces | undefined, parent: WorkUn
       );
       const ended = await Promise.allSettled(left);
       const errors = ended.map((one): unknown => (one.status === "rejected" ? one.reason : undefined));
-      return errors.filter((error) => PortcullisError.is(error) && error.code === "runtime_suspended").length;
+      return errors.filter((error) => hasCode(error, "runtime_suspended")).length;
     },
   };
 }

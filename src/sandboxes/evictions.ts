@@ -36,7 +36,7 @@ export class Evictions<Place> {
   /** The program that has waited longest first. */
   readonly #offers = new Map<Place, Offered>();
   #timer: Timer | undefined;
-  #timerAt = Number.POSITIVE_INFINITY;
+  #timerAt = Infinity;
 
   constructor(options: EvictionOptions<Place>) {
     this.#options = options;
@@ -78,7 +78,7 @@ export class Evictions<Place> {
       const from = tenant === taker ? ownFrom : othersFrom;
       if (most > 0 && from > now) this.#lookAt(from);
       if (most === 0 || from > now) continue;
-      const isDear = ownFrom === Number.POSITIVE_INFINITY;
+      const isDear = ownFrom === Infinity;
       if (!best || most > best.most || (most === best.most && best.isDear && !isDear)) best = { place, most, isDear };
     }
     return best?.place;
@@ -98,7 +98,7 @@ export class Evictions<Place> {
 
   #stop(): void {
     cancel(this.#timer);
-    this.#timerAt = Number.POSITIVE_INFINITY;
+    this.#timerAt = Infinity;
   }
 
   #look(): void {

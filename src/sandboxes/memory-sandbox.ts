@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { promiseHooks } from "node:v8";
 import { constants, createContext, Script } from "node:vm";
-import { bareFunction, type OptionsOf, packageFile, readOptions, setImmediate } from "../base/index.ts";
+import { bareFunction, type OptionsOf, packageFile, readOptions, setImmediate, thrownMessage } from "../base/index.ts";
 import { FrameQueue } from "./frame-queue.ts";
 import {
   checkLanguage,
@@ -57,7 +57,7 @@ export function createMemorySandbox(options: MemorySandboxOptions = {}): Sandbox
 
 /** There is no process to end and none to measure. The first ending counts. */
 class MemoryGuest extends EndingGuest implements Guest {
-  readonly frames = new FrameQueue(Number.POSITIVE_INFINITY, () => {});
+  readonly frames = new FrameQueue(Infinity, () => {});
   readonly #face: GuestFace;
   readonly #frameBytes: number;
   #hasEnded = false;
@@ -93,7 +93,7 @@ class MemoryGuest extends EndingGuest implements Guest {
         drainMicrotasks.runInThisContext();
         this.#take(this.#face.drain());
       } catch (error) {
-        this.end({ type: "died", detail: error instanceof Error ? error.message : String(error) });
+        this.end({ type: "died", detail: thrownMessage(error) });
       }
     });
   }

@@ -118,7 +118,7 @@ export function hasAtMostTokens(text: string, tokens: number): boolean {
 }
 
 /** As `countTokens`, for texts of any length: the thread is released after each piece. Counts to some number above `most`. */
-export function* tokensInParts(text: string, most = Number.POSITIVE_INFINITY): SlicedWork<number> {
+export function* tokensInParts(text: string, most = Infinity): SlicedWork<number> {
   const words = yield* loaded();
   let tokens = 0;
   for (let start = 0; start < text.length && tokens <= most;) {

@@ -10,6 +10,7 @@ import {
   PortcullisError,
   readOptions,
   type CheckedOptions,
+  thrownMessage,
 } from "../base/index.ts";
 import type { JsonSchema } from "./json-schema/json-schema.ts";
 import { isLazy, type Schema, schemaFault } from "./schema.ts";
@@ -249,5 +250,5 @@ export function toolPlace(name: unknown, maker = "defineTool"): OptionPlace {
 }
 
 export function invalid(error: unknown): PortcullisError {
-  return new PortcullisError("tool_invalid", error instanceof Error ? error.message : String(error));
+  return new PortcullisError("tool_invalid", thrownMessage(error));
 }

@@ -1,5 +1,5 @@
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from "@standard-schema/spec";
-import { describe, MAX_DEPTH, pathText, PortcullisError, sizeFault } from "../base/index.ts";
+import { describe, MAX_DEPTH, pathText, PortcullisError, sizeFault, thrownMessage } from "../base/index.ts";
 import {
   type CompiledSchema,
   compileSchema,
@@ -169,7 +169,7 @@ function refuseUnchecked(why: string): never {
 export function storedSchema(
   schema: JsonSchema,
   {
-    longest = Number.POSITIVE_INFINITY,
+    longest = Infinity,
     maxSteps = FOREIGN_STEPS,
     states,
     leavesFaults,
@@ -206,8 +206,7 @@ export function readJsonSchema(schema: Schema, side: "input" | "output"): JsonSc
 
 /** Why a schema gives no JSON Schema, as a part of a sentence. */
 export function schemaReason(error: unknown): string {
-  const message = error instanceof Error ? error.message : String(error);
-  return message.replace(/^jsonSchema\(schema\): |\.$/g, "");
+  return thrownMessage(error).replace(/^jsonSchema\(schema\): |\.$/g, "");
 }
 
 /** Whether a schema checks nothing but its JSON Schema, and gives values out unchanged. */

@@ -181,7 +181,7 @@ export const TOOL_RULES = {
    * long, counts no longer, even if its handler ignores the signal and still runs. A stream counts until it ends: a program
    * that reads two of one tool side by side needs 2.
    */
-  concurrency: wholeNumberOrInfinity({ min: 1, default: Number.POSITIVE_INFINITY }),
+  concurrency: wholeNumberOrInfinity({ min: 1, default: Infinity }),
   /**
    * Makes a call again if its handler throws: `{ attempts, delayMs, on }`. For calls that read or are idempotent,
    * within `timeoutMs`, under one idempotency key. Each failed attempt is journalled.

@@ -1,4 +1,4 @@
-import { describe, PortcullisError } from "../errors.ts";
+import { describe, hasCode, PortcullisError } from "../errors.ts";
 
 type Callback = (...given: never[]) => unknown;
 
@@ -54,7 +54,7 @@ function isPromise(value: unknown): value is PromiseLike<unknown> {
 }
 
 function callbackFailed(name: string, cause: unknown, mayQuote: boolean): PortcullisError {
-  if (PortcullisError.is(cause) && cause.code === "callback_failed") return cause;
+  if (hasCode(cause, "callback_failed")) return cause;
   const why = mayQuote
     ? ` with ${nameOf(cause)}. The message is left out here, because it may quote what the function was asked about.`
     : `: ${messageOf(cause)}`;

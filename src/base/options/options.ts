@@ -121,7 +121,7 @@ export function wholeNumberOrInfinity({
 }: Pick<Bounds, "min"> & { readonly default: number }): DefaultRule<number> {
   const rule = option<number>(
     `a whole number of at least ${min}, or Infinity`,
-    (given) => given === Number.POSITIVE_INFINITY || (Number.isSafeInteger(given) && (given as number) >= min),
+    (given) => given === Infinity || (Number.isSafeInteger(given) && (given as number) >= min),
   );
   return withDefault(rule, value);
 }

@@ -27,7 +27,7 @@ export class Counts {
    * Takes so much for a key. Returns the function that gives it back, which may be called twice; undefined if the key would
    * have more than `most`.
    */
-  take(key: string, amount: number, most = Number.POSITIVE_INFINITY): (() => void) | undefined {
+  take(key: string, amount: number, most = Infinity): (() => void) | undefined {
     if (this.of(key) + amount > most) return undefined;
     this.add(key, amount);
     let isTaken = true;

@@ -81,11 +81,7 @@ export class WaitingLine<Waiter extends InLine> {
    * `maxLength` is how many programs may wait at once, and `perTenant` how many engines or containers a tenant may have. While
    * tenants hold `shared` of them together, only those that have none may have another.
    */
-  constructor(
-    maxLength = Number.POSITIVE_INFINITY,
-    perTenant = Number.POSITIVE_INFINITY,
-    shared = Number.POSITIVE_INFINITY,
-  ) {
+  constructor(maxLength = Infinity, perTenant = Infinity, shared = Infinity) {
     this.#maxLength = maxLength;
     this.#perTenant = perTenant;
     this.#shared = shared;
@@ -93,7 +89,7 @@ export class WaitingLine<Waiter extends InLine> {
 
   mayHave(tenant: string, held: ReadonlyMap<string, number>): boolean {
     const has = held.get(tenant) ?? 0;
-    if (has === 0 || this.#shared === Number.POSITIVE_INFINITY) return has < this.#perTenant;
+    if (has === 0 || this.#shared === Infinity) return has < this.#perTenant;
     return has < this.#perTenant && held.values().reduce((sum, one) => sum + one, 0) < this.#shared;
   }
 
@@ -214,7 +210,7 @@ export class WaitingLine<Waiter extends InLine> {
    */
   next(held = NONE, coming = NONE, keeps?: string): string | undefined {
     let best: string | undefined;
-    let fewest = Number.POSITIVE_INFINITY;
+    let fewest = Infinity;
     for (const [tenant, own] of this.#byTenant) {
       const has = held.get(tenant) ?? 0;
       if (!this.mayHave(tenant, held) || lengthOf(own) <= (coming.get(tenant) ?? 0)) continue;

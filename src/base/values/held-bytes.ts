@@ -15,7 +15,7 @@ export interface HeldOverdraft {
 /** A quarter of the memory available to this process: the smallest of heap limit, machine memory and control group limit. */
 export function defaultHeldBytes(): number {
   const constrained = process.constrainedMemory();
-  const memory = Math.min(totalmem(), constrained > 0 ? constrained : Number.POSITIVE_INFINITY);
+  const memory = Math.min(totalmem(), constrained > 0 ? constrained : Infinity);
   return Math.floor(Math.min(memory, getHeapStatistics().heap_size_limit) / 4);
 }
 
@@ -68,7 +68,7 @@ export class HeldBytes {
 
   /** A share of what all such shares of the tenant may hold together: as much as they leave to others. */
   shareOfTenant(tenant: string): Share {
-    return new Share(this, tenant, Number.POSITIVE_INFINITY, this.#together);
+    return new Share(this, tenant, Infinity, this.#together);
   }
 }
 

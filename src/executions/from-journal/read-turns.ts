@@ -1,6 +1,6 @@
 import type { GuestFrame, HostFrame } from "../../../bridge/frames.ts";
 import { MalformedFrame, parseGuestFrame, parseHostFrame } from "../../../bridge/parse-frame.ts";
-import { PortcullisError, type SlicedWork } from "../../base/index.ts";
+import { hasCode, PortcullisError, type SlicedWork } from "../../base/index.ts";
 import type { JournalRecord, TurnRecord } from "../../journal/record.ts";
 
 export interface PastTurn {
@@ -51,7 +51,7 @@ export function* readingSliced<Value>(
   try {
     return yield* work;
   } catch (error) {
-    if (!PortcullisError.is(error) || error.code !== "journal_invalid") throw error;
+    if (!hasCode(error, "journal_invalid")) throw error;
     throw invalidAt(execution, index, error.message, error);
   }
 }

@@ -1,4 +1,4 @@
-import { after, cancel, now, PortcullisError, type Share } from "../../base/index.ts";
+import { after, cancel, now, PortcullisError, type Share, thrownMessage } from "../../base/index.ts";
 import type { GuestTurn } from "../../../bridge/turn-reader.ts";
 import { type Connection, QueueFull } from "../../sandboxes/sandbox.ts";
 import type { Closing } from "../../sandboxes/closing.ts";
@@ -259,7 +259,7 @@ export class GuestSupervisor implements AsyncDisposable {
       if (error instanceof QueueFull) onEnding(endingUnopened(turns, "queue", error.allowed, this.#isReturning));
       if (turns === 0) throw error;
       // After the first turn the program may have had effects: this must become a reported ending, not a rejection.
-      return { type: "died", detail: error instanceof Error ? error.message : String(error) };
+      return { type: "died", detail: thrownMessage(error) };
     } finally {
       cancel(late);
       this.queued.stop();

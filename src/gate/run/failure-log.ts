@@ -1,4 +1,4 @@
-import { cutMiddle, guardCallback, option, type OptionRule, PortcullisError } from "../../base/index.ts";
+import { cutMiddle, guardCallback, hasCode, option, type OptionRule } from "../../base/index.ts";
 import type { CallEvent } from "../call-event.ts";
 
 /** A call that failed or went wrong. Its program or model was told at most a sentence about the cause. */
@@ -87,10 +87,7 @@ function messageOf(error: unknown): string {
 }
 
 function isTold(error: unknown): boolean {
-  return (
-    error === undefined ||
-    (PortcullisError.is(error) && error.code === "tool_failed" && (error as Error).cause === undefined)
-  );
+  return error === undefined || (hasCode(error, "tool_failed") && (error as Error).cause === undefined);
 }
 
 function isLogger(value: unknown): boolean {

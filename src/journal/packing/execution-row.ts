@@ -1,4 +1,4 @@
-import { PortcullisError } from "../../base/index.ts";
+import { hasCode, type PortcullisError } from "../../base/index.ts";
 import type { ExecutionSummary } from "../journal.ts";
 import { journalDamaged } from "../journal-error.ts";
 import type { Header } from "../record.ts";
@@ -56,7 +56,7 @@ export function listedOf<Found>(
   try {
     return read();
   } catch (error) {
-    if (!PortcullisError.is(error) || error.code !== "journal_corrupt") throw error;
+    if (!hasCode(error, "journal_corrupt")) throw error;
     onDamaged?.(error);
     return undefined;
   }

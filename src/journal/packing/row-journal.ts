@@ -125,7 +125,7 @@ export abstract class RowJournal<Options extends AppendOptions, Key> implements 
 
   async *read(
     execution: string,
-    { from = 0, count = Number.POSITIVE_INFINITY, hold = () => Promise.resolve(), itemBytes }: ReadOptions = {},
+    { from = 0, count = Infinity, hold = () => Promise.resolve(), itemBytes }: ReadOptions = {},
   ): AsyncGenerator<JournalRecord> {
     const { rows } = this;
     await hold(PAGE.bytes * PAGE.copies);

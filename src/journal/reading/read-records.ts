@@ -99,7 +99,7 @@ export class Records implements AsyncIterable<JournalRecord> {
       await reading.hold(bytes);
       await pace.rest();
     };
-    let left = count ?? Number.POSITIVE_INFINITY;
+    let left = count ?? Infinity;
     let index = from;
     try {
       if (left <= 0) return;

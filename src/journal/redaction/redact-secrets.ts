@@ -149,7 +149,7 @@ export function findKeys(text: string): readonly RedactFinding[] {
   for (const [place, { index: start, 0: marker, 1: kind }] of markers.entries()) {
     if (kind === "END") continue;
     const next = markers[place + 1];
-    const end = next?.[1] === "END" ? next.index + next[0].length : Number.POSITIVE_INFINITY;
+    const end = next?.[1] === "END" ? next.index + next[0].length : Infinity;
     found.push({
       start,
       end: end - start <= KEY_LENGTH ? end : endOfCutKey(text, start + marker.length),

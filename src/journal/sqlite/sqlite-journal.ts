@@ -36,7 +36,7 @@ export const SQLITE_JOURNAL_RULES = {
    */
   durability: withDefault(oneOf(["full", "relaxed"]), "full"),
   /** Size that the file may have, in bytes; unlimited by default. A larger append rejects with `journal_full`. */
-  maxBytes: wholeNumberOrInfinity({ min: 1024 * 1024, default: Number.POSITIVE_INFINITY }),
+  maxBytes: wholeNumberOrInfinity({ min: 1024 * 1024, default: Infinity }),
   /** How long to wait for another process that keeps the file locked, in milliseconds; 10 seconds by default. */
   lockTimeoutMs: wholeNumber({ min: 0, max: 2 ** 31 - 1, default: 10_000 }),
 };
@@ -155,7 +155,7 @@ function readerOf(
       return row && { number: Number(row["number"]), summary: summaryOf(row) };
     });
   return {
-    list: ({ open, tenant = null, before = Number.POSITIVE_INFINITY, onDamaged }, after) =>
+    list: ({ open, tenant = null, before = Infinity, onDamaged }, after) =>
       transactions.locked(() => {
         // Of a damaged entry it may be more than a number of JavaScript holds, and the others come after it.
         const at = after ? BigInt(String(after["at"])) : before;

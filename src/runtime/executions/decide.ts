@@ -1,7 +1,7 @@
 import { childExecution } from "../../conversations/calls/child-execution.ts";
 import { decideConversation, refuseWrongResultsOf } from "../../conversations/decide-conversation.ts";
 import { readOwnConversation } from "../../conversations/from-journal/past-conversation.ts";
-import { type ExecutionId, PortcullisError } from "../../base/index.ts";
+import { type ExecutionId, hasCode, type PortcullisError } from "../../base/index.ts";
 import { findIfKnown } from "../../journal/find-if-known.ts";
 import type { Journal } from "../../journal/journal.ts";
 import { NO_ITEMS, readRecords } from "../../journal/reading/read-records.ts";
@@ -27,7 +27,7 @@ export async function decideFor(scope: DecideScope, execution: ExecutionId, said
   try {
     await note(scope, execution, said);
   } catch (error) {
-    if (!PortcullisError.is(error) || error.code !== "call_unknown") throw error;
+    if (!hasCode(error, "call_unknown")) throw error;
     throw (await decidedBefore(journal, execution, Object.keys(said.decisions ?? {}))) ?? error;
   }
 }

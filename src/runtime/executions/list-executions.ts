@@ -252,7 +252,7 @@ export async function waitForRest(scope: Scope, execution: ExecutionId, signal: 
   let changed = Promise.withResolvers<void>();
   let isOver = Promise.withResolvers<void>();
   using _ = journal.onAppend?.((appended) => {
-    const { head = Number.POSITIVE_INFINITY } = appended;
+    const { head = Infinity } = appended;
     if (appended.execution !== undefined && (appended.execution !== execution || head <= records)) return;
     changed.resolve();
     if (appended.ended === true || appended.left === true) isOver.resolve();

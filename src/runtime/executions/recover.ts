@@ -91,7 +91,7 @@ async function isOpen(journal: Journal, execution: ExecutionId): Promise<boolean
  */
 function waitingConversation({ header, records, open, rest }: PastConversation): OpenReason | undefined {
   const programs = new Map<ExecutionId, Head>();
-  let until = Number.POSITIVE_INFINITY;
+  let until = Infinity;
   for (const call of open.values()) {
     const { id, program, driven } = call;
     if (driven) return undefined;
@@ -103,7 +103,7 @@ function waitingConversation({ header, records, open, rest }: PastConversation):
 }
 
 function firstExpiry(header: Pick<Header, "limits"> | undefined, calls: readonly UnansweredCall[]): number {
-  return calls.reduce((first, call) => Math.min(first, expiryOf(header, call)), Number.POSITIVE_INFINITY);
+  return calls.reduce((first, call) => Math.min(first, expiryOf(header, call)), Infinity);
 }
 
 /** An execution that could not be taken up. */
@@ -268,7 +268,7 @@ async function takeUpConversation(
   const one = { execution, tenant };
   // Its client goes on with it, or it expires: the client alone has its tools, and sets what each of its requests may take.
   if ((await readHeader(journal, execution, one))?.owner?.surface)
-    return left({ to: "outside", records, programs: new Map(), until: Number.POSITIVE_INFINITY });
+    return left({ to: "outside", records, programs: new Map(), until: Infinity });
   const past = await readPastConversation(journal, execution, one.tenant);
   const { header } = past;
   if (past.outcome) return { type: "others" };

@@ -1,6 +1,6 @@
 import { addAbortListener } from "node:events";
 import { availableParallelism, totalmem } from "node:os";
-import { cancel, every, PortcullisError, readOptions, type Timer } from "../../base/index.ts";
+import { cancel, every, PortcullisError, readOptions, thrownMessage, type Timer } from "../../base/index.ts";
 import { Closing } from "../closing.ts";
 import type { FrameQueue } from "../frame-queue.ts";
 import type { FramePieces } from "../unsent-frames.ts";
@@ -173,7 +173,7 @@ function closed(): PortcullisError {
 }
 
 function unavailable(cause: unknown): never {
-  const detail = cause instanceof Error ? cause.message : String(cause);
+  const detail = thrownMessage(cause);
   throw new PortcullisError(
     "sandbox_unavailable",
     `The isolate sandbox cannot start an engine here: ${detail}. \`portcullis doctor\` shows what is missing.`,

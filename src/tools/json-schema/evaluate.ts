@@ -274,7 +274,7 @@ class Evaluation {
   }
 
   #checkContains(contains: SchemaNode, bounds: SchemaNode, value: readonly unknown[], found: Findings): void {
-    const { minContains: least = 1, maxContains = Number.POSITIVE_INFINITY } = bounds;
+    const { minContains: least = 1, maxContains = Infinity } = bounds;
     let contained = 0;
     // Too few elements are not looked at.
     for (const [index, item] of (value.length < least ? [] : value).entries()) {

@@ -44,7 +44,7 @@ export function searchTool(search: (input: SearchInput, context: CallContext) =>
     effect: "read",
     approvable: false,
     needsApproval: () => false,
-    concurrency: Number.POSITIVE_INFINITY,
+    concurrency: Infinity,
     timeoutMs: 60_000,
     execute: (input, context) => search(input as SearchInput, context),
     onUnknown: "retry",

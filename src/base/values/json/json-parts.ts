@@ -17,7 +17,7 @@ export class Making {
   readonly allowedBytes: number;
   readonly allowedValues: number;
 
-  constructor(allowedBytes = Number.POSITIVE_INFINITY, allowedValues = Number.POSITIVE_INFINITY) {
+  constructor(allowedBytes = Infinity, allowedValues = Infinity) {
     this.allowedBytes = allowedBytes;
     this.allowedValues = allowedValues;
   }

@@ -15,7 +15,7 @@ export type PlainData =
  * is refused, because it becomes a prototype when fields are copied. A number too large for JavaScript is refused,
  * because it parses as Infinity, which most schemas accept and JSON cannot express.
  */
-export function readPlainData(text: string, maxValues = Number.POSITIVE_INFINITY, measured = measure(text)): PlainData {
+export function readPlainData(text: string, maxValues = Infinity, measured = measure(text)): PlainData {
   const { depth, values } = measured;
   if (depth > PLAIN_DEPTH) return { ok: false, reason: `it is nested more than ${PLAIN_DEPTH} levels deep` };
   if (values > maxValues) return { ok: false, reason: `it holds more than ${maxValues} values` };
@@ -43,5 +43,5 @@ function faultIn(root: unknown): string | undefined {
 export const TOO_LARGE = "it holds a number that is too large";
 
 function isInfinite(value: unknown): boolean {
-  return value === Number.POSITIVE_INFINITY || value === Number.NEGATIVE_INFINITY;
+  return value === Infinity || value === Number.NEGATIVE_INFINITY;
 }

@@ -51,7 +51,7 @@ function add(bytes: number, value: unknown, scale: Scale, depth: number): number
     if (Number.isNaN(value.getTime())) scale.unusual = true;
     return bytes + DATE_BYTES;
   }
-  if (value instanceof JsonText) return Number.POSITIVE_INFINITY;
+  if (value instanceof JsonText) return Infinity;
   if (hasJson(value) || depth === MAX_DEPTH) {
     // The value that `toJSON` gives is not known yet.
     scale.unusual = true;
@@ -131,7 +131,7 @@ interface SizeBounds {
 
 /** Why a foreign value is too large, as the rest of a sentence about it; undefined if it is not. Works without recursion. */
 export function sizeFault(root: unknown, bounds: SizeBounds): string | undefined {
-  const { depth: maxDepth, values: maxValues, characters: maxCharacters = Number.POSITIVE_INFINITY } = bounds;
+  const { depth: maxDepth, values: maxValues, characters: maxCharacters = Infinity } = bounds;
   const open: unknown[] = [root];
   const depths: number[] = [1];
   let values = 0;

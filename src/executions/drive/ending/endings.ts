@@ -1,4 +1,4 @@
-import { PortcullisError } from "../../../base/index.ts";
+import { hasCode } from "../../../base/index.ts";
 import type { LinkEnd } from "../../guest/guest-link.ts";
 import type { Limits } from "../../limits.ts";
 import type { Ending, Unreplayable } from "../../outcome.ts";
@@ -51,7 +51,7 @@ export function endingUnopened(
 
 /** The ending of an execution whose signal was aborted with this reason. */
 export function endingCancelled(reason: unknown): Extract<Ending, { readonly type: "cancelled" }> {
-  const isRevoked = PortcullisError.is(reason) && reason.code === "key_revoked";
+  const isRevoked = hasCode(reason, "key_revoked");
   return { type: "cancelled", ...(isRevoked && { code: "key_revoked" }) };
 }
 

@@ -126,14 +126,13 @@ export class ContainerGuest extends EndingGuest implements Guest {
   /** A program that has a connection to outside cannot be replayed: what it reads there comes only once. */
   offer(offer: Offer): void {
     if (this.ended) return;
-    this.#offered = this.#isConnected ? { ...offer, ownMs: Number.POSITIVE_INFINITY, othersMs: offer.lostMs } : offer;
+    this.#offered = this.#isConnected ? { ...offer, ownMs: Infinity, othersMs: offer.lostMs } : offer;
     this.#onOffer(this.#offered);
   }
 
   evict(closing: Closing): void {
     // It may have connected while it waits for the host.
-    if (this.#isConnected && this.#offered && this.#offered.ownMs < Number.POSITIVE_INFINITY)
-      return this.offer(this.#offered);
+    if (this.#isConnected && this.#offered && this.#offered.ownMs < Infinity) return this.offer(this.#offered);
     this.end({ type: "evicted", closing });
   }
 

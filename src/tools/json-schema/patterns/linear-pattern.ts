@@ -104,7 +104,7 @@ function statesOf(pattern: Pattern): number {
     case "repeat": {
       const { part, min, max } = pattern;
       if (part.type === "one") return 1;
-      return (statesOf(part) + 1) * (max === Number.POSITIVE_INFINITY ? min + 1 : max);
+      return (statesOf(part) + 1) * (max === Infinity ? min + 1 : max);
     }
     case "look":
       return 2 + statesOf(pattern.part);
@@ -229,7 +229,7 @@ class Machine {
     if (max === 0) return next;
     if (part.type === "one") return this.#add({ kind: "run", set: part.set, min, max, next });
     let first = next;
-    if (max === Number.POSITIVE_INFINITY) {
+    if (max === Infinity) {
       const fork = this.#add({ kind: "fork", next: -1, other: next });
       (this.#states[fork] as State).next = this.#build(part, fork);
       first = fork;
@@ -295,7 +295,7 @@ class Run {
     const entries = this.#entries;
     if (entries.length > this.#first) {
       // Without an upper bound the earliest entry may end whenever a later one may. Without a lower one the last goes on longest.
-      if (this.#max === Number.POSITIVE_INFINITY) return 0;
+      if (this.#max === Infinity) return 0;
       if (this.#min <= 1) {
         entries[this.#first] = read;
         return 0;

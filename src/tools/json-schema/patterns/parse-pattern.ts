@@ -272,7 +272,7 @@ class PatternParser {
     const [text, counted, comma, most] = taken;
     const least = counted ?? (text.startsWith("+") ? 1 : 0);
     const bound = counted === undefined ? (text.startsWith("?") ? 1 : "") : comma === undefined ? counted : most;
-    const [min, max] = [Number(least), bound === "" ? Number.POSITIVE_INFINITY : Number(bound)];
+    const [min, max] = [Number(least), bound === "" ? Infinity : Number(bound)];
     if (min > max) throw notPattern();
     return { type: "repeat", part, min, max };
   }
