@@ -4,6 +4,7 @@ import {
   type ExecutionId,
   fieldsOf,
   flag,
+  isAnyObject,
   jsonTextOf,
   Lane,
   now,
@@ -190,7 +191,7 @@ function decisionRecord(call: UnansweredCall, given: Decision, at: number): Deci
   const { id, tool, decided, decision } = call;
   const waitsIn = holdOf(call);
   const place = placeOf(String(id));
-  if (typeof given !== "object" || given === null) throw optionError(place, "an object like { allow: true }", given);
+  if (!isAnyObject(given)) throw optionError(place, "an object like { allow: true }", given);
   const { allow, hold = 1, done, remember, grant } = checkOptions(fieldsOf(place), given, DECISION_FIELDS);
   if (decision) throw decisionExists(String(id), tool, decision);
   if (decided?.decision !== "held")
@@ -242,7 +243,7 @@ function resultRecord(call: UnansweredCall, given: ClientResult, at: number): Re
   const { id, tool, decided, result } = call;
   const place = `results[${JSON.stringify(String(id))}]`;
   const expected = "{ value } or { error }";
-  if (typeof given !== "object" || given === null) throw optionError(place, expected, given);
+  if (!isAnyObject(given)) throw optionError(place, expected, given);
   const { value, error, mark } = checkOptions<typeof RESULT_FIELDS>(fieldsOf(place), given, RESULT_FIELDS);
   if (value !== undefined && error !== undefined) throw optionError(place, expected, given);
   if (decided?.decision !== "client")

@@ -4,6 +4,7 @@ import { LOGGER } from "../gate/run/failure-log.ts";
 import type { Fleet } from "./fleet.ts";
 import type { Journal } from "../journal/journal.ts";
 import {
+  isAnyObject,
   withAdvice,
   callbackRule,
   bareFunction,
@@ -167,17 +168,17 @@ export type RuntimeOptions<Context = unknown> = Omit<
 
 function isSandboxOption(value: unknown): boolean {
   if (value === "isolate" || value === "docker") return true;
-  return typeof value === "object" && value !== null && "open" in value && typeof value.open === "function";
+  return isAnyObject(value) && "open" in value && typeof value.open === "function";
 }
 
 function isJournal(value: unknown): boolean {
-  if (typeof value !== "object" || value === null) return false;
+  if (!isAnyObject(value)) return false;
   const { create, append, read, find, list, renew } = value as Partial<Journal>;
   return [create, append, read, find, list, renew].every((method) => typeof method === "function");
 }
 
 function isFleet(value: unknown): boolean {
-  return typeof value === "object" && value !== null && "figures" in value && "startWorker" in value;
+  return isAnyObject(value) && "figures" in value && "startWorker" in value;
 }
 
 export const SEARCH_TOOLS_RULES = {

@@ -1,5 +1,14 @@
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from "@standard-schema/spec";
-import { describe, MAX_DEPTH, pathText, PortcullisError, sizeFault, thrownMessage } from "../base/index.ts";
+import {
+  describe,
+  isAnyObject,
+  isFields,
+  MAX_DEPTH,
+  pathText,
+  PortcullisError,
+  sizeFault,
+  thrownMessage,
+} from "../base/index.ts";
 import {
   type CompiledSchema,
   compileSchema,
@@ -42,7 +51,7 @@ const ISSUES_LISTED = 5;
  * Throws a `PortcullisError` (`option_invalid`) with the place of a part that cannot be checked at that cost.
  */
 export function jsonSchema<Value = unknown>(schema: JsonSchema): Schema<Value, Value> {
-  if (typeof schema !== "object" || schema === null || Array.isArray(schema)) {
+  if (!isFields(schema)) {
     throw new PortcullisError(
       "option_invalid",
       `jsonSchema(schema): expected a JSON Schema object, got ${describe(schema)}.`,
@@ -267,7 +276,7 @@ function keysOf({ path = [] }: StandardSchemaV1.Issue): readonly PropertyKey[] {
 /** Whether a value is a `Schema`. Schemas of some libraries are functions. */
 export function isSchema(value: unknown): value is Schema {
   const { validate: check, jsonSchema: json } = standardOf(value) ?? {};
-  return check !== undefined && typeof json === "object" && json !== null;
+  return check !== undefined && isAnyObject(json);
 }
 
 /** What a value that is nearly a schema lacks, and what to do. Undefined for a schema, and for a value of another kind. */
@@ -284,11 +293,11 @@ export function schemaFault(value: unknown): string | undefined {
 
 function standardOf(value: unknown): { readonly [Word in keyof Schema["~standard"]]?: unknown } | undefined {
   const standard: unknown = isObject(value) && "~standard" in value ? value["~standard"] : undefined;
-  return typeof standard === "object" && standard !== null ? standard : undefined;
+  return isAnyObject(standard) ? standard : undefined;
 }
 
 export function isObject(value: unknown): value is object {
-  return (typeof value === "object" && value !== null) || typeof value === "function";
+  return isAnyObject(value) || typeof value === "function";
 }
 
 /** Values up to which the faults of all are described, in up to 50 microseconds and 50 KB each, if none of many alternatives fits. */

@@ -1,4 +1,4 @@
-import { PortcullisError } from "../base/index.ts";
+import { isAnyObject, PortcullisError } from "../base/index.ts";
 import { arraySchema } from "./array-schema.ts";
 import {
   type CompiledSchema,
@@ -109,7 +109,7 @@ function closedSchema({ root }: CompiledSchema): JsonSchema {
     if (isSilent(node) && inPlaceOf(node).length === 0 && !kept.has(node) && !tested.has(node))
       toClose.add(node.schema);
   const copy = (value: unknown): unknown => {
-    if (typeof value !== "object" || value === null) return value;
+    if (!isAnyObject(value)) return value;
     if (Array.isArray(value)) return value.map(copy);
     const fields = Object.entries(value).map(([key, field]) => [key, copy(field)] as const);
     return Object.fromEntries(toClose.has(value) ? [...fields, ["additionalProperties", false]] : fields);

@@ -1,4 +1,4 @@
-import { array, describe, isSlip, nearest, optionError, orMeant, PortcullisError } from "../base/index.ts";
+import { array, describe, isAnyObject, isSlip, nearest, optionError, orMeant, PortcullisError } from "../base/index.ts";
 import { isSchema } from "./schema.ts";
 import { isMeantBy, namespacesOf, toolNameFault } from "./tool-name.ts";
 import type { Caller, Tool, ToolAudience } from "./tool.ts";
@@ -138,7 +138,7 @@ function isEnabled(
 
 /** Whether a value has the fields of a tool that this package relies on. */
 function isTool(value: Tool | null): boolean {
-  if (typeof value !== "object" || value === null) return false;
+  if (!isAnyObject(value)) return false;
   const { name, allowedCallers, inputSchema: input, execute: handler, needsApproval } = value;
   return (
     typeof name === "string" &&

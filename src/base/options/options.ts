@@ -1,6 +1,7 @@
 import { describe, describeSecret, optionError, PortcullisError } from "../errors.ts";
 import { type CallbackKind, guardCallback } from "./callbacks.ts";
 import { orMeant } from "./nearest.ts";
+import { isFields } from "../values/fields.ts";
 
 /** Whether an option must be given, may be left out, or has a default. */
 export type OptionPresence = "required" | "optional" | "default";
@@ -181,7 +182,7 @@ export function callbackRule<Rule extends OptionRule<unknown, OptionPresence>>(
 
 /** An object whose fields are checked elsewhere. */
 export function object<Value extends object>(expected = "an object"): OptionRule<Value, "optional"> {
-  return option(expected, (given) => typeof given === "object" && given !== null && !Array.isArray(given));
+  return option(expected, isFields);
 }
 
 export function array<Item>(expected = "an array"): OptionRule<readonly Item[], "optional"> {
@@ -241,12 +242,11 @@ export function checkOptions<Rules extends OptionRules>(
   const { object: whole, subject, at } = typeof place === "string" ? placeOf(place) : place;
   // What stands in the place of the options may be the secret that belongs into them.
   const tell = Object.values(rules).some(({ isSecret }) => isSecret) ? describeSecret : describe;
-  if (typeof options !== "object" || options === null || Array.isArray(options) || options instanceof Promise)
-    throw optionError(whole, "an object", options, tell);
+  if (!isFields(options) || options instanceof Promise) throw optionError(whole, "an object", options, tell);
   refuseUnknownNames(subject, options, Object.keys(rules));
   const checked: Record<string, unknown> = {};
   for (const [name, rule] of Object.entries(rules)) {
-    const given = (options as Readonly<Record<string, unknown>>)[name];
+    const given = options[name];
     if (given === undefined && rule.presence !== "required") continue;
     checkValue(at(name), given, rule);
     checked[name] = rule.guard ? rule.guard(name, given) : given;

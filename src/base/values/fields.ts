@@ -9,6 +9,11 @@ export function isFields(value: unknown): value is Fields {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
+/** Whether a value is an object or a list, and no function. */
+export function isAnyObject(value: unknown): value is object {
+  return typeof value === "object" && value !== null;
+}
+
 export function isTexts(value: unknown): value is readonly string[] {
   return Array.isArray(value) && value.every((one) => typeof one === "string");
 }

@@ -4,6 +4,8 @@ import {
   type CutTexts,
   type Ends,
   endsOf,
+  isAnyObject,
+  isFields,
   type LongText,
   type TextRest,
   weigh,
@@ -55,7 +57,7 @@ const SHOWN_BYTES = 4 * 1024;
 /** A stub whose cleaned JSON has at most `allowedBytes`. If no stub is so short, the shortest, of about 200 bytes. */
 export function stubOf(large: LargeValue, allowedBytes: number, advice: string, artifact?: string): Stub {
   const { value, bytes, counts } = large;
-  const count = typeof value === "object" && value !== null ? { count: entryCount(value, counts) } : {};
+  const count = isAnyObject(value) ? { count: entryCount(value, counts) } : {};
   // As long as the text about any beginning of it.
   const about = shownText({ bytes, ...count, first: value }, bytes);
   const known = { too_large: `${about} ${advice}`, artifact, bytes };
@@ -75,8 +77,7 @@ type Shown = Pick<Stub, "bytes" | "count" | "first" | "last">;
 function shownText({ bytes, count, first, last }: Shown, shown = Math.min(bytes, sizeOf(first) + sizeOf(last))) {
   if (first === undefined) return `None of ${bytes} bytes are shown.`;
   if (last !== undefined) return `Its ends are shown, ${shown} of ${bytes} bytes.`;
-  const isObject = typeof first === "object" && first !== null && !Array.isArray(first);
-  return isObject && Object.keys(first).length === count
+  return isFields(first) && Object.keys(first).length === count
     ? `The beginning of each field is shown, ${shown} of ${bytes} bytes.`
     : `The first ${shown} of ${bytes} bytes are shown.`;
 }
@@ -110,7 +111,7 @@ function sample(value: unknown, room: number, texts: CutTexts, rest?: TextRest):
   if (room < 2) return undefined;
   if (typeof value === "string") return room < 16 ? undefined : fitText(value, room, rest);
   if (Array.isArray(value)) return sampleRows(value, room, texts);
-  if (typeof value === "object" && value !== null) return sampleFields(value, room, texts);
+  if (isAnyObject(value)) return sampleFields(value, room, texts);
   return sizeWithin(value, room) === undefined ? undefined : value;
 }
 

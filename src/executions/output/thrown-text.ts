@@ -1,5 +1,5 @@
 import { inspect } from "node:util";
-import { PortcullisError } from "../../base/index.ts";
+import { isAnyObject, PortcullisError } from "../../base/index.ts";
 
 /** An error may hold a whole response. */
 const SHORT = { depth: 3, maxArrayLength: 20, maxStringLength: 10_000 };
@@ -34,7 +34,7 @@ function fieldsIn(root: unknown): number {
   for (let depth = 0; depth <= SHORT.depth + 1; depth += 1) {
     const below: unknown[] = [];
     for (const part of level) {
-      if (typeof part !== "object" || part === null || ArrayBuffer.isView(part)) continue;
+      if (!isAnyObject(part) || ArrayBuffer.isView(part)) continue;
       const lists =
         part instanceof Map || part instanceof Set ? part.entries() : Array.isArray(part) ? part.values() : [];
       below.push(...Iterator.from<unknown>(lists).take(SHORT.maxArrayLength));

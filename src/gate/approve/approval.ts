@@ -1,5 +1,5 @@
 import type { Caller, Effect, Tool } from "../../tools/tool.ts";
-import { describe, isFields, PortcullisError } from "../../base/index.ts";
+import { describe, isAnyObject, isFields, PortcullisError } from "../../base/index.ts";
 import { type Grant, type GrantLeft, readGrant } from "./grant-terms.ts";
 
 /** A call that waits for an approval decision. */
@@ -95,7 +95,7 @@ export async function askApproval(
     const answer: unknown = await approve?.(request);
     if (answer === "later") return { approval: answer };
     if (typeof answer === "boolean") return { approval: { type: answer ? "approved" : "denied" } };
-    const allow = typeof answer === "object" && answer !== null ? ownOf(answer, "allow") : undefined;
+    const allow = isAnyObject(answer) ? ownOf(answer, "allow") : undefined;
     if (typeof allow === "boolean") {
       const given = answer as object;
       const fields = ownOf(given, "fields");

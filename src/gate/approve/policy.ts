@@ -1,4 +1,4 @@
-import { after, describe, PortcullisError } from "../../base/index.ts";
+import { after, describe, isAnyObject, PortcullisError } from "../../base/index.ts";
 import type { Caller, Effect } from "../../tools/tool.ts";
 import { NOTE_LENGTH } from "./approval.ts";
 
@@ -91,7 +91,7 @@ function readAnswer(tool: string, answer: unknown): PolicyVerdict {
   };
   if (answer === LATE)
     return none(` within ${POLICY_MS} ms, so the call was refused. For a decision that takes longer, answer "ask".`);
-  const deny = typeof answer === "object" && answer !== null && Object.hasOwn(answer, "deny") && "deny" in answer;
+  const deny = isAnyObject(answer) && Object.hasOwn(answer, "deny") && "deny" in answer;
   const reason = deny ? answer.deny : undefined;
   if (typeof reason === "string") return { type: "deny", reason: reason.slice(0, NOTE_LENGTH) };
   return none(`, so the call was refused: expected "allow", "ask" or { deny: "reason" }, got ${describe(answer)}.`);

@@ -7,7 +7,7 @@ import type { AsyncLocalStorage } from "node:async_hooks";
 import { Content, displayText, keptParts, keptSource, partsBytes } from "../../tools/content.ts";
 import type { CallContext } from "../../tools/tool.ts";
 import type { Redactor } from "../../journal/redaction/redactor.ts";
-import { describe, isLarge, serialiseResult } from "../../base/index.ts";
+import { describe, isAnyObject, isLarge, serialiseResult } from "../../base/index.ts";
 import type { TakenInput } from "../admit/admission.ts";
 import type { Answer, Failure, HandlerAnswer } from "../answer.ts";
 import { runAttempts } from "./attempts.ts";
@@ -285,7 +285,7 @@ export class CallRunner {
 /** The items that a handler gives; undefined if it gives something else. A text is no list of its characters. */
 function itemsOf(returned: unknown): AsyncIterable<unknown> | Iterable<unknown> | undefined {
   // The items of bytes would be numbers.
-  if (typeof returned !== "object" || returned === null || isUint8Array(returned)) return undefined;
+  if (!isAnyObject(returned) || isUint8Array(returned)) return undefined;
   const items = returned as Partial<AsyncIterable<unknown> & Iterable<unknown>>;
   return typeof items[Symbol.asyncIterator] === "function" || typeof items[Symbol.iterator] === "function"
     ? (items as AsyncIterable<unknown>)

@@ -1,4 +1,4 @@
-import { cutMiddle, guardCallback, hasCode, option, type OptionRule } from "../../base/index.ts";
+import { cutMiddle, guardCallback, hasCode, isAnyObject, option, type OptionRule } from "../../base/index.ts";
 import type { CallEvent } from "../call-event.ts";
 
 /** A call that failed or went wrong. Its program or model was told at most a sentence about the cause. */
@@ -91,7 +91,7 @@ function isTold(error: unknown): boolean {
 }
 
 function isLogger(value: unknown): boolean {
-  if (typeof value !== "object" || value === null) return false;
+  if (!isAnyObject(value)) return false;
   const { error, warn } = value as Partial<Logger>;
   return typeof error === "function" && (warn === undefined || typeof warn === "function");
 }

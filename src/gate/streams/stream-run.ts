@@ -3,7 +3,7 @@
  * for them, and what ended the stream goes out last.
  */
 import { AsyncLocalStorage } from "node:async_hooks";
-import { after, cancel, monotonic, setImmediate, type Timer } from "../../base/index.ts";
+import { after, cancel, isAnyObject, monotonic, setImmediate, type Timer } from "../../base/index.ts";
 import type { FailedAnswer, Failure, HandlerAnswer } from "../answer.ts";
 import { OVER } from "../call-end.ts";
 import { isThenable, thrownReason, awaitPromise, thrownFailure } from "../run/run-handler.ts";
@@ -217,7 +217,7 @@ export class StreamRun implements OpenStream {
   }
 
   #read(next: Step): void {
-    if (typeof next !== "object" || next === null) throw new TypeError("The iterator gave no result of a step.");
+    if (!isAnyObject(next)) throw new TypeError("The iterator gave no result of a step.");
     const { done, value } = next;
     // What the handler did for this step may have ended the call.
     if (this.#state !== "pulling") return;

@@ -1,4 +1,4 @@
-import { option, optionsIn, type OptionsOf, readOptions } from "../../base/index.ts";
+import { isFields, option, optionsIn, type OptionsOf, readOptions } from "../../base/index.ts";
 
 /** Kinds of contents that spans may have: inputs of calls, results of calls and programs, sources of programs. */
 const CAPTURES = ["inputs", "results", "programs"] as const;
@@ -20,7 +20,7 @@ export type TelemetryOptions = OptionsOf<typeof TELEMETRY_RULES>;
 /** The option `telemetry`: false for none. */
 export const TELEMETRY = option<TelemetryOptions | false>(
   "false, or an object with `capture`",
-  (given) => given === false || (typeof given === "object" && given !== null && !Array.isArray(given)),
+  (given) => given === false || isFields(given),
 );
 
 /** The kinds of contents that are captured; undefined if nothing is recorded at all. Throws `option_invalid`. */

@@ -4,7 +4,7 @@ import type { Capture } from "./options.ts";
 import type { Otel } from "./otel.ts";
 import type { FigureSink } from "./metric-table.ts";
 import type { Telemetry } from "./telemetry.ts";
-import { pause } from "../../base/index.ts";
+import { isAnyObject, pause } from "../../base/index.ts";
 
 /** Where `@opentelemetry/api` 1.x keeps what an application has registered, for all of its copies in a process. */
 const REGISTERED = Symbol.for("opentelemetry.js.api.1");
@@ -15,7 +15,7 @@ const REGISTERED = Symbol.for("opentelemetry.js.api.1");
  */
 export function hasSdk(): boolean {
   const registered = (globalThis as Readonly<Record<symbol, unknown>>)[REGISTERED];
-  if (typeof registered !== "object" || registered === null) return false;
+  if (!isAnyObject(registered)) return false;
   const { trace, metrics } = registered as { readonly trace?: unknown; readonly metrics?: unknown };
   return trace !== undefined || metrics !== undefined;
 }

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { promisify } from "node:util";
 // Not by names: an older node lacks some, and could not even link the package to say which node it needs.
 import zlib from "node:zlib";
-import { isTexts, nextTurn } from "../../base/index.ts";
+import { isAnyObject, isFields, isTexts, nextTurn } from "../../base/index.ts";
 import { journalDamaged } from "../journal-error.ts";
 import type { JournalRecord } from "../record.ts";
 import { addTo, inSteps, parseInSteps } from "./parse-in-steps.ts";
@@ -49,7 +49,7 @@ export async function packRecords(records: readonly JournalRecord[]): Promise<Pa
   const packed: PackedRecord[] = [];
   for (const record of records) {
     // A record that is not an object would be stored as text that no reader accepts.
-    if (typeof record !== "object" || record === null) throw new TypeError("A record of a journal is an object.");
+    if (!isAnyObject(record)) throw new TypeError("A record of a journal is an object.");
     const one = packRecord(record);
     packed.push(one instanceof Promise ? await one : one);
   }
@@ -144,7 +144,7 @@ function isLongText(value: unknown): boolean {
 }
 
 function holdsLongText(value: unknown): boolean {
-  if (typeof value !== "object" || value === null) return isLongText(value);
+  if (!isAnyObject(value)) return isLongText(value);
   return Object.values(value).some(holdsLongText);
 }
 
@@ -207,7 +207,7 @@ export async function unpackRecord(text: string, store: TextStore): Promise<unkn
 
 /** Does not read the items of a batch that are not wanted: reading a stream takes as long as decompressing all of it. */
 function leaveItemsOut(record: unknown, sizes: Sizes, { wantsItems }: TextStore): void {
-  if (typeof record !== "object" || record === null || !wantsItems) return;
+  if (!isAnyObject(record) || !wantsItems) return;
   const { type, event } = record as { readonly type?: unknown; readonly event?: unknown };
   if (type !== "turn" || !isRef(event) || !("head" in event) || !event.head.startsWith(ITEMS)) return;
   if (wantsItems(sizes.get(event.sha256) ?? 0)) return;
@@ -221,7 +221,7 @@ interface Place {
 }
 
 async function joinParts(record: unknown, readPart: (ref: PartRef) => Promise<readonly string[]>): Promise<void> {
-  if (typeof record !== "object" || record === null) return;
+  if (!isAnyObject(record)) return;
   for (const [name, list] of Object.entries(record) as [string, unknown][]) {
     if (!Array.isArray(list) || !list.some(isPart)) continue;
     const joined: unknown[] = [];
@@ -234,7 +234,7 @@ async function joinParts(record: unknown, readPart: (ref: PartRef) => Promise<re
 const TEXT_DEPTH = 3;
 
 function placesIn(value: unknown, depth = 0): Place[] {
-  if (typeof value !== "object" || value === null || depth > TEXT_DEPTH) return [];
+  if (!isAnyObject(value) || depth > TEXT_DEPTH) return [];
   return Object.entries(value).flatMap(([name, one]: [string, unknown]) => {
     if (!isRef(one)) return placesIn(one, depth + 1);
     const put = (text: string) => {
@@ -268,7 +268,7 @@ async function decompressed({ data, bytes }: StoredText, sha256: string): Promis
 
 /** Records hold no other object with exactly these fields. */
 function isRef(value: unknown): value is TextRef | PartRef {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) return false;
+  if (!isFields(value)) return false;
   const { head, part, sha256 } = value as Partial<TextRef & PartRef>;
   return (typeof head === "string" || part === true) && typeof sha256 === "string" && Object.keys(value).length === 2;
 }

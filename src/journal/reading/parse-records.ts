@@ -1,4 +1,4 @@
-import { describe, PortcullisError } from "../../base/index.ts";
+import { describe, isAnyObject, PortcullisError } from "../../base/index.ts";
 import { type Header, JOURNAL_FORMAT, type JournalRecord } from "../record.ts";
 import { RECORD_SCHEMAS } from "../record-schemas.ts";
 
@@ -46,7 +46,7 @@ export class RecordsParser {
 
 /** Validates the record at this index of an execution. Throws like `parseRecords`. */
 export function parseRecord(value: unknown, index: number): JournalRecord {
-  const { type, kind, format } = typeof value === "object" && value !== null ? (value as Partial<Header>) : {};
+  const { type, kind, format } = isAnyObject(value) ? (value as Partial<Header>) : {};
   if (type === "header" && format !== JOURNAL_FORMAT)
     throw new PortcullisError(
       "journal_version",

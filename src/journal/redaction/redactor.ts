@@ -1,5 +1,5 @@
 import { createHmac, randomBytes } from "node:crypto";
-import { after, Pace, PortcullisError } from "../../base/index.ts";
+import { after, isAnyObject, Pace, PortcullisError } from "../../base/index.ts";
 import { type Segment, viewsOf } from "./json-view.ts";
 import type { Redact, RedactFinding, RedactRequest } from "./redact-option.ts";
 
@@ -168,7 +168,7 @@ function readFindings(given: unknown, length: number): readonly RedactFinding[] 
 }
 
 function readFinding(given: unknown, length: number): RedactFinding {
-  const { start, end, what } = typeof given === "object" && given !== null ? (given as Partial<RedactFinding>) : {};
+  const { start, end, what } = isAnyObject(given) ? (given as Partial<RedactFinding>) : {};
   if (!Number.isSafeInteger(start) || !Number.isSafeInteger(end) || typeof what !== "string")
     throw failed("it gave something that is not { start, end, what }");
   const finding = { start: start as number, end: end as number, what };

@@ -1,5 +1,6 @@
 import {
   array,
+  isFields,
   oneOf,
   option,
   type OptionsOf,
@@ -45,7 +46,7 @@ export const DOCKER_RULES = {
    */
   egress: option<"none" | EgressOptions>(
     '"none", or { hosts } with the hosts that programs may reach',
-    (value) => value === "none" || (typeof value === "object" && value !== null && !Array.isArray(value)),
+    (value) => value === "none" || isFields(value),
   ),
   /** How long the daemon may take for one answer, in milliseconds; 60,000 by default. */
   callMs: wholeNumber({ min: 1, max: 2 ** 31 - 1 }),

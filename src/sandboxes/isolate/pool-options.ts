@@ -1,4 +1,12 @@
-import { oneOf, option, type OptionsOf, type CheckedOptions, wholeNumber, withDefault } from "../../base/index.ts";
+import {
+  isAnyObject,
+  oneOf,
+  option,
+  type OptionsOf,
+  type CheckedOptions,
+  wholeNumber,
+  withDefault,
+} from "../../base/index.ts";
 import type { EngineCommand } from "./engine-command.ts";
 
 export const ISOLATE_RULES = {
@@ -34,7 +42,7 @@ export const ISOLATE_RULES = {
    */
   keptMemoryBytes: wholeNumber({ min: 0, default: 64 * 1024 * 1024 }),
   /** How engines are started; detected by default. */
-  command: option<EngineCommand>("how a process is started", (value) => typeof value === "object" && value !== null),
+  command: option<EngineCommand>("how a process is started", isAnyObject),
 };
 
 export type IsolateSandboxOptions = OptionsOf<typeof ISOLATE_RULES>;

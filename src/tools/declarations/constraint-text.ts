@@ -51,7 +51,7 @@ function partsOf(root: JsonSchema, schema: unknown): readonly JsonSchema[] {
   const parts: JsonSchema[] = [];
   const open: unknown[] = [schema];
   for (let part = open.shift(); part !== undefined && parts.length < PARTS_READ; part = open.shift()) {
-    if (typeof part !== "object" || part === null || Array.isArray(part)) continue;
+    if (!isFields(part)) continue;
     const one = part as JsonSchema;
     parts.push(one);
     if (typeof one.$ref === "string") open.push(resolveReference(root, one.$ref));

@@ -1,4 +1,4 @@
-import { nearest } from "../../base/index.ts";
+import { isAnyObject, nearest } from "../../base/index.ts";
 import { observedText, shownOutput } from "../observed/shown-output.ts";
 import type { Tool } from "../tool.ts";
 import { commentLine } from "./one-line.ts";
@@ -52,7 +52,7 @@ function outputFieldsOf(tool: Tool) {
   const open: unknown[] = [schema];
   let read = 0;
   for (let part = open.pop(); part !== undefined && read < PARTS_READ; part = open.pop(), read += 1) {
-    if (typeof part !== "object" || part === null) continue;
+    if (!isAnyObject(part)) continue;
     for (const name of propertiesOf(part)) all.add(name);
     open.push(...Object.values(part).slice(0, PARTS_READ));
   }
@@ -62,5 +62,5 @@ function outputFieldsOf(tool: Tool) {
 
 function propertiesOf(schema: object): readonly string[] {
   const { properties } = schema as { readonly properties?: unknown };
-  return typeof properties === "object" && properties !== null ? Object.keys(properties) : [];
+  return isAnyObject(properties) ? Object.keys(properties) : [];
 }

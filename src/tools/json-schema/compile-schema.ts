@@ -1,6 +1,6 @@
-import { describe, isFields, isTexts, PortcullisError, sizeFault } from "../../base/index.ts";
+import { describe, isAnyObject, isFields, isTexts, PortcullisError, sizeFault } from "../../base/index.ts";
 import { BOUNDS, type JsonSchema, mapSchema, resolveReference, SCHEMA_MAPS } from "./json-schema.ts";
-import { isContainer, Scalars } from "./identities.ts";
+import { Scalars } from "./identities.ts";
 import { type LinearPattern, readPattern } from "./patterns/linear-pattern.ts";
 
 /** What a schema may hold, before anything else reads it. Each value may be read for each value that is checked. */
@@ -206,8 +206,8 @@ class Compiler {
     node.dependentNames = Object.entries((schema.dependentRequired ?? {}) as Readonly<Record<string, string[]>>);
     if (Array.isArray(schema.enum))
       node.enumeration = {
-        scalars: new Scalars(schema.enum.filter((value) => !isContainer(value))),
-        containers: schema.enum.filter(isContainer),
+        scalars: new Scalars(schema.enum.filter((value) => !isAnyObject(value))),
+        containers: schema.enum.filter(isAnyObject),
       };
   }
 

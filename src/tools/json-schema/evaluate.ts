@@ -3,9 +3,9 @@ import { withDigitsAs } from "./map-value.ts";
 import { type CompiledSchema, type SchemaNode, TYPES } from "./compile-schema.ts";
 import { checkNumber, checkString } from "./check-scalar.ts";
 import { alone, type SchemaFailure, Findings, FITS, type CheckOutcome, shownValue } from "./findings.ts";
-import { Identities, isContainer, costedKey } from "./identities.ts";
+import { Identities, costedKey } from "./identities.ts";
 import { Steps, StepsSpent } from "./steps.ts";
-import { type Fields, isLongInteger } from "../../base/index.ts";
+import { type Fields, isAnyObject, isLongInteger } from "../../base/index.ts";
 
 /** Maximum steps of one check: about half a second. A megabyte of ordinary data takes a hundredth of that. */
 export const MAX_STEPS = 10_000_000;
@@ -85,7 +85,7 @@ class Evaluation {
     if (this.#asGiven && isLongInteger(value)) throw new HasDigits();
     this.#depth += 1;
     if (this.#depth > MAX_DEPTH) throw new TooDeep();
-    const found = new Findings(this.#readsSeen && isContainer(value));
+    const found = new Findings(this.#readsSeen && isAnyObject(value));
     const type = typeOf(value);
     this.#checkValue(node, schema, value, type, found);
     this.#checkInPlace(node, value, found);
@@ -123,7 +123,7 @@ class Evaluation {
     if (constant !== undefined && !this.#equal.areEqual(written, constant))
       found.add(() => `expected ${shownValue(constant)}`);
     if (!enumeration) return;
-    const isNamed = isContainer(written)
+    const isNamed = isAnyObject(written)
       ? enumeration.containers.some((one) => this.#equal.areEqual(written, one))
       : enumeration.scalars.has(written, this.steps);
     if (!isNamed) found.add(() => expectedOneOf(schema.enum as readonly unknown[]));

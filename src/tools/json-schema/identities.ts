@@ -1,4 +1,4 @@
-import { isLongKey, quickKey } from "../../base/index.ts";
+import { isAnyObject, isLongKey, quickKey } from "../../base/index.ts";
 import type { Steps } from "./steps.ts";
 
 /** Characters of a text that are hashed, or compared with another one, in the time of a step. */
@@ -39,12 +39,12 @@ export class Identities {
   areEqual(one: unknown, other: unknown): boolean {
     if (typeof one === "string" && typeof other === "string" && one.length === other.length)
       this.#steps.spend(one.length / CHARACTERS_A_STEP);
-    return one === other || (isContainer(one) && isContainer(other) && this.of(one) === this.of(other));
+    return one === other || (isAnyObject(one) && isAnyObject(other) && this.of(one) === this.of(other));
   }
 
   of(value: unknown): number {
     this.#steps.spend(1);
-    if (!isContainer(value)) return numberOf(this.#scalars, costedKey(value, this.#steps)) * 2;
+    if (!isAnyObject(value)) return numberOf(this.#scalars, costedKey(value, this.#steps)) * 2;
     const known = this.#containers.get(value);
     if (known !== undefined) return known;
     const identity = numberOf(this.#texts, costedKey(this.#textOf(value), this.#steps)) * 2 + 1;
@@ -64,8 +64,4 @@ function numberOf<Key>(numbers: Map<Key, number>, key: Key): number {
   const number = numbers.get(key) ?? numbers.size;
   numbers.set(key, number);
   return number;
-}
-
-export function isContainer(value: unknown): value is object {
-  return typeof value === "object" && value !== null;
 }

@@ -1,6 +1,7 @@
+import { isAnyObject } from "../../base/index.ts";
 import type { JsonSchema } from "./json-schema.ts";
 import type { CompiledSchema, SchemaNode } from "./compile-schema.ts";
-import { isContainer, Scalars } from "./identities.ts";
+import { Scalars } from "./identities.ts";
 import { Steps, StepsSpent } from "./steps.ts";
 
 /** Unknown fields that are described; the rest are counted. */
@@ -75,7 +76,7 @@ class Walk implements FieldsRead {
 
   /** Reads a value. A field is unknown if no part knows it, and one that is sure to speak of the value lacks it, or each does. */
   enter(value: unknown, speakers: readonly Speaker[], place: Place | undefined): void {
-    if (!isContainer(value) || speakers.length === 0) return;
+    if (!isAnyObject(value) || speakers.length === 0) return;
     const parts: Parts = new Map();
     const lacking = speakers.filter((speaker) => this.#expand(speaker, value, parts, 0));
     const lacksOthers = lacking.length === speakers.length || lacking.some(({ isSure }) => isSure);
@@ -129,7 +130,7 @@ class Walk implements FieldsRead {
     this.#steps.spend(tags.size);
     for (const [key, values] of tags) {
       const tag = Object.hasOwn(value, key) ? (value as Record<string, unknown>)[key] : undefined;
-      if (tag !== undefined && !isContainer(tag) && !values.has(tag, this.#steps)) return false;
+      if (tag !== undefined && !isAnyObject(tag) && !values.has(tag, this.#steps)) return false;
     }
     return true;
   }
