@@ -4,6 +4,7 @@ import {
   type OptionsOf,
   PortcullisError,
   readOptions,
+  sumOf,
   UNIT_BYTES,
   wholeNumberOrInfinity,
 } from "../base/index.ts";
@@ -86,7 +87,7 @@ export function createMemoryJournal(options: MemoryJournalOptions = {}): Journal
       if (entry.records.length !== expected) throw headMoved(execution, entry.records.length, expected);
       const claim = records.findLast(({ type }) => type === "claim");
       if (claim && !records.some(({ type }) => type === "outcome")) open.goOn(entry);
-      const length = records.reduce((sum, record) => sum + lengthOf(record), 0);
+      const length = sumOf(records, lengthOf);
       for (const record of records) entry.records.push(record);
       entry.length += length;
       if (!entry.ended) open.add(entry, length);
@@ -169,7 +170,7 @@ function summaryOf(entry: Entry): ExecutionSummary {
 }
 
 function heldLengthOf({ length, below }: Entry): number {
-  return below.values().reduce((sum, entry) => sum + heldLengthOf(entry), length);
+  return length + sumOf(below.values(), heldLengthOf);
 }
 
 /** What a record takes beside its texts, in characters. */

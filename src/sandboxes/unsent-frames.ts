@@ -1,3 +1,4 @@
+import { sumOf } from "../base/index.ts";
 import type { Writable } from "node:stream";
 import { encodeFrames, PREFIX_BYTES } from "../../bridge/wire.ts";
 
@@ -70,7 +71,7 @@ export class UnsentFrames {
     if (!this.#parts) {
       const texts = [frame].flat();
       const prefix = Buffer.allocUnsafe(PREFIX_BYTES);
-      prefix.writeUInt32BE(texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0));
+      prefix.writeUInt32BE(sumOf(texts, (text) => Buffer.byteLength(text)));
       this.#stream.write(prefix);
       this.#parts = texts.flatMap(partsOf).toReversed();
     }
@@ -97,5 +98,5 @@ function partsOf(text: string): string[] {
 }
 
 function lengthOf(frame: FramePieces): number {
-  return [frame].flat().reduce((sum, piece) => sum + piece.length, 0);
+  return sumOf([frame].flat(), (piece) => piece.length);
 }

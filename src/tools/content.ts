@@ -11,6 +11,7 @@ import {
   readUrl,
   required,
   secret,
+  sumOf,
   withoutUndefined,
   words,
 } from "../base/index.ts";
@@ -141,7 +142,7 @@ function handleOf(part: StoredPart): PartHandle {
 }
 
 export function partsBytes(parts: readonly StoredPart[]): number {
-  return parts.reduce((sum, part) => sum + (part.type === "link" ? part.url.length : part.data.length), 0);
+  return sumOf(parts, (part) => (part.type === "link" ? part.url.length : part.data.length));
 }
 
 /**

@@ -37,3 +37,10 @@ export class Counts {
     };
   }
 }
+
+/** The sum of what `of` gives for each. */
+export function sumOf<One>(all: Iterable<One>, of: (one: One) => number): number {
+  let sum = 0;
+  for (const one of all) sum += of(one);
+  return sum;
+}

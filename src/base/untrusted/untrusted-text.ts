@@ -1,3 +1,4 @@
+import { sumOf } from "../places/counts.ts";
 import { memoryOf, type Share } from "../values/held-bytes.ts";
 import { JsonText, parsedJson } from "../values/json/json-text.ts";
 import { JobThread, type Reader, type JobResult } from "./job-thread.ts";
@@ -65,10 +66,10 @@ function read<Name extends keyof Readers, Made>(
   made: (settled: JobResult<ReturnType<Readers[Name]>>) => Made,
 ): Promisable<Made> {
   const texts = (asked as unknown[]).flat(3).filter((one) => typeof one === "string");
-  const length = texts.reduce((sum, text) => sum + text.length, 0);
+  const length = sumOf(texts, (text) => text.length);
   if (length <= AT_ONCE)
     return made((READERS[name] as unknown as (...given: typeof asked) => ReturnType<Readers[Name]>)(...asked));
-  const release = reader.hold(texts.reduce((sum, text) => sum + memoryOf(text), 0));
+  const release = reader.hold(sumOf(texts, (text) => memoryOf(text)));
   const job = { name, asked, length } as { readonly length: number };
   return (thread.do(job, reader) as Promise<JobResult<ReturnType<Readers[Name]>>>).finally(release).then(made);
 }

@@ -1,5 +1,5 @@
 import type { Logs } from "../outcome.ts";
-import { endsOf, type Measurements, occurrences, readPlainData } from "../../base/index.ts";
+import { endsOf, type Measurements, occurrences, readPlainData, sumOf } from "../../base/index.ts";
 import type { Limits } from "../limits.ts";
 
 /** An output frame as read. `overflow`: more than an honest guest sends. `malformed`: the body is not a JSON string. */
@@ -82,8 +82,8 @@ export interface ShownLogs {
 export function shownLogs(stretches: readonly Stretch[], logBytes: number): ShownLogs {
   const text = printedText(stretches);
   const bytes = Buffer.byteLength(text);
-  const left = stretches.reduce((sum, { dropped }) => sum + dropped, 0);
-  const lines = stretches.reduce((sum, stretch) => sum + linesIn(stretch.text), left);
+  const left = sumOf(stretches, ({ dropped }) => dropped);
+  const lines = left + sumOf(stretches, (stretch) => linesIn(stretch.text));
   const marks = stretches.filter(({ dropped }) => dropped > 0).length;
   if (bytes <= logBytes * 2 + marks * MARK_BYTES)
     return { logs: { text, lines, bytes, dropped: left }, printed: undefined };

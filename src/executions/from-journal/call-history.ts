@@ -1,4 +1,4 @@
-import { jsonOrText, now } from "../../base/index.ts";
+import { jsonOrText, now, sumOf } from "../../base/index.ts";
 import { FAILURE_CODES, type FailureCode, REFUSAL_CODES, type RefusalCode } from "../../gate/answer.ts";
 import { dueAt } from "../../gate/approve/call-waits.ts";
 import type { CallLine, CallOutcome } from "../../gate/call-line.ts";
@@ -212,11 +212,11 @@ export class CallHistory {
 
   /** Bytes of results. The items of streams are not among them: they pass through, and count in no budget of the program. */
   get resultBytes(): number {
-    return this.#ended.values().reduce((sum, { end }) => sum + (end?.items === undefined ? (end?.bytes ?? 0) : 0), 0);
+    return sumOf(this.#ended.values(), ({ end }) => (end?.items === undefined ? (end?.bytes ?? 0) : 0));
   }
 
   get streamedBytes(): number {
-    return this.#calls.values().reduce((sum, call) => sum + (streamedOf(call)?.bytes ?? 0), 0);
+    return sumOf(this.#calls.values(), (call) => streamedOf(call)?.bytes ?? 0);
   }
 
   /** Calls that have ended, in the order of their ends. */

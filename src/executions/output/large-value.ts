@@ -7,6 +7,7 @@ import {
   isAnyObject,
   isFields,
   type LongText,
+  sumOf,
   type TextRest,
   weigh,
 } from "../../base/index.ts";
@@ -140,7 +141,7 @@ function sampleFields(value: object, room: number, texts: CutTexts): object | un
   const whole = firstWithin(all, room - 2, ({ head, size }) => head + size);
   const fields = all.slice(0, Math.max(FIELDS_SHARING, whole.length));
   const taken = new Map<string, unknown>();
-  let left = room - 2 - fields.reduce((sum, { head }) => sum + head + sizeOf(LEFT_OUT), 0);
+  let left = room - 2 - sumOf(fields, ({ head }) => head + sizeOf(LEFT_OUT));
   for (const [index, { name, field, size }] of fields.toSorted((a, b) => a.size - b.size).entries()) {
     const share = Math.max(0, Math.floor(left / (fields.length - index))) + sizeOf(LEFT_OUT);
     const part = size <= share ? field : (sample(field, share, texts, restIn(texts, value, name)) ?? LEFT_OUT);

@@ -11,6 +11,7 @@ import {
   insetText,
   pick,
   type SchemaType,
+  sumOf,
 } from "../../base/index.ts";
 import type { Execution } from "../execution.ts";
 import type { Limits } from "../limits.ts";
@@ -166,7 +167,7 @@ function shownValue(
 /** Bytes that a program's own `save` and `load` returned: no tool returned them. */
 function keptBytes(calls: readonly CallLine[]): number {
   const own = calls.filter(({ tool, callId }) => KEEPING.has(tool) && !callId.includes("/"));
-  return own.reduce((sum, { bytes }) => sum + bytes, 0);
+  return sumOf(own, ({ bytes }) => bytes);
 }
 
 const KEEPING: ReadonlySet<string> = new Set([SAVE_ARTIFACT, LOAD_ARTIFACT]);
@@ -222,7 +223,7 @@ function amountsOf(lines: readonly CallLine[]): readonly string[] {
     ...(lines.some(({ items }) => items !== undefined)
       ? [
           countText(
-            lines.reduce((sum, { items = 0 }) => sum + items, 0),
+            sumOf(lines, ({ items = 0 }) => items),
             "item",
           ),
         ]

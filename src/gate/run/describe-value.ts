@@ -1,6 +1,6 @@
 import type { Artifact } from "../../journal/artifact-space.ts";
 import type { Redactor } from "../../journal/redaction/redactor.ts";
-import { isFields, type Lane, readHead } from "../../base/index.ts";
+import { isFields, type Lane, readHead, sumOf } from "../../base/index.ts";
 import { entryCount, cut, shapeText } from "./value-shape.ts";
 
 /** Characters of a value from which its shape and beginning are read, and lengths at which these are cut; least of a field. */
@@ -32,7 +32,7 @@ function beginningOf(value: unknown): string {
   const whole = JSON.stringify(value) ?? "";
   if (whole.length <= FIRST_LENGTH || !isFields(value)) return whole;
   const fields = Object.entries(value).map(([name, field]) => [JSON.stringify(name), JSON.stringify(field)] as const);
-  const names = fields.reduce((sum, [name]) => sum + name.length + 2, 2);
+  const names = 2 + sumOf(fields, ([name]) => name.length + 2);
   const share = Math.floor((FIRST_LENGTH - names) / fields.length);
   return share < FIELD_LENGTH ? whole : `{${fields.map(([name, field]) => `${name}:${cut(field, share)}`).join(",")}}`;
 }

@@ -1,4 +1,4 @@
-import { after, cancel, clearImmediate, setImmediate, type Timer } from "../../base/index.ts";
+import { after, cancel, clearImmediate, setImmediate, sumOf, type Timer } from "../../base/index.ts";
 import type { Batch } from "./stream-reader.ts";
 
 /**
@@ -114,7 +114,3 @@ function batchOf(items: readonly ItemText[]): Batch {
 }
 
 export type NextBatch = ReturnType<typeof nextBatch>;
-
-function sumOf(items: readonly ItemText[], of: (item: ItemText) => number): number {
-  return items.reduce((sum, item) => sum + of(item), 0);
-}

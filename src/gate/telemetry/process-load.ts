@@ -1,3 +1,4 @@
+import { sumOf } from "../../base/index.ts";
 /** The engines or containers of a sandbox, and the programs that wait for them. */
 interface GuestCounts {
   readonly guests: number;
@@ -21,13 +22,13 @@ export function addLoad(source: () => RuntimeLoad): () => void {
 }
 
 export function sumLoads(of: (load: RuntimeLoad) => number): number {
-  return [...sources].reduce((sum, source) => sum + of(source()), 0);
+  return sumOf(sources, (source) => of(source()));
 }
 
 export function sumGuests(): readonly (readonly [string, GuestCounts])[] {
   const loads = [...sources].flatMap((source) => source().sandbox ?? []);
   const pools = new Map(loads.map((load) => [load.pool, load]));
-  const sum = (all: readonly GuestCounts[], name: keyof GuestCounts) => all.reduce((most, one) => most + one[name], 0);
+  const sum = (all: readonly GuestCounts[], name: keyof GuestCounts) => sumOf(all, (one) => one[name]);
   return [...Map.groupBy(pools.values(), ({ name }) => name)].map(([name, all]) => [
     name,
     { guests: sum(all, "guests"), idle: sum(all, "idle"), waiting: sum(all, "waiting") },

@@ -1,4 +1,4 @@
-import { readOptions } from "../../base/index.ts";
+import { readOptions, sumOf } from "../../base/index.ts";
 import { driverChanged, executionExists, executionUnknown, headMoved, journalDamaged } from "../journal-error.ts";
 import { isGivenBack } from "../given-back.ts";
 import type { Appended, AppendOptions, ExecutionSummary, Head, Lease, ListOptions, ReadOptions } from "../journal.ts";
@@ -152,8 +152,7 @@ export abstract class RowJournal<Options extends AppendOptions, Key> implements 
       if (!known) await hold(PAGE.bytes * PAGE.copies);
       const page = known ?? (await this.rows.page(number, position, end));
       known = undefined;
-      const pageBytes =
-        page.reduce((sum, { record, bytes }) => (record === undefined ? sum : sum + bytes), 0) * PAGE.copies;
+      const pageBytes = sumOf(page, ({ record, bytes }) => (record === undefined ? 0 : bytes)) * PAGE.copies;
       const [first] = page;
       if (first?.position !== position) {
         // Another process may have deleted the execution while it was read.

@@ -1,5 +1,5 @@
 import { createHmac, randomBytes } from "node:crypto";
-import { after, isAnyObject, Pace, PortcullisError } from "../../base/index.ts";
+import { after, isAnyObject, Pace, PortcullisError, sumOf } from "../../base/index.ts";
 import { type Segment, viewsOf } from "./json-view.ts";
 import type { Redact, RedactFinding, RedactRequest } from "./redact-option.ts";
 
@@ -111,7 +111,7 @@ export class Redactor {
 }
 
 function sizeOf(findings: readonly RedactFinding[]): number {
-  return findings.reduce((sum, { start, end }) => sum + end - start, 0);
+  return sumOf(findings, ({ start, end }) => end - start);
 }
 
 /** A text that begins at `offset` of the text that was searched, without what was found. */

@@ -7,6 +7,7 @@ import {
   type InLine,
   monotonic,
   nextTurn,
+  sumOf,
   type Timer,
   WaitingLine,
 } from "../../base/index.ts";
@@ -233,7 +234,7 @@ export class EnginePool {
   }
 
   get #memoryBytes(): number {
-    return this.#all.values().reduce((sum, engine) => sum + engine.memoryBytes, 0);
+    return sumOf(this.#all, (engine) => engine.memoryBytes);
   }
 
   #makeRoom(): void {

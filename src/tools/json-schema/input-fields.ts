@@ -1,4 +1,4 @@
-import { isAnyObject } from "../../base/index.ts";
+import { isAnyObject, sumOf } from "../../base/index.ts";
 import type { JsonSchema } from "./json-schema.ts";
 import type { CompiledSchema, SchemaNode } from "./compile-schema.ts";
 import { Scalars } from "./identities.ts";
@@ -187,7 +187,7 @@ class Walk implements FieldsRead {
   #mayBeAbsent(parts: readonly Speaker[], key: string): boolean {
     this.#steps.spend(parts.length);
     const named = parts.filter(({ node }) => node.properties?.has(key));
-    this.#steps.spend(named.reduce((sum, { node }) => sum + node.required.length, 0));
+    this.#steps.spend(sumOf(named, ({ node }) => node.required.length));
     return named.some(({ node }) => !node.required.includes(key));
   }
 

@@ -1,4 +1,4 @@
-import { type Lane, readUpTo } from "../../base/index.ts";
+import { type Lane, readUpTo, sumOf } from "../../base/index.ts";
 import type { Tool } from "../tool.ts";
 import { toolDigest } from "../tool-digest.ts";
 import { jsonSchemaOf } from "../tool-schemas.ts";
@@ -138,7 +138,7 @@ export class ObservedResults {
   }
 
   #makeRoom(wanted: TenantResults): void {
-    let fields = this.#tenants.values().reduce((sum, one) => sum + one.fields(), 0);
+    let fields = sumOf(this.#tenants.values(), (one) => one.fields());
     for (const [tenant, one] of this.#tenants) {
       if (one === wanted || (this.#tenants.size <= TENANTS && fields <= ALL_FIELDS)) return;
       this.#tenants.delete(tenant);

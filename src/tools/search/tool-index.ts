@@ -1,3 +1,4 @@
+import { sumOf } from "../../base/index.ts";
 import type { Tool } from "../tool.ts";
 import { actionFit, actionsAskedFor } from "./actions.ts";
 import { type ToolWords, toolWords } from "./tool-words.ts";
@@ -70,7 +71,7 @@ export class ToolIndex {
     }
     for (const word of new Set(index.#tools.flatMap(({ name }) => name)))
       index.#rarities.set(word, index.#rarity(word));
-    index.#meanLength = Math.max(1, index.#tools.reduce((sum, { length }) => sum + length, 0) / tools.length);
+    index.#meanLength = Math.max(1, sumOf(index.#tools, ({ length }) => length) / tools.length);
     return index;
   }
 
@@ -91,7 +92,7 @@ export class ToolIndex {
     const isNamed = ({ service }: Indexed) => service.length > 0 && service.every((word) => asking.includes(word));
     const otherService = this.#tools.some(isNamed) ? OTHER_SERVICE : 1;
     const asked = actionsAskedFor(query);
-    const total = wanted.reduce((sum, { rarity }) => sum + rarity, 0);
+    const total = sumOf(wanted, ({ rarity }) => rarity);
     const absent = wanted.filter(({ words }) => words.size === 0).length;
     const hasMany = this.#tools.length > FEW_TOOLS;
     const least = hasMany ? LEAST_COVERAGE * (total + absent * this.#rarity("")) : 0;

@@ -1,3 +1,4 @@
+import { sumOf } from "../../../base/index.ts";
 import { CharacterSet } from "./character-set.ts";
 import { parsePattern, type Pattern, PatternRefused } from "./parse-pattern.ts";
 import { Steps, StepsSpent } from "../steps.ts";
@@ -98,9 +99,9 @@ interface Look {
 function statesOf(pattern: Pattern): number {
   switch (pattern.type) {
     case "sequence":
-      return pattern.parts.reduce((sum, part) => sum + statesOf(part), 0);
+      return sumOf(pattern.parts, statesOf);
     case "choice":
-      return pattern.parts.reduce((sum, part) => sum + 1 + statesOf(part), 0);
+      return sumOf(pattern.parts, (part) => 1 + statesOf(part));
     case "repeat": {
       const { part, min, max } = pattern;
       if (part.type === "one") return 1;
