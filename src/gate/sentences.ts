@@ -1,7 +1,7 @@
 import { cutMiddle, describe, PortcullisError } from "../base/index.ts";
 import type { Content } from "../tools/content.ts";
 import type { Effect, Tool } from "../tools/tool.ts";
-import { jsonSchemaOf } from "../tools/tool-schemas.ts";
+import { inputJson } from "../tools/tool-schemas.ts";
 import { shortTypeText } from "../tools/declarations/type-text.ts";
 import type { Failure, FailureCode, RefusalCode } from "./answer.ts";
 import type { Overdraft } from "./admit/budget.ts";
@@ -94,7 +94,7 @@ export const inputInvalid = says("input_invalid")((name, tool: Tool, reason: str
 const shortTypes = new WeakMap<Tool, string>();
 
 function shortTypeOf(tool: Tool): string {
-  const short = shortTypes.get(tool) ?? shortTypeText(jsonSchemaOf(tool.name, "input", tool.inputSchema));
+  const short = shortTypes.get(tool) ?? shortTypeText(inputJson(tool));
   shortTypes.set(tool, short);
   return short;
 }

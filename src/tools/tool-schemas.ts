@@ -24,6 +24,11 @@ export function jsonSchemaOf(toolName: string, side: "input" | "output", schema:
   }
 }
 
+/** JSON Schema of what a tool takes, as its schema says it. */
+export function inputJson({ name, inputSchema }: Pick<Tool, "name" | "inputSchema">): JsonSchema {
+  return jsonSchemaOf(name, "input", inputSchema);
+}
+
 export type ToolInput = Pick<Tool, "name" | "inputSchema" | "unknownFields">;
 
 /** The compiled JSON Schemas of inputs that are schemas of libraries. */
@@ -61,7 +66,7 @@ export function inputFieldsOf(tool: ToolInput, value: unknown): FieldsRead | und
 /** The JSON Schema of a tool's input for models, always of an object. It says `additionalProperties: false` if unknown fields are refused. */
 export function inputSchemaOf(tool: Tool): JsonSchema {
   if (tool.textFormat !== undefined) return namedTextJson(tool.textFormat);
-  if (tool.unknownFields === "allow") return jsonSchemaOf(tool.name, "input", tool.inputSchema);
+  if (tool.unknownFields === "allow") return inputJson(tool);
   return closedSchema(compiledInput(tool));
 }
 

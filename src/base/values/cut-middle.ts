@@ -14,7 +14,8 @@ export interface LongText {
 }
 
 /** The ends of a text, of at most `allowedBytes` bytes of UTF-8 together. The text must have more. */
-export function endsOf({ first, last, length }: LongText, allowedBytes: number): Ends {
+export function endsOf(long: string | LongText, allowedBytes: number): Ends {
+  const { first, last, length } = typeof long === "string" ? { first: long, last: long, length: long.length } : long;
   const half = Math.floor(allowedBytes / 2);
   const head = first.slice(0, fittingUnits(first, half, 1));
   const tail = last.slice(last.length - fittingUnits(last, half, -1));
@@ -49,7 +50,7 @@ export function cutCleaned(
   const isShort = text.length <= allowedBytes;
   const whole = isShort ? clean(text) : text;
   if (isShort && Buffer.byteLength(whole) <= allowedBytes) return { text: whole, isCut: false };
-  const ends = endsOf({ first: whole, last: whole, length: whole.length }, allowedBytes);
+  const ends = endsOf(whole, allowedBytes);
   const [first, last] = isShort ? [ends.first, ends.last] : [clean(ends.first), clean(ends.last)];
   const { first: head, last: tail } = endsOf({ first, last, length: 0 }, allowedBytes);
   // A head that ends within a line's prefix would leave a line with half a prefix.

@@ -146,6 +146,6 @@ function bothEndsOf(stretches: readonly Stretch[], logBytes: number) {
 function shortLine(line: string, longest: number): string {
   if (line.length <= longest && Buffer.byteLength(line) <= longest) return line;
   const text = line.endsWith("\n") ? line.slice(0, -1) : line;
-  const { first, between, last } = endsOf({ first: text, last: text, length: text.length }, longest - 64);
+  const { first, between, last } = endsOf(text, longest - 64);
   return `${first}… [${between} characters of this line left out] …${last}${line.slice(text.length)}`;
 }

@@ -12,7 +12,7 @@ import type { Closes } from "../../../bridge/turn-reader.ts";
 import type { Answer } from "../../gate/answer.ts";
 import type { Batch } from "../../gate/streams/stream-reader.ts";
 import { listOf, PortcullisError } from "../../base/index.ts";
-import { jsonSchemaOf } from "../../tools/tool-schemas.ts";
+import { inputJson } from "../../tools/tool-schemas.ts";
 import type { Tool } from "../../tools/tool.ts";
 import type { Limits } from "../limits.ts";
 import type { EventHead } from "../from-journal/execution-state.ts";
@@ -140,7 +140,7 @@ function positionalFields(tools: readonly Tool[]): Readonly<Record<string, strin
 function positionalField(tool: Tool): string | undefined {
   if (!fieldOf.has(tool)) {
     // Schemas come from other libraries and servers, so every part of them may have any type.
-    const [field, ...others] = listOf(jsonSchemaOf(tool.name, "input", tool.inputSchema), "required");
+    const [field, ...others] = listOf(inputJson(tool), "required");
     fieldOf.set(tool, typeof field === "string" && others.length === 0 ? field : undefined);
   }
   return fieldOf.get(tool);

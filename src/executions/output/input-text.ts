@@ -75,6 +75,6 @@ function shortJson(value: unknown, textBytes: number): string | undefined {
 
 function shortText(text: string, most: number): string {
   if (Buffer.byteLength(text) <= most) return text;
-  const { first, between, last } = endsOf({ first: text, last: text, length: text.length }, most);
+  const { first, between, last } = endsOf(text, most);
   return `${first}${betweenText(between)}${last}`;
 }

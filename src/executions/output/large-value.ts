@@ -6,7 +6,6 @@ import {
   endsOf,
   isAnyObject,
   isFields,
-  type LongText,
   sumOf,
   type TextRest,
   weigh,
@@ -183,7 +182,7 @@ const BETWEEN_BYTES = 60;
 
 /** Both ends of a text that is longer than the room, as JSON; undefined if there is too little room. */
 function endsWithin(text: string, room: number, rest: TextRest | undefined): Ends | undefined {
-  const long: LongText = rest ? { first: text, ...rest } : { first: text, last: text, length: text.length };
+  const long = rest ? { first: text, ...rest } : text;
   const allowed = room - BETWEEN_BYTES;
   let bytes = room < ROOM_FOR_ENDS ? 0 : allowed;
   while (bytes > 0) {

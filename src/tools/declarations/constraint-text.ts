@@ -52,11 +52,10 @@ function partsOf(root: JsonSchema, schema: unknown): readonly JsonSchema[] {
   const open: unknown[] = [schema];
   for (let part = open.shift(); part !== undefined && parts.length < PARTS_READ; part = open.shift()) {
     if (!isFields(part)) continue;
-    const one = part as JsonSchema;
-    parts.push(one);
-    if (typeof one.$ref === "string") open.push(resolveReference(root, one.$ref));
-    if (Array.isArray(one.allOf)) open.push(...(one.allOf as readonly unknown[]).slice(0, PARTS_READ));
-    const alternatives = one.anyOf ?? one.oneOf;
+    parts.push(part);
+    if (typeof part.$ref === "string") open.push(resolveReference(root, part.$ref));
+    if (Array.isArray(part.allOf)) open.push(...(part.allOf as readonly unknown[]).slice(0, PARTS_READ));
+    const alternatives = part.anyOf ?? part.oneOf;
     if (!Array.isArray(alternatives) || alternatives.length > 2) continue;
     const others = (alternatives as readonly unknown[]).filter((other) => !isFields(other) || other.type !== "null");
     if (others.length === 1) open.push(others[0]);

@@ -4,7 +4,7 @@ import { commentLine } from "./one-line.ts";
 import { observedText, shownOutput } from "../observed/shown-output.ts";
 import { needsApprovalAlways, type Tool } from "../tool.ts";
 import { isIdentifier } from "../tool-name.ts";
-import { jsonSchemaOf } from "../tool-schemas.ts";
+import { inputJson } from "../tool-schemas.ts";
 import { PYTHON, type TypeNotation, TYPESCRIPT } from "./type-notation.ts";
 import { typedFields, typeText, type TypeTextOptions } from "./type-text.ts";
 
@@ -152,7 +152,7 @@ const FORMS: Readonly<Record<ProgramLanguage, Form>> = {
   javascript: {
     comment: "//",
     signature(tool, detail) {
-      const input = typeText(jsonSchemaOf(tool.name, "input", tool.inputSchema), detail);
+      const input = typeText(inputJson(tool), detail);
       return `tools.${tool.name}(input: ${input}): ${answerType(tool)}<${resultText(tool, detail, TYPESCRIPT)}>`;
     },
     bareSignature: (tool) => `tools.${tool.name}(input)${tool.stream ? `: ${answerType(tool)}` : ""}`,
@@ -200,7 +200,7 @@ function pythonCall({ name, stream }: Tool): string {
 
 /** Keyword parameters, or one dict if a field's name is not a Python name. */
 function pythonParameters(tool: Tool, options: TypeTextOptions): string {
-  const schema = jsonSchemaOf(tool.name, "input", tool.inputSchema);
+  const schema = inputJson(tool);
   const fields = options.depth > 0 ? typedFields(schema, options) : undefined;
   if (!fields?.every(({ name }) => isPythonName(name))) return `input: ${typeText(schema, options)}`;
   const named = fields.map(

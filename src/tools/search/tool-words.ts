@@ -1,5 +1,5 @@
 import type { Tool } from "../tool.ts";
-import { jsonSchemaOf } from "../tool-schemas.ts";
+import { inputJson, jsonSchemaOf } from "../tool-schemas.ts";
 import { type JsonSchema, resolveReference } from "../json-schema/json-schema.ts";
 import { type Action, actionOf, isVerb } from "./actions.ts";
 import { wordsOf } from "./words.ts";
@@ -50,7 +50,7 @@ export function toolWords(tool: Tool): ToolWords {
   const ownName = wordsOf(path.slice(path.length > 1 ? 1 : 0).join(" "));
   const about = description.slice(0, DESCRIPTION_LENGTH);
   const end = /[.!?](?:\s|$)/.exec(about)?.index ?? about.length;
-  const fields = fieldsOf(jsonSchemaOf(name, "input", tool.inputSchema));
+  const fields = fieldsOf(inputJson(tool));
   const service = path.length > 1 ? wordsOf(path[0]!) : [];
   add([...service, ...wordsOf(source)], WEIGHTS.service);
   add(ownName, WEIGHTS.name);
