@@ -1,5 +1,5 @@
 import type { CallView, ExecutionView } from "./view.ts";
-import { elapsedText } from "./words.ts";
+import { duration } from "./words.ts";
 
 /*
  * Calls over time, as the page and the terminal draw them. Times are milliseconds since 1970.
@@ -69,24 +69,15 @@ export interface Took {
 
 /** How long those of some calls took that have ended; undefined if none has. */
 export function tookOf(calls: readonly CallView[]): Took | undefined {
-  const times = calls.flatMap(({ at, ms }) => (ms === undefined ? [] : [{ from: at, until: at + ms }]));
+  const times = calls.flatMap(({ at, ms }) => (ms === undefined ? [] : { at, ms }));
   if (times.length === 0) return undefined;
-  return { inAll: lengthOfAll(joinTimes(times)), each: lengthOfAll(times) / times.length };
-}
-
-function lengthOfAll(times: readonly Time[]): number {
-  return times.reduce((sum, { from, until }) => sum + until - from, 0);
-}
-
-/** The times that are in any of these, in their order and without overlaps. */
-function joinTimes(times: readonly Time[]): readonly Time[] {
-  const all: { from: number; until: number }[] = [];
-  for (const { from, until } of times.toSorted((a, b) => a.from - b.from)) {
-    const last = all.at(-1);
-    if (last && from <= last.until) last.until = Math.max(last.until, until);
-    else all.push({ from, until });
+  let [inAll, all, end] = [0, 0, -Infinity];
+  for (const { at, ms } of times.toSorted((a, b) => a.at - b.at)) {
+    inAll += Math.max(0, at + ms - Math.max(at, end));
+    end = Math.max(end, at + ms);
+    all += ms;
   }
-  return all;
+  return { inAll, each: all / times.length };
 }
 
 const [SECOND, MINUTE, HOUR] = [1000, 60_000, 3_600_000];
@@ -108,6 +99,6 @@ export function ticksOf(time: Time, most: number): readonly Tick[] {
   return Array.from({ length: Math.floor(all / step) + 1 }, (_, index) => ({
     at: from + index * step,
     share: shareOfTime(time, from + index * step),
-    text: index === 0 ? "0" : elapsedText(index * step, step),
+    text: index === 0 ? "0" : duration(index * step),
   })).slice(0, Math.max(1, most));
 }

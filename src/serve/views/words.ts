@@ -323,31 +323,23 @@ export function tokensText({ inputTokens, outputTokens }: Pick<ModelTurnView, "i
   return `${countText(inputTokens, "token")} in, ${count(outputTokens)} out`;
 }
 
-/** Each unit ends where its text would round to the next one. */
+/** A time, from a minute on in its two largest units, like `2 min 30 s`. A unit ends where its text would round to the next. */
 export function duration(ms: number): string {
   if (ms < 9.95) return `${ms.toFixed(1)} ms`;
   if (ms < 999.5) return `${Math.round(ms)} ms`;
   if (ms < 59_995) return `${(ms / 1000).toFixed(2)} s`;
   const seconds = Math.round(ms / 1000);
-  if (seconds < 3600) return `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
-  return `${(ms / 3_600_000).toFixed(1)} h`;
-}
-
-/** A long time in its two largest units, like `2 min 30 s`; a shorter one with as many decimals as are needed to tell times of this distance apart. */
-export function elapsedText(ms: number, distance = ms / 10): string {
-  if (ms < 1000) return `${Math.round(ms)} ms`;
-  if (ms < 60_000) return `${Number((ms / 1000).toFixed(distance >= 100 ? 1 : distance >= 10 ? 2 : 3))} s`;
-  const first = UNITS.findIndex(([size]) => ms >= size);
+  const first = UNITS.findIndex(([size]) => seconds >= size);
   return UNITS.slice(first, first + 2)
-    .map(([size, unit, most]) => [Math.floor(ms / size) % most, unit] as const)
-    .flatMap(([amount, unit]) => (amount > 0 ? [`${amount} ${unit}`] : []))
+    .map(([size, unit, most]) => [Math.floor(seconds / size) % most, unit] as const)
+    .flatMap(([amount, unit]) => (amount > 0 ? `${amount} ${unit}` : []))
     .join(" ");
 }
 
-/** Units of long times: their milliseconds, their names, and how many of them are one of the unit above. */
+/** Units of long times: their seconds, their names, and how many of them are one of the unit above. */
 const UNITS = [
-  [86_400_000, "d", Infinity],
-  [3_600_000, "h", 24],
-  [60_000, "min", 60],
-  [1000, "s", 60],
+  [86_400, "d", Infinity],
+  [3600, "h", 24],
+  [60, "min", 60],
+  [1, "s", 60],
 ] as const;

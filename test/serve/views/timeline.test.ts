@@ -57,7 +57,7 @@ test("the time of an execution goes on while it waits or is driven, and ends wit
 });
 
 test.each([
-  [12, 4, ["0", "5 ms", "10 ms"]],
+  [12, 4, ["0", "5.0 ms", "10 ms"]],
   [26 * 3_600_000, 4, ["0", "12 h", "1 d"]],
   [400 * 24 * 3_600_000, 3, ["0", "200 d", "400 d"]],
 ])("a time of %i ms with at most %i marks has round ones", (ms, most, texts) => {

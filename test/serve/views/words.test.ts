@@ -45,9 +45,10 @@ test("an execution that no worker can take up says what it needs", () => {
 test.each([
   [9.96, "10 ms"],
   [999.6, "1.00 s"],
-  [59_996, "1 min 0 s"],
-  [119_700, "2 min 0 s"],
-  [3_599_700, "1.0 h"],
+  [59_996, "1 min"],
+  [119_700, "2 min"],
+  [3_599_700, "1 h"],
+  [90 * 60_000 + 7000, "1 h 30 min"],
 ])("a time of %d ms is rounded to units that are not full: %s", (ms, text) => {
   expect(duration(ms)).toBe(text);
 });
