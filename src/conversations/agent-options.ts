@@ -292,7 +292,7 @@ type RequestOptions = OptionsOf<
 
 /** The conversation to hold, of options that were read. `subject` is the function that was called, for errors. */
 export function requestOf(options: WithModels<RequestOptions>, tools: ToolSet, subject: string): AgentRequest {
-  const { model, fallbacks } = options;
+  const { model, fallbacks = [] } = options;
   const programs = programsFor(options.programs, tools);
   const answer = resultSchemaOf(options.answer, `${subject}({ answer })`);
   const ofAnswer = answer ? answerInstructions(answer) : undefined;
@@ -301,10 +301,10 @@ export function requestOf(options: WithModels<RequestOptions>, tools: ToolSet, s
   const settings = chosenSettings(options, answer?.json);
   refuseUnmatched(
     settings,
-    [model, ...(fallbacks ?? [])].map(({ name }) => name),
+    [model, ...fallbacks].map(({ name }) => name),
     subject,
   );
-  for (const other of fallbacks ?? []) {
+  for (const other of fallbacks) {
     checkOpening(other, tools, programs, subject);
     compactAtOf(other, options, subject);
     instructionsFor(other.name);

@@ -199,14 +199,12 @@ export class Conversation<Context = unknown, Answer = string> implements AsyncDi
    * `runtime.conversation({ id })` takes it up. In place of disposing of it, which then does nothing.
    */
   leave(): Promise<void> {
-    this.#disposed ??= this.#end(false);
-    return this.#disposed;
+    return (this.#disposed ??= this.#end(false));
   }
 
   /** Interrupts what is under way, and ends the conversation in the journal. A conversation whose calls wait is left open there. */
   [Symbol.asyncDispose](): Promise<void> {
-    this.#disposed ??= this.#end(true);
-    return this.#disposed;
+    return (this.#disposed ??= this.#end(true));
   }
 
   async #end(hasOutcome: boolean): Promise<void> {
@@ -264,7 +262,7 @@ export class Conversation<Context = unknown, Answer = string> implements AsyncDi
 
 /** A turn that answers before the model has read all messages ends nothing: the next step sends the other messages. */
 function stepOf(turn: ModelTurn | AgentEnding, holdsMessages: boolean): Step {
-  if (!("calls" in turn && "text" in turn)) return { text: "", calls: [], ending: turn };
+  if (!("text" in turn)) return { text: "", calls: [], ending: turn };
   const { text, calls, end } = turn;
   const called = calls.map((call) =>
     call.type === "tool_call"

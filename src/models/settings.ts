@@ -51,10 +51,10 @@ export function checkSettings({ model, takes }: SettingsPlace, opening: Opening)
   const { settings = {}, hosted } = opening;
   for (const [name, { accepts, expected }] of Object.entries(SETTINGS_RULES)) {
     const value = (settings as Readonly<Record<string, unknown>>)[name];
-    if (value !== undefined && !accepts(value)) throw refused(name, model, `it must be ${expected}`);
+    if (value !== undefined && !accepts(value)) throw refused(model, name, `it must be ${expected}`);
   }
-  const [option, why] = refusalOf(settings, takes, hosted) ?? [];
-  if (option !== undefined && why !== undefined) throw refused(option, model, why);
+  const refusal = refusalOf(settings, takes, hosted);
+  if (refusal) throw refused(model, ...refusal);
   if (settings.toolChoice !== undefined) checkToolChoice({ model, takes }, opening, settings.toolChoice);
 }
 
@@ -66,26 +66,26 @@ export function checkToolChoice(
 ): void {
   if (choice === "auto" || choice === "none") return;
   if (!takes.whileReasoning && isReasoned(settings))
-    throw refused("toolChoice", model, "it forces no call while it reasons: leave out toolChoice or reasoning");
+    throw refused(model, "toolChoice", "it forces no call while it reasons: leave out toolChoice or reasoning");
   if (choice === "required") {
     if (tools.length > 0 || runProgram || hosted) return;
-    throw refused("toolChoice", model, "the conversation has no tool that could be called");
+    throw refused(model, "toolChoice", "the conversation has no tool that could be called");
   }
   if (choice.tool === runProgram?.name) return;
   if (hosted && choice.tool === RUN_PROGRAM) {
     if (takes.forcesHosted) return;
-    throw refused("toolChoice", model, "it forces no hosted program");
+    throw refused(model, "toolChoice", "it forces no hosted program");
   }
   const tool = tools.find(({ name }) => name === choice.tool);
-  if (!tool) throw refused("toolChoice", model, `the model knows no tool ${JSON.stringify(choice.tool.slice(0, 100))}`);
+  if (!tool) throw refused(model, "toolChoice", `the model knows no tool ${JSON.stringify(choice.tool.slice(0, 100))}`);
   if (!tool.callers.includes("direct"))
-    throw refused("toolChoice", model, `only programs may call ${JSON.stringify(choice.tool)}`);
+    throw refused(model, "toolChoice", `only programs may call ${JSON.stringify(choice.tool)}`);
 }
 
 export function isReasoned({ reasoning }: ModelSettings): boolean {
   return reasoning?.effort !== undefined || reasoning?.summary === true;
 }
 
-function refused(name: string, model: string, why: string): PortcullisError {
+function refused(model: string, name: string, why: string): PortcullisError {
   return new PortcullisError("option_invalid", `${name}: ${model} does not take it, because ${why}.`);
 }

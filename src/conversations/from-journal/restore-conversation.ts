@@ -27,11 +27,11 @@ export async function restoreConversation(
   isOpen: boolean,
 ): Promise<ModelConversation> {
   const history = { task: header.task, turns: sent, said, isOpen };
-  const told = new Set(history.turns.map(({ turn }) => turn));
+  const told = new Set(sent.map(({ turn }) => turn));
   // Calls of turns that the model is not told of have ids too, which no later call may have.
   const dropped = turns.filter(({ turn }) => !told.has(turn));
   const conversation = await model.converse(withUsedIds(opening, dropped));
-  if (history.turns.length > 0 && !conversation.restore)
+  if (sent.length > 0 && !conversation.restore)
     throw new PortcullisError(
       "option_invalid",
       `The conversations of ${model.name} have no \`restore\`, so none can be resumed with it.`,

@@ -23,7 +23,7 @@ export interface FailedProvider {
 /** The reply for an error that a request threw. Nothing of the error is trusted. */
 export function failedReply(error: unknown, signal: AbortSignal, about: FailedProvider, usage?: ModelUsage): TurnReply {
   if (signal.aborted) return { type: "aborted" };
-  const status = fieldOf(error, "status") ?? (error as { readonly status?: unknown } | null)?.status;
+  const status = (error as { readonly status?: unknown } | null | undefined)?.status;
   const known = typeof status === "number" ? status : undefined;
   const code = codeOf(error, known);
   return { type: "failed", failure: failure(code, about, detailOf(error), known), usage };
@@ -70,8 +70,8 @@ const SENTENCES: Readonly<Record<ProviderFailureCode, string>> = {
 };
 
 function codeOf(error: unknown, status: number | undefined): ProviderFailureCode {
-  const names = chainOf(error).map((one) => (one instanceof Error ? `${one.constructor.name} ${one.name}` : ""));
-  const isNamed = (pattern: RegExp) => names.some((name) => pattern.test(name));
+  const errors = chainOf(error).filter((one) => one instanceof Error);
+  const isNamed = (pattern: RegExp) => errors.some((one) => pattern.test(`${one.constructor.name} ${one.name}`));
   if (isNamed(/ReplyTooLarge|NoReply|SyntaxError|RangeError/)) return "reply_invalid";
   const kind = kindOf(error);
   if (status === 529 || /overloaded|unavailable/i.test(kind)) return "overloaded";
@@ -84,12 +84,9 @@ function codeOf(error: unknown, status: number | undefined): ProviderFailureCode
   if (status !== undefined && status >= 500) return "server_failed";
   if ((status !== undefined && status >= 400) || /invalid_request/.test(kind)) return "request_refused";
   if (kind !== "" || isNamed(/ErrorReply/)) return "server_failed";
-  if (isNamed(/APIConnectionError/) || says(error, /fetch failed|Connection error/)) return "unreachable";
-  return "interrupted";
-}
-
-function says(error: unknown, pattern: RegExp): boolean {
-  return chainOf(error).some((one) => one instanceof Error && pattern.test(one.message));
+  const isUnreachable =
+    isNamed(/APIConnectionError/) || errors.some(({ message }) => /fetch failed|Connection error/.test(message));
+  return isUnreachable ? "unreachable" : "interrupted";
 }
 
 /** The provider's name for the kind of error. Some providers put it in `code`, and a general word in `type`. */

@@ -65,12 +65,12 @@ export function readResultParts(
 ): ResultParts {
   const carried: DataPart[] = [];
   const told = parts.slice(0, MAX_PARTS).map((part) => {
-    const fault = partFault(part, media.inResults);
-    if (fault !== undefined) return `without ${described(part)}, because ${fault}`;
-    if (!isData(part)) return `with ${described(part)}`;
-    if (!budget(part)) return `without ${described(part)}, because the conversation has no room for it`;
-    carried.push(part);
-    return `with ${described(part)}`;
+    let fault = partFault(part, media.inResults);
+    if (fault === undefined && isData(part)) {
+      if (budget(part)) carried.push(part);
+      else fault = "the conversation has no room for it";
+    }
+    return fault === undefined ? `with ${described(part)}` : `without ${described(part)}, because ${fault}`;
   });
   const more = parts.length - told.length;
   return { carried, told: more > 0 ? [...told, `without ${more} further parts`] : told };

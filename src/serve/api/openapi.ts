@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { ANSWER_NAMES } from "./answers.ts";
+import { without } from "../../base/index.ts";
 import { NO_QUERY } from "./bodies.ts";
 import { PROBLEM_CODES, statusOf } from "../http/problems.ts";
 import { ROUTES, type Route } from "./routes.ts";
@@ -117,10 +118,6 @@ function schemaOf(schema: z.ZodType): object {
 }
 
 /** A schema without the fields that an OpenAPI document has in its own places. */
-function bare({
-  $schema: _schema,
-  $id: _id,
-  ...rest
-}: object & { readonly $schema?: unknown; readonly $id?: unknown }): object {
-  return rest;
+function bare(schema: object): object {
+  return without({ ...schema }, "$schema", "$id");
 }

@@ -168,7 +168,7 @@ function callIdOf(item: Fields): string {
 
 /** Whether the call that an item may be can be read. Some servers leave out arguments without fields. */
 function isReadable(item: Fields): boolean {
-  if (item.type !== "function_call" && item.type !== "custom_tool_call") return true;
+  if (!isCall(item)) return true;
   const input = item.type === "custom_tool_call" ? item.input : (item.arguments ?? "");
   return typeof input === "string";
 }

@@ -26,8 +26,8 @@ const TOOLS = 100;
  */
 export async function listView(
   journal: Journal,
-  filter: ListFilter = {},
-  mayRead: (header: Header) => boolean = () => true,
+  filter: ListFilter,
+  mayRead: (header: Header) => boolean,
 ): Promise<ListView> {
   const { tenant, before, state, limit = ROWS } = filter;
   const executions: ListRow[] = [];
@@ -76,9 +76,9 @@ async function lookAt(
   return { ...listed, parent: shown.parent?.execution, ...row };
 }
 
-function fits({ tool, text }: ListFilter, tools: readonly string[], searched: string): boolean {
-  if (tool !== undefined && tool !== "" && !tools.some((name) => name.includes(tool))) return false;
-  return text === undefined || text === "" || searched.toLowerCase().includes(text.toLowerCase());
+function fits({ tool = "", text = "" }: ListFilter, tools: readonly string[], searched: string): boolean {
+  if (tool !== "" && !tools.some((name) => name.includes(tool))) return false;
+  return text === "" || searched.toLowerCase().includes(text.toLowerCase());
 }
 
 interface Facts extends Pick<ListRow, "title" | "by" | "tools"> {

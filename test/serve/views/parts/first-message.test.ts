@@ -22,7 +22,7 @@ test.each([
   await talk.send("And now?");
   const { id: execution } = talk;
   const header = (await readHeader(journal, execution, { tenant: "" })) as ConversationHeader;
-  const { executions } = await listView(journal, { text: title.slice(1).toUpperCase() });
+  const { executions } = await listView(journal, { text: title.slice(1).toUpperCase() }, () => true);
   expect(executions.map((row) => row.title)).toEqual([title]);
   expect((await viewExecution(journal, execution)).title).toBe(title);
   expect(await titleIn(journal, header)).toBe(title);
