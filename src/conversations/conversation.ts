@@ -209,26 +209,22 @@ export class Conversation<Context = unknown, Answer = string> implements AsyncDi
 
   async #end(hasOutcome: boolean): Promise<void> {
     try {
-      await this.#dispose(hasOutcome);
+      this.interrupt();
+      await this.#underWay?.catch(() => {});
+      const { scope, log, execution } = this.#live;
+      if (!hasOutcome || this.#live.openCalls.length > 0) return await log.end(false);
+      const ending = this.#ending ?? { type: "cancelled" };
+      try {
+        await this.#live.endWith(ending);
+      } catch {
+        // Another driver has the conversation now, or the journal fails: the journal leaves it open either way.
+        return await log.end(false);
+      }
+      scope.onEvent({ type: "conversation_ended", execution, ending });
     } finally {
       this.#gone.resolve();
       await this.#parts.onDisposed();
     }
-  }
-
-  async #dispose(hasOutcome: boolean): Promise<void> {
-    this.interrupt();
-    await this.#underWay?.catch(() => {});
-    const { scope, log, execution } = this.#live;
-    if (!hasOutcome || this.#live.openCalls.length > 0) return log.end(false);
-    const ending = this.#ending ?? { type: "cancelled" };
-    try {
-      await this.#live.endWith(ending);
-    } catch {
-      // Another driver has the conversation now, or the journal fails: the journal leaves it open either way.
-      return log.end(false);
-    }
-    scope.onEvent({ type: "conversation_ended", execution, ending });
   }
 
   /** Runs work that asks the model, when the runtime has a place for it. After the work the conversation has no place. */

@@ -43,13 +43,11 @@ export async function copyConversation(scope: AgentScope, from: ExecutionId, wor
   const live = await copied(scope, historyOf(past), work, past);
   // What was kept is copied too: a journal in a file holds its text once.
   const kept = new ArtifactSpace(scope.journal, from, past.artifacts);
-  for (const { name, call, bytes, shape, first } of kept.all) {
-    const about = { name, call, bytes, shape, first };
+  for (const one of kept.all)
     await orBrokenOff(
       live,
-      kept.read(about).then((value) => live.artifacts.save(about, value)),
+      kept.read(one).then((value) => live.artifacts.save(one, value)),
     );
-  }
   return { live };
 }
 

@@ -49,9 +49,8 @@ export function boundedFetch(
     const signal = init?.signal ? AbortSignal.any([init.signal, timeout]) : timeout;
     const response = await fetch(input, { ...init, redirect: "error", signal });
     if (!response.body) return response;
-    const { status, statusText, headers } = response;
     const bounded = new TransformStream(within(reader));
-    return new Response(response.body.pipeThrough(bounded), { status, statusText, headers });
+    return new Response(response.body.pipeThrough(bounded), response);
   };
 }
 

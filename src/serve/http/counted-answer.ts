@@ -19,15 +19,14 @@ export function isStream(response: Response): boolean {
  * An answer that is there as a whole. It counts as held by the key until its client has read it. Rejects with a
  * `RequestProblem` if the key holds too much.
  */
-export async function countedAnswer(response: Response, { open, key }: CountedFor): Promise<Response> {
+export async function countedAnswer(response: Response, holder: CountedFor): Promise<Response> {
   if (!response.body) return response;
-  const { status, headers } = response;
-  const length = headers.get("content-length");
-  if (length !== null) return whenOver(response, holdAnswer(Number(length), { open, key }));
+  const length = response.headers.get("content-length");
+  if (length !== null) return whenOver(response, holdAnswer(Number(length), holder));
   const bytes = new Uint8Array(await response.arrayBuffer());
-  const whole = new Response(bytes, { status, headers });
+  const whole = new Response(bytes, response);
   if (bytes.length < COUNTED_BYTES) return whole;
-  return whenOver(whole, holdAnswer(bytes.length, { open, key }));
+  return whenOver(whole, holdAnswer(bytes.length, holder));
 }
 
 /** Counts the bytes of an answer as held by the key, until the function that it returns is called. Throws as `countedAnswer` rejects. */
@@ -103,8 +102,7 @@ export function countedStream(response: Response, { open, key, onFirst, refusal 
     },
     { highWaterMark: 0 },
   );
-  const { status, headers } = response;
-  return new Response(body, { status, headers });
+  return new Response(body, response);
 }
 
 /** What a part of a stream counts beside its bytes. */

@@ -31,7 +31,7 @@ export interface HttpListener {
 
 /** Serves a web-standard function at an address. Rejects with `door_unavailable` if it cannot be listened on. */
 export async function listenHttp(options: HttpOptions): Promise<HttpListener> {
-  const { fetch, port, host, connections, headersMs, requestMs, idleMs, onError } = options;
+  const { fetch, port, host, connections, headersMs, requestMs, idleMs } = options;
   const server = createServer(
     {
       headersTimeout: headersMs,
@@ -40,7 +40,7 @@ export async function listenHttp(options: HttpOptions): Promise<HttpListener> {
       maxHeaderSize: HEADER_BYTES,
       connectionsCheckingInterval: Math.min(headersMs, 5000),
     },
-    nodeListener(fetch, { idleMs, onError }),
+    nodeListener(fetch, options),
   );
   server.maxConnections = connections;
   server.on("clientError", refuseMalformed);
@@ -79,16 +79,16 @@ function openConnections(server: Server): Promise<number> {
 /** Answers malformed HTTP in the same form as a refused request. */
 function refuseMalformed(error: NodeJS.ErrnoException, socket: Socket): void {
   if (!socket.writable || error.code === "ECONNRESET") return void socket.destroy();
-  const [status, reason, code, message] =
+  const [status, reason, message] =
     error.code === "HPE_HEADER_OVERFLOW"
-      ? [431, "Request Header Fields Too Large", "request_invalid", `The headers have more than ${HEADER_BYTES} bytes.`]
+      ? [431, "Request Header Fields Too Large", `The headers have more than ${HEADER_BYTES} bytes.`]
       : error.code === "ERR_HTTP_REQUEST_TIMEOUT"
-        ? [408, "Request Timeout", "request_invalid", "The request took too long to arrive: send it again."]
-        : [400, "Bad Request", "request_invalid", "This is no HTTP request."];
+        ? [408, "Request Timeout", "The request took too long to arrive: send it again."]
+        : [400, "Bad Request", "This is no HTTP request."];
   // A client that does not close its side would keep the connection.
   const timer = after(LAST_WORD_MS, () => socket.destroy()).unref();
   socket.once("close", () => cancel(timer));
-  const body = JSON.stringify({ error: { code: code satisfies string as ProblemCode, message } });
+  const body = JSON.stringify({ error: { code: "request_invalid" satisfies ProblemCode, message } });
   socket.end(
     `HTTP/1.1 ${status} ${reason}\r\nconnection: close\r\ncontent-type: application/json\r\ncontent-length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
   );

@@ -27,12 +27,12 @@ export interface ListenerOptions {
 }
 
 /** Serves node's requests by a web-standard function. A client that leaves aborts the request's signal. */
-export function nodeListener(fetch: Fetch, { idleMs, onError }: ListenerOptions): RequestListener {
+export function nodeListener(fetch: Fetch, options: ListenerOptions): RequestListener {
   const unanswered = new WeakMap<Socket, number>();
   return (incoming, outgoing) => {
     readFewer(unanswered, incoming, outgoing);
-    serve(fetch, incoming, outgoing, { idleMs, onError }).catch((error: unknown) => {
-      onError(error);
+    serve(fetch, incoming, outgoing, options).catch((error: unknown) => {
+      options.onError(error);
       outgoing.destroy();
     });
   };

@@ -41,6 +41,5 @@ export function whenOver(
     // Read on demand: the end is seen only after everything before it was passed on.
     { highWaterMark: 0 },
   );
-  const { status, headers } = response;
-  return new Response(body, { status, headers });
+  return new Response(body, response);
 }

@@ -13,7 +13,7 @@ import { messageText, type SaidMessage } from "../../conversations/prompt/said-m
 import type { ExecutionSummary, Journal } from "../../journal/journal.ts";
 import type { ConversationHeader } from "../../journal/record.ts";
 import { limitsOf } from "../../executions/limits.ts";
-import { Lane, readPlainData, textOf } from "../../base/index.ts";
+import { Lane, pick, readPlainData, textOf } from "../../base/index.ts";
 import { baseOf, outcomeView, waitingViews } from "./parts/base-view.ts";
 import { readRecords } from "../../journal/reading/index.ts";
 import { callViews } from "./parts/call-views.ts";
@@ -67,7 +67,7 @@ export async function viewConversation(
     ),
     events: events.all(),
     notes: standing.state === "waiting" && standing.held ? [HELD_CONVERSATION] : (past.outcome?.notes ?? []),
-    artifacts: past.artifacts.map(({ name, bytes, shape, call }) => ({ name, bytes, shape, call })),
+    artifacts: past.artifacts.map((one) => pick(one, "name", "bytes", "shape", "call")),
     model: past.answering.model,
     task: header.task,
     turns: turnViews(past, room),

@@ -17,7 +17,7 @@ import { limitsOf } from "../../executions/limits.ts";
 import { unreplayableNote } from "../../executions/drive/ending/index.ts";
 import type { Effect } from "../../tools/tool.ts";
 import { ToolSet } from "../../tools/tool-set.ts";
-import { Lane, readPlainData } from "../../base/index.ts";
+import { Lane, pick, readPlainData } from "../../base/index.ts";
 import { baseOf, outcomeView, waitingViews } from "./parts/base-view.ts";
 import { COUNTED_BYTES, partOf, tokenCount } from "./parts/funnel-view.ts";
 import { textAllowance, headOf, type TextBounds } from "./parts/text-allowance.ts";
@@ -58,7 +58,7 @@ export async function viewProgram(
     },
     events: events.all(),
     notes: notesOf(past),
-    artifacts: past.artifacts.map(({ name, bytes, shape, call }) => ({ name, bytes, shape, call })),
+    artifacts: past.artifacts.map((one) => pick(one, "name", "bytes", "shape", "call")),
     language,
     sandbox,
     corrects: corrects?.execution,

@@ -307,9 +307,9 @@ export function programText({ calls, fetched = 0, result, isError = false, sourc
 }
 
 /** What a turn of a model did. */
-export function turnText({ calls, programs, inputTokens, outputTokens, end }: ModelTurnView): string {
-  const what = `${countText(calls.length, "direct call")}, ${countText(programs.length, "program")}`;
-  return `${end}, ${what}, ${tokensText({ inputTokens, outputTokens })}`;
+export function turnText(turn: ModelTurnView): string {
+  const what = `${countText(turn.calls.length, "direct call")}, ${countText(turn.programs.length, "program")}`;
+  return `${turn.end}, ${what}, ${tokensText(turn)}`;
 }
 
 /** A call that a provider made itself, and what came of it: data from outside, which no gate has seen. */
