@@ -120,6 +120,9 @@ export function thrownMessage(thrown: unknown): string {
   return thrown instanceof Error ? thrown.message : String(thrown);
 }
 
+/** Does nothing, with what may be ignored. */
+export const ignore = (): void => {};
+
 /** What a source throws of requests that it refused, so that they have changed nothing, by the place of its tools: a handler that throws it of another tool may have done more. */
 export const REFUSED_BY_SOURCE = new WeakMap<WeakKey, string>();
 

@@ -3,7 +3,7 @@
  * comes in, with the records of it if another driver has left it open; its answer goes out. Before it: `session.ts` and
  * `admit/admission.ts`. After it: the queue of handlers (`queues/`), `run/call-runner.ts`, and `open-calls.ts`, which gives the one answer.
  */
-import { PortcullisError, type SlicedWork } from "../base/index.ts";
+import { ignore, PortcullisError, type SlicedWork } from "../base/index.ts";
 import type { DecisionRecord } from "../journal/record.ts";
 import type { AllowedQuestion } from "../tools/tool.ts";
 import type { Answer } from "./answer.ts";
@@ -293,10 +293,7 @@ export class CallSteps {
       const isHeld = held.decided.approval?.type === "held" && !held.decided.isUnknown && !calls.isGone(held);
       if (callId === decided || !isHeld || calls.waits.arrived(callId)) continue;
       // If the journal fails here, it also refuses the records that follow, and the call rejects with that.
-      remembered.grants.take(held, ledger)?.then(
-        (record) => calls.waits.take(record),
-        () => {},
-      );
+      remembered.grants.take(held, ledger)?.then((record) => calls.waits.take(record), ignore);
       yield;
     }
   }

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { now, withoutUndefined } from "../base/index.ts";
+import { ignore, now, withoutUndefined } from "../base/index.ts";
 import { createExecution, ExecutionLog } from "../journal/execution-log.ts";
 import type { Journal } from "../journal/journal.ts";
 import type { StoredPart } from "../tools/content.ts";
@@ -103,7 +103,7 @@ function hostItems(session: GateSession, { name, timeoutMs }: Tool, { begin, rec
     onBegun: (items) => begin({ ok: true, items }),
     more: () => session.more(HOST_CALL),
     // If the journal fails, the call rejects with that.
-    stop: () => void session.stopReading(HOST_CALL).catch(() => {}),
+    stop: () => void session.stopReading(HOST_CALL).catch(ignore),
     recorded,
     redact: redactor && (async (body) => (await redactor.json(body, aboutOf(name))).text),
   });

@@ -1,4 +1,4 @@
-import { memoryOf, monotonic, type Share } from "../base/index.ts";
+import { ignore, memoryOf, monotonic, type Share } from "../base/index.ts";
 import { type Admission, heldOfFailure } from "./admit/admission.ts";
 import type { Answer, Failure, HandlerAnswer, Refusal } from "./answer.ts";
 import type { CallLedger } from "./call-ledger.ts";
@@ -135,7 +135,7 @@ export class OpenCalls {
   end(call: OpenCall, reason: string): void {
     const dropped = call.decided.isRecorded ? undefined : this.drop(call.identity);
     // The call may have failed already, with the journal, and is then not awaited any more.
-    dropped?.catch(() => {});
+    dropped?.catch(ignore);
     this.#abort(call, reason, dropped);
   }
 
@@ -166,7 +166,7 @@ export class OpenCalls {
   async #expire(): Promise<void> {
     const { ledger, share } = this.#parts;
     // If the journal fails here, it also refuses the records that follow, and the calls reject with that.
-    await ledger.catchUp().catch(() => {});
+    await ledger.catchUp().catch(ignore);
     if (!this.#closed) await share.lane.work(this.waits.expire());
   }
 }

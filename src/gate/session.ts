@@ -10,7 +10,7 @@ import type { FoundTool, ToolSearch } from "../tools/search/tool-search.ts";
 import { shownDigest } from "../tools/tool-digest.ts";
 import type { AllowedQuestion, CallContext, Caller, Effect, Tool } from "../tools/tool.ts";
 import type { ToolSet } from "../tools/tool-set.ts";
-import { type HeldBytes, PortcullisError, type Share, type SlicedWork } from "../base/index.ts";
+import { type HeldBytes, ignore, PortcullisError, type Share, type SlicedWork } from "../base/index.ts";
 import { Admission } from "./admit/admission.ts";
 import { type Answer, approverOf, type HandlerAnswer } from "./answer.ts";
 import type { Budget, GateLimits, Overdraft, PastBudget } from "./admit/budget.ts";
@@ -89,7 +89,7 @@ export class GateSession implements ParentSession, WorkBelow {
    */
   isOwnerIdle: () => boolean = () => true;
   /** Called with the id of a call that begins to wait for a decision or a result from outside, and for nothing else. */
-  onWaiting: (callId: string) => void = () => {};
+  onWaiting: (callId: string) => void = ignore;
   readonly #parts: SessionOptions & Pick<StepsParts, "queues" | "remembered">;
   readonly #admission: Admission;
   readonly #calls: OpenCalls;

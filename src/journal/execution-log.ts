@@ -1,4 +1,14 @@
-import { cancel, every, hasCode, nextTick, now, PortcullisError, queueMicrotask, type Timer } from "../base/index.ts";
+import {
+  cancel,
+  every,
+  hasCode,
+  ignore,
+  nextTick,
+  now,
+  PortcullisError,
+  queueMicrotask,
+  type Timer,
+} from "../base/index.ts";
 import type { Head, Journal } from "./journal.ts";
 import { readRecords } from "./reading/read-records.ts";
 import type { AliveRecord, DecisionRecord, Header, JournalRecord, ResultRecord, TurnRecord } from "./record.ts";
@@ -59,7 +69,7 @@ export class ExecutionLog<State = undefined, Content = never> {
     head: Head,
     driver: DriverOptions,
     state: State,
-    apply: (record: OneRecord, content?: Content) => void = () => {},
+    apply: (record: OneRecord, content?: Content) => void = ignore,
   ) {
     this.#journal = journal;
     this.execution = of.execution;
@@ -119,7 +129,7 @@ export class ExecutionLog<State = undefined, Content = never> {
     if (head <= this.#head) return;
     const next = this.#current.then(() => (head <= this.#head ? undefined : this.#readForeign(undefined)));
     this.#current = next;
-    next.catch(() => {});
+    next.catch(ignore);
     await next;
   }
 
@@ -142,7 +152,7 @@ export class ExecutionLog<State = undefined, Content = never> {
     // Set at once: `catchUp` has to wait for this write, or it would take the records for another driver's.
     this.#current = next;
     // Not every caller awaits the append. A rejection that is not awaited must not end the process.
-    next.catch(() => {});
+    next.catch(ignore);
     return next;
   }
 

@@ -1,4 +1,4 @@
-import { queueMicrotask } from "../base/index.ts";
+import { ignore, queueMicrotask } from "../base/index.ts";
 
 /** Who is told of something, like the appends of a store. */
 export class Listeners<Told> {
@@ -7,7 +7,7 @@ export class Listeners<Told> {
   readonly #onLast: () => void;
 
   /** `onFirst` is called when the first listener comes, `onLast` when the last one has gone. */
-  constructor(onFirst: () => void = () => {}, onLast: () => void = () => {}) {
+  constructor(onFirst: () => void = ignore, onLast: () => void = ignore) {
     this.#onFirst = onFirst;
     this.#onLast = onLast;
   }

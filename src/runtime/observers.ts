@@ -1,5 +1,5 @@
 import { types } from "node:util";
-import { cutCleaned, INSET, insetLines, insetText, now, PortcullisError } from "../base/index.ts";
+import { cutCleaned, ignore, INSET, insetLines, insetText, now, PortcullisError } from "../base/index.ts";
 import type { HiddenNames } from "../tools/observed/tenant-results.ts";
 import type { EventFields } from "../gate/call-event.ts";
 import type { AgentEvent } from "../conversations/event.ts";
@@ -39,7 +39,7 @@ const CONSOLE_LOGGER: Logger = {
     // oxlint-disable-next-line no-console -- the operator has named no other place
     console.error(`portcullis: ${insetLines(`${message}${where}`)}${details}`);
   },
-  warn: () => {},
+  warn: ignore,
 };
 
 /** Whether the message of an entry says all that its error has to say. */

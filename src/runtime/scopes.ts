@@ -1,6 +1,7 @@
 import type { AGENT_RULES, ResolvedAgentOptions } from "../conversations/agent-options.ts";
 import type { AgentScope } from "../conversations/agent-scope.ts";
 import {
+  ignore,
   pick,
   type ExecutionId,
   optionError,
@@ -114,7 +115,7 @@ function baseScope(parts: ScopeParts, journal: Journal, observers: HostObservers
     observed: undefined,
     language: EXECUTE_RULES.language.default,
     signal: closing,
-    onEvent: () => {},
+    onEvent: ignore,
     onSwitchFailed: (failed) => observers.switchFailed(failed),
     artifacts: undefined,
     above: undefined,

@@ -1,7 +1,15 @@
 import { readFileSync } from "node:fs";
 import { promiseHooks } from "node:v8";
 import { constants, createContext, Script } from "node:vm";
-import { bareFunction, type OptionsOf, packageFile, readOptions, setImmediate, thrownMessage } from "../base/index.ts";
+import {
+  bareFunction,
+  ignore,
+  type OptionsOf,
+  packageFile,
+  readOptions,
+  setImmediate,
+  thrownMessage,
+} from "../base/index.ts";
 import { FrameQueue } from "./frame-queue.ts";
 import {
   checkLanguage,
@@ -57,7 +65,7 @@ export function createMemorySandbox(options: MemorySandboxOptions = {}): Sandbox
 
 /** There is no process to end and none to measure. The first ending counts. */
 class MemoryGuest extends EndingGuest implements Guest {
-  readonly frames = new FrameQueue(Infinity, () => {});
+  readonly frames = new FrameQueue(Infinity, ignore);
   readonly #face: GuestFace;
   readonly #frameBytes: number;
   #hasEnded = false;
@@ -66,7 +74,7 @@ class MemoryGuest extends EndingGuest implements Guest {
     super();
     this.#face = face;
     this.#frameBytes = frameBytes;
-    this.#run(() => {});
+    this.#run(ignore);
   }
 
   send(frames: readonly (string | readonly string[])[]): void {
@@ -153,7 +161,7 @@ function handleRejection(promise: Promise<unknown>): void {
   const own = Reflect.getOwnPropertyDescriptor(promise, "constructor");
   // A frozen promise cannot hide it.
   if (!Reflect.defineProperty(promise, "constructor", { value: undefined, configurable: true }) && own) return;
-  void Promise.prototype.then.call(promise, undefined, () => {});
+  void Promise.prototype.then.call(promise, undefined, ignore);
   if (own) Reflect.defineProperty(promise, "constructor", own);
   else Reflect.deleteProperty(promise, "constructor");
 }

@@ -1,4 +1,4 @@
-import { describe, hasCode, PortcullisError } from "../errors.ts";
+import { describe, hasCode, ignore, PortcullisError } from "../errors.ts";
 
 type Callback = (...given: never[]) => unknown;
 
@@ -40,7 +40,7 @@ function guardOf(kind: CallbackKind, name: string, callback: Callback, owner?: o
       if (!isPromise(answer)) return answer;
       const settled = Promise.resolve(answer).catch(failed);
       // It counts as handled: the answer may be needed no longer, or no promise was expected.
-      settled.catch(() => {});
+      settled.catch(ignore);
       return settled;
     } catch (error) {
       return failed(error);

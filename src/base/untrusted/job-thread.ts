@@ -1,6 +1,6 @@
 import { Worker } from "node:worker_threads";
 import { after, cancel, monotonic, nextTurn } from "../clock.ts";
-import { PortcullisError } from "../errors.ts";
+import { ignore, PortcullisError } from "../errors.ts";
 import { WaitingLine } from "../places/waiting-line.ts";
 
 /** Maximum time for a thread to start, and to load what its jobs need, in milliseconds. */
@@ -44,7 +44,7 @@ export class JobThread<Request, Read> {
   #thread: Worker | undefined;
   #isReady = false;
   #job: Job<Request, Read> | undefined;
-  #stopClock = () => {};
+  #stopClock = ignore;
   readonly #waiting = new WaitingLine<Job<Request, Read>>();
 
   constructor(options: JobThreadOptions<Request>) {

@@ -4,7 +4,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { availableParallelism, tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { deadline, Places, startWith, textOf } from "../../base/index.ts";
+import { deadline, ignore, Places, startWith, textOf } from "../../base/index.ts";
 import { schemaReason } from "../../tools/schema.ts";
 
 /** The native compiler of TypeScript 7, or why there is none. */
@@ -96,7 +96,7 @@ export async function compile(
   } catch {
     return undefined;
   } finally {
-    if (folder !== undefined) await rm(folder, { recursive: true, force: true }).catch(() => {});
+    if (folder !== undefined) await rm(folder, { recursive: true, force: true }).catch(ignore);
     leave();
   }
 }

@@ -1,4 +1,4 @@
-import { now } from "../../base/index.ts";
+import { ignore, now } from "../../base/index.ts";
 import type { GateSession, SessionOptions } from "../../gate/session.ts";
 import type { ArtifactPlace } from "../../gate/artifacts/session-artifacts.ts";
 import type { EarlierCalls } from "../../gate/reuse/earlier-calls.ts";
@@ -113,13 +113,13 @@ function restore(earlier: EarlierCalls, past: Past | undefined, { calls, header 
 async function leaveFailed(log: TrackedLog, session: GateSession, error: unknown): Promise<void> {
   // The next driver of the execution, or of its conversation, continues it.
   if (leavesOpen(error)) return log.leave(error);
-  await session.ended.catch(() => {});
+  await session.ended.catch(ignore);
   // An execution that was taken up and could not continue here may continue elsewhere. A new execution without an
   // outcome would seem to run for ever.
   const ending: Ending = { type: "crashed", code: "engine_died", detail: String(error) };
   const outcome = { type: "outcome", outcome: outcomeText(ending), at: now() } as const;
   // Its reader is told of the failure that came first.
-  await log.end(log.state.drivers.isTakenUp ? undefined : outcome).catch(() => {});
+  await log.end(log.state.drivers.isTakenUp ? undefined : outcome).catch(ignore);
 }
 
 function outcomeRecord({ ending, notes, ...driven }: DriveResult): OutcomeRecord {

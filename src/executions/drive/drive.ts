@@ -2,7 +2,7 @@
  * The loop of one program. Answers and timers go to the guest as events; the commands of its turns come back, are
  * journalled and carried out. What the program ended with goes out, or what it waits for.
  */
-import { now, type SlicedWork } from "../../base/index.ts";
+import { ignore, now, type SlicedWork } from "../../base/index.ts";
 import type { GuestFrame } from "../../../bridge/frames.ts";
 import type { GuestTurn } from "../../../bridge/turn-reader.ts";
 import type { GateSession } from "../../gate/session.ts";
@@ -70,7 +70,7 @@ function rounded(usage: Usage): Readonly<Record<string, number>> {
 
 /** Keeps a rejection from ending the process before the promise is awaited. */
 function ignoreUntilAwaited(promise: Promise<unknown> | undefined): void {
-  promise?.catch(() => {});
+  promise?.catch(ignore);
 }
 
 /**
@@ -154,7 +154,7 @@ export class Driver {
     if (signal.aborted) onAbort();
     const driving = this.#driveGuests();
     // After the ending is decided, a failure to open a guest has no effect.
-    driving.catch(() => {});
+    driving.catch(ignore);
     try {
       await Promise.race([this.#end.told, driving]);
     } finally {

@@ -5,6 +5,7 @@
 import {
   type ExecutionId,
   type HeldOverdraft,
+  ignore,
   Lane,
   optionError,
   PortcullisError,
@@ -60,10 +61,10 @@ function earlierExecution(scope: Corrected, corrects: Correction) {
         log.defer(record);
         length += (record.value?.length ?? 0) + record.key.length;
         if (length < APPENDED_LENGTH) continue;
-        await log.flush(() => {});
+        await log.flush(ignore);
         length = 0;
       }
-      if (length > 0) await log.flush(() => {});
+      if (length > 0) await log.flush(ignore);
     },
 
     async handArtifactsOver(space: ArtifactSpace): Promise<void> {

@@ -1,7 +1,7 @@
 import { eventHead } from "../from-journal/execution-state.ts";
 import { Records } from "../../journal/reading/read-records.ts";
 import type { JournalRecord, TurnRecord } from "../../journal/record.ts";
-import { memoryOf } from "../../base/index.ts";
+import { ignore, memoryOf } from "../../base/index.ts";
 import { readEvent } from "../from-journal/read-turns.ts";
 import { type GuestEvent, streamsOf } from "./guest-event.ts";
 import { areTurns, type GuestLink, type LinkEnd } from "./guest-link.ts";
@@ -42,7 +42,7 @@ export type CountBytes = (bytes: number) => void;
 export async function replayTurns(
   link: GuestLink,
   recorded: AsyncGenerator<TurnRecord, void, undefined>,
-  count: CountBytes = () => {},
+  count: CountBytes = ignore,
 ): Promise<Replayed> {
   await using source = recorded;
   for (let done = 0; ;) {

@@ -1,4 +1,4 @@
-import { countOf, fieldOf, insetText, type Timer } from "../../base/index.ts";
+import { countOf, fieldOf, ignore, insetText, type Timer } from "../../base/index.ts";
 import type { ApprovalAnswer, ApprovalDecision, ApprovalRequest, Approve } from "../../gate/approve/approval.ts";
 import type { Elicitation } from "./request.ts";
 import { callAbout } from "../output/call-about.ts";
@@ -53,7 +53,7 @@ export class Run {
   /** Set while no request waits for it. */
   expiry: Timer | undefined;
   /** Gives back what it holds. */
-  release = (): void => {};
+  release = ignore;
   readonly #who: string;
   readonly #cancel = new AbortController();
   #rounds = 0;
@@ -77,7 +77,7 @@ export class Run {
       this.#wake();
     });
     // Between two requests, nothing waits for the result.
-    this.result.catch(() => {});
+    this.result.catch(ignore);
   }
 
   get isCancelled(): boolean {
@@ -143,7 +143,7 @@ export class Run {
 export class LatestValue<Value> {
   #value: { readonly value: Value } | undefined;
   #ended = false;
-  #wake = (): void => {};
+  #wake = ignore;
 
   set(value: Value): void {
     this.#value = { value };

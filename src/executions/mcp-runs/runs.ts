@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { after, cancel, Counts, every, nextTurn, pause } from "../../base/index.ts";
+import { after, cancel, Counts, every, ignore, nextTurn, pause } from "../../base/index.ts";
 import type { ApprovalAnswer } from "../../gate/approve/approval.ts";
 import type { Asking, McpRequest } from "./request.ts";
 import { errorResult, type LinkedResult } from "./result.ts";
@@ -249,7 +249,7 @@ function notifyProgress(run: Run, { notify }: McpRequest): () => Promise<void> {
     for await (const { calls, text } of progress) {
       // The number of a notification must be greater than the previous number, even if no call was made meanwhile.
       last = Math.max(last + 1, calls);
-      await notify(last, text).catch(() => {});
+      await notify(last, text).catch(ignore);
       await Promise.race([pause(SHORTEST_MS, { ref: false }), ended.promise]);
     }
   };

@@ -1,5 +1,5 @@
 import type { Caller, Effect, Tool } from "../../tools/tool.ts";
-import { describe, isAnyObject, isFields, PortcullisError } from "../../base/index.ts";
+import { describe, ignore, isAnyObject, isFields, PortcullisError } from "../../base/index.ts";
 import { type Grant, type GrantLeft, readGrant } from "./grant-terms.ts";
 
 /** A call that waits for an approval decision. */
@@ -89,7 +89,7 @@ type ApprovalResult =
 export async function askApproval(
   approve: Approve | undefined,
   request: ApprovalRequest,
-  onGrant: (callId: string) => void = () => {},
+  onGrant: (callId: string) => void = ignore,
 ): Promise<ApprovalResult> {
   try {
     const answer: unknown = await approve?.(request);

@@ -1,4 +1,4 @@
-import { now } from "../../base/index.ts";
+import { ignore, now } from "../../base/index.ts";
 import type { DecisionRecord } from "../../journal/record.ts";
 import type { Tool } from "../../tools/tool.ts";
 import { toolDigest } from "../../tools/tool-digest.ts";
@@ -102,7 +102,7 @@ export class Grants {
     this.#entries.push({ tool: name, definition: toolDigest(tool), handler, inputDigest: "", decision: record });
     const granting = done.then(() => record);
     this.#granting.set(callId, granting);
-    void granting.catch(() => {}).then(() => this.#granting.delete(callId));
+    void granting.catch(ignore).then(() => this.#granting.delete(callId));
     return granting;
   }
 

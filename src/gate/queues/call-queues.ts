@@ -1,4 +1,4 @@
-import { Places, type Release } from "../../base/index.ts";
+import { ignore, Places, type Release } from "../../base/index.ts";
 
 type QueueName = "checks" | "approvals" | "handlers";
 
@@ -17,8 +17,8 @@ export function callQueues(atOnce: number) {
   /** Removes waiting calls from the queues of tools, which outlive the session. */
   const closing = new AbortController();
 
-  function start<Value>(task: () => Promise<Value>, release: Release = () => {}): Promise<Value> {
-    if (closing.signal.aborted) return new Promise(() => {});
+  function start<Value>(task: () => Promise<Value>, release: Release = ignore): Promise<Value> {
+    if (closing.signal.aborted) return new Promise(ignore);
     try {
       const running = task();
       running.then(release, release);

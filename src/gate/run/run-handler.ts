@@ -1,6 +1,7 @@
 import {
   after,
   cancel,
+  ignore,
   isLarge,
   measure,
   parsedJson,
@@ -63,7 +64,7 @@ function withinTime(
   const promised = Promise.resolve(returned);
   if (call.isOver) {
     // Nothing awaits the promise if the call ends first: its error is ignored.
-    promised.catch(() => {});
+    promised.catch(ignore);
     return timedOut(call);
   }
   let countedMs = call.approvalWait.ms;

@@ -1,7 +1,7 @@
 import { isUint8Array } from "node:util/types";
 import { Content } from "../../tools/content.ts";
 import { issuesText, type Schema, type ValidationResult, validate } from "../../tools/schema.ts";
-import { isLarge, memoryOf, type ResultLimits, serialiseResult, type Share } from "../../base/index.ts";
+import { ignore, isLarge, memoryOf, type ResultLimits, serialiseResult, type Share } from "../../base/index.ts";
 import type { FailedAnswer } from "../answer.ts";
 import type { OpenCall } from "../open-call.ts";
 import * as sentences from "../sentences.ts";
@@ -91,5 +91,3 @@ function noItem({ call: { tool, identity } }: ItemParts, index: number, what: st
     error: sentences.noItem(tool.name, index, what),
   };
 }
-
-const ignore = (): void => {};

@@ -3,7 +3,7 @@
  * for them, and what ended the stream goes out last.
  */
 import { AsyncLocalStorage } from "node:async_hooks";
-import { after, cancel, isAnyObject, monotonic, setImmediate, type Timer } from "../../base/index.ts";
+import { after, cancel, ignore, isAnyObject, monotonic, setImmediate, type Timer } from "../../base/index.ts";
 import type { FailedAnswer, Failure, HandlerAnswer } from "../answer.ts";
 import { OVER } from "../call-end.ts";
 import { isThenable, thrownReason, awaitPromise, thrownFailure } from "../run/run-handler.ts";
@@ -354,5 +354,3 @@ export class StreamRun implements OpenStream {
     this.#parts.share.giveBack(this.#batch.drop());
   }
 }
-
-const ignore = (): void => {};

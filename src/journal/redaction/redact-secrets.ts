@@ -1,4 +1,4 @@
-import { Pace, PortcullisError } from "../../base/index.ts";
+import { ignore, Pace, PortcullisError } from "../../base/index.ts";
 import type { Redact, RedactFinding } from "./redact-option.ts";
 
 /** A rule of secretlint: calls `report` for each secret in a text. */
@@ -114,7 +114,7 @@ async function loadRules(): Promise<readonly Rule[]> {
             sharedOptions: {},
             createTranslator: () => (messageId: string) => ({ messageId, message: messageId }) as never,
             report: ({ range: [start, end] }: { readonly range: readonly [number, number] }) => report(start, end),
-            ignore: () => {},
+            ignore,
           },
           {},
         );

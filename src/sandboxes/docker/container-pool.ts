@@ -2,7 +2,7 @@ import { addAbortListener } from "node:events";
 import { Evictions } from "../evictions.ts";
 import { Closing } from "../closing.ts";
 import { type Offer, type OpenOptions, QueueFull } from "../sandbox.ts";
-import { countNames, type InLine, WaitingLine } from "../../base/index.ts";
+import { countNames, ignore, type InLine, WaitingLine } from "../../base/index.ts";
 import { ContainerGuest } from "./container/container-guest.ts";
 import type { ContainerPlan } from "./container-options.ts";
 import type { Daemon } from "./daemon.ts";
@@ -77,7 +77,7 @@ export class ContainerPool {
     this.#kinds = [key, ...this.#kinds.filter((kind) => kind !== key)].slice(0, WARM_KINDS);
     for (const idle of this.#idle.filter((other) => !this.#kinds.includes(other.key)))
       idle.guest.kill("it is not needed any more");
-    void this.warm(plan).catch(() => {});
+    void this.warm(plan).catch(ignore);
     return guest;
   }
 
@@ -123,7 +123,7 @@ export class ContainerPool {
     using _ = addAbortListener(signal, () => {
       this.#waiting.remove(waiter);
       reject(signal.reason);
-      starting?.then((guest) => guest.kill("its caller gave up")).catch(() => {});
+      starting?.then((guest) => guest.kill("its caller gave up")).catch(ignore);
     });
     this.#waiting.add(waiter)?.reject(new QueueFull(this.#options.queue));
     this.#makeRoom();

@@ -1,6 +1,6 @@
 import { hostname, release } from "node:os";
 import type Docker from "dockerode";
-import { after, loadPackage, PortcullisError, textOf } from "../../base/index.ts";
+import { after, ignore, loadPackage, PortcullisError, textOf } from "../../base/index.ts";
 
 /** How long the daemon may take for an ordinary request, in milliseconds; as in the client for Python. A busy disk makes it slow. */
 const CALL_MS = 60_000;
@@ -56,7 +56,7 @@ export class Daemon {
     });
     const answer = question(docker, connection.signal);
     // An error after the deadline is ignored.
-    answer.catch(() => {});
+    answer.catch(ignore);
     return await Promise.race([answer, timeout]);
   }
 

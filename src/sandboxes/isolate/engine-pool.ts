@@ -4,6 +4,7 @@ import {
   after,
   cancel,
   countNames,
+  ignore,
   type InLine,
   monotonic,
   nextTurn,
@@ -137,7 +138,7 @@ export class EnginePool {
       engine.ref();
       this.#refill();
       if (engine.preparedBytes !== limits.memoryBytes)
-        await engine.prepare(limits.memoryBytes, PREPARE_MS).catch(() => {});
+        await engine.prepare(limits.memoryBytes, PREPARE_MS).catch(ignore);
       engine.allowFrames(limits.frameBytes);
       if (!engine.ended) return engine;
     }
@@ -370,18 +371,14 @@ export class EnginePool {
     if (reuse !== "never") return this.#refillSoon();
     const startMore = () => this.#refill();
     while (!this.closed && this.#ready < warm && this.#all.size < engines && this.#coming.size < AT_ONCE)
-      this.#start().then(startMore, () => {});
+      this.#start().then(startMore, ignore);
   }
 
   #refillSoon(): void {
     if (!this.#isShort) return;
     this.#refiller ??= after(REFILL_MS, () => {
       this.#refiller = undefined;
-      if (this.#isShort)
-        this.#start().then(
-          () => this.#refillSoon(),
-          () => {},
-        );
+      if (this.#isShort) this.#start().then(() => this.#refillSoon(), ignore);
     }).unref();
   }
 

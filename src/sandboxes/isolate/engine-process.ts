@@ -1,6 +1,6 @@
 import { ChildProcess, spawn } from "node:child_process";
 import type { Socket } from "node:net";
-import { after, cancel, monotonic, nextTick, OutputTail, startWith, type Timer } from "../../base/index.ts";
+import { after, cancel, ignore, monotonic, nextTick, OutputTail, startWith, type Timer } from "../../base/index.ts";
 import { FrameChannel } from "../frame-channel.ts";
 import type { FrameQueue } from "../frame-queue.ts";
 import { EndingGuest, exitOfDeath, type Exit, MEMORY_ABORT } from "../sandbox.ts";
@@ -59,8 +59,8 @@ export class EngineProcess extends EndingGuest {
     if (pipe) this.#channel.connect(pipe, pipe);
     for (const stream of this.#streams) stream?.unref();
     pipe?.on("data", (chunk: Buffer) => this.#receive(chunk));
-    pipe?.on("error", () => {});
-    this.#streams[4]?.on("error", () => {});
+    pipe?.on("error", ignore);
+    this.#streams[4]?.on("error", ignore);
     this.#child.stderr?.on("data", (chunk: Buffer) => this.#stderr.add(chunk));
     this.#child.once("error", ({ message }) =>
       this.#finish({ type: "died", detail: `the engine could not be started: ${message}` }),
@@ -121,7 +121,7 @@ export class EngineProcess extends EndingGuest {
     this.#isReady = false;
     this.#prepared = Promise.withResolvers();
     const { promise, reject } = this.#prepared;
-    promise.catch(() => {});
+    promise.catch(ignore);
     this.preparedBytes = memoryBytes;
     if (this.ended) reject(new Error("the engine was ended"));
     // A new isolate takes too long to stay awake for.

@@ -1,4 +1,4 @@
-import { optionError, wholly } from "../../base/index.ts";
+import { ignore, optionError, wholly } from "../../base/index.ts";
 import { type ProgramLanguage, toolStub } from "../declarations/declarations.ts";
 import { commentLine } from "../declarations/one-line.ts";
 import type { Caller, Tool } from "../tool.ts";
@@ -84,7 +84,7 @@ export class ToolSearch {
   }
 
   async find(request: SearchRequest): Promise<readonly FoundTool[]> {
-    const { query, limit = FOUND_DEFAULT, language, work = wholly, onError = () => {} } = request;
+    const { query, limit = FOUND_DEFAULT, language, work = wholly, onError = ignore } = request;
     const { among, caller, shown } = request;
     const tools = await work(this.#filtered(request, among));
     const index = await this.#indexOf(tools, work);

@@ -1,4 +1,4 @@
-import { after, PortcullisError } from "../../base/index.ts";
+import { after, ignore, PortcullisError } from "../../base/index.ts";
 import type { Tool } from "../tool.ts";
 
 /** Gives a vector for each text. All vectors have the same length. Texts that mean the same have vectors near each other. */
@@ -34,7 +34,7 @@ export class ToolVectors {
   /** The tools whose vectors are nearest to the query's by cosine, the best first. Rejects if `embed` does, or gives no vectors. */
   async nearest(query: string, tools: readonly Tool[], limit: number): Promise<readonly Tool[]> {
     const asking = this.#asking.then(() => this.#ask(tools));
-    this.#asking = asking.catch(() => {});
+    this.#asking = asking.catch(ignore);
     await asking;
     const [wanted] = await this.#vectorsOf([query.slice(0, TEXT_LENGTH)]);
     return tools

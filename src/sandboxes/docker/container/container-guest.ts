@@ -1,5 +1,5 @@
 import type { Socket } from "node:net";
-import { after, OutputTail } from "../../../base/index.ts";
+import { after, ignore, OutputTail } from "../../../base/index.ts";
 import type { Closing } from "../../closing.ts";
 import { FrameChannel } from "../../frame-channel.ts";
 import { keepAwake } from "../../keep-awake.ts";
@@ -40,7 +40,7 @@ export class ContainerGuest extends EndingGuest implements Guest {
   #peakBytes = 0;
   readonly #readProcessor = () => this.#container.processor?.ms;
   #offered: Offer | undefined;
-  #onOffer: (offer: Offer | undefined) => void = () => {};
+  #onOffer: (offer: Offer | undefined) => void = ignore;
 
   private constructor(container: Container, stream: Socket) {
     super();
@@ -51,11 +51,11 @@ export class ContainerGuest extends EndingGuest implements Guest {
       (chunk) => this.#noteStderr(chunk),
     );
     stream.on("data", (chunk: Buffer) => attached.push(chunk));
-    stream.on("error", () => {});
+    stream.on("error", ignore);
     stream.once("close", () => void this.#die());
     pipes?.fromGuest.on("data", (chunk: Buffer) => this.#receiveFrom(pipes.fromGuest, pipes.toGuest, chunk));
-    pipes?.fromGuest.on("error", () => {});
-    pipes?.toGuest.on("error", () => {});
+    pipes?.fromGuest.on("error", ignore);
+    pipes?.toGuest.on("error", ignore);
   }
 
   /**

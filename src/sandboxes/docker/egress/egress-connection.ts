@@ -1,6 +1,6 @@
 import type { Socket } from "node:net";
 import type { Readable, Writable } from "node:stream";
-import { after, cancel, monotonic, nextTick, type Timer } from "../../../base/index.ts";
+import { after, cancel, ignore, monotonic, nextTick, type Timer } from "../../../base/index.ts";
 import type { Connection } from "../../sandbox.ts";
 import type { EgressLimits } from "./egress-plan.ts";
 import type { Target } from "./request-target.ts";
@@ -36,7 +36,7 @@ export class EgressConnection {
   #spentBytes = 0;
   /** What small parts of bodies count beyond their bytes. */
   #partsBytes = 0;
-  #onClientData = () => {};
+  #onClientData = ignore;
 
   constructor(client: Socket, options: ConnectionOptions) {
     this.client = client;
@@ -44,7 +44,7 @@ export class EgressConnection {
     const { connectionMs } = options.limits;
     this.#total = after(connectionMs, () => this.cut(`The connection reached its limit of ${connectionMs} ms.`));
     this.expectWithin(options.limits.headerMs, "The client sent no complete request in time.");
-    client.on("error", () => {});
+    client.on("error", ignore);
     client.once("close", () => this.#clientClosed());
   }
 

@@ -10,7 +10,7 @@ import { EgressRefusal } from "./egress-refusal.ts";
 import { forwardRequest } from "./forward-request.ts";
 import { parseAbsoluteTarget, parseAuthority, parsePath, type Target } from "./request-target.ts";
 import { carriedBy, joinTunnel } from "./tls/tunnel.ts";
-import { after, cancel } from "../../../base/index.ts";
+import { after, cancel, ignore } from "../../../base/index.ts";
 
 const ESTABLISHED = "HTTP/1.1 200 Connection Established\r\n\r\n";
 /** Connections that wait to be accepted. */
@@ -57,7 +57,7 @@ export class EgressProxy {
   async listen(path: string): Promise<void> {
     this.#server.listen({ path, backlog: BACKLOG });
     await once(this.#server, "listening");
-    this.#server.on("error", () => {});
+    this.#server.on("error", ignore);
     chmodSync(path, 0o666);
   }
 
@@ -277,7 +277,7 @@ async function connectTo(address: string, port: number, connectMs: number, signa
   } finally {
     cancel(timer);
     // A later error closes the socket, and its owner listens for that.
-    socket.on("error", () => {});
+    socket.on("error", ignore);
   }
 }
 
@@ -311,7 +311,7 @@ function resolverOf({ lookup, mayReach }: EgressPlan, over: AbortSignal): (host:
     found.set(host, finding);
     // A failed look-up is not kept.
     finding.catch(() => found.delete(host));
-    last = finding.catch(() => {});
+    last = finding.catch(ignore);
     return finding;
   };
 }
