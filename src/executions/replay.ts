@@ -64,8 +64,8 @@ export async function replay(
 
 async function foldAll(records: AsyncIterable<JournalRecord> | Iterable<JournalRecord>) {
   // Loaded on demand: loading the schema library takes as long as running a program.
-  const { RecordsParser } = await import("../journal/reading/parse-records.ts");
-  const parser = new RecordsParser();
+  const { recordsParser } = await import("../journal/reading/parse-records.ts");
+  const parser = recordsParser();
   const state = new ExecutionState();
   const lane = new Lane("");
   for await (const value of records) {

@@ -46,7 +46,7 @@ export function createMemoryJournal(options: MemoryJournalOptions = {}): Journal
   /** Executions that have ended, by tenant, in the order of their ends. In `entries`, thousands that wait may come before them. */
   const ended = new Map<string, Set<Entry>>();
   const endedLengths = new Counts();
-  const open = new OpenTexts();
+  const open = openTexts();
   const listeners = new Listeners<Appended>();
 
   const find = (execution: string): Entry => {
@@ -133,33 +133,32 @@ export function createMemoryJournal(options: MemoryJournalOptions = {}): Journal
   };
 }
 
-class OpenTexts {
-  readonly #bytes = defaultHeldBytes();
-  readonly #lengths = new Counts();
-
-  add({ header }: Entry, length: number): void {
-    this.#lengths.add(header.tenant, length);
-  }
-
-  /** A tenant may hold as much as it leaves to others. What an execution that is open has started belongs to that. */
-  begin(entry: Entry): void {
-    const { tenant, parent } = entry.header;
-    if (!parent) this.#refuseIfFull(tenant, "Nothing was started");
-    this.add(entry, entry.length);
-  }
-
-  /** A conversation grows with each message, and only what ends makes room. */
-  goOn({ header: { kind, parent, tenant } }: Entry): void {
-    if (kind === "conversation" && !parent) this.#refuseIfFull(tenant, "Nothing was said");
-  }
-
-  #refuseIfFull(tenant: string, what: string): void {
-    if (this.#lengths.of(tenant) <= this.#bytes / UNIT_BYTES - this.#lengths.all) return;
+function openTexts() {
+  const bytes = defaultHeldBytes();
+  const lengths = new Counts();
+  const refuseIfFull = (tenant: string, what: string): void => {
+    if (lengths.of(tenant) <= bytes / UNIT_BYTES - lengths.all) return;
     throw new PortcullisError(
       "busy",
-      `A journal in memory has room for ${Math.floor(this.#bytes / 2 ** 20)} MiB of executions that are open, and this tenant holds as much as is left. ${what}: decide about, answer or end some of them, or keep the journal in a file (createSqliteJournal).`,
+      `A journal in memory has room for ${Math.floor(bytes / 2 ** 20)} MiB of executions that are open, and this tenant holds as much as is left. ${what}: decide about, answer or end some of them, or keep the journal in a file (createSqliteJournal).`,
     );
-  }
+  };
+  const add = ({ header }: Entry, length: number): void => lengths.add(header.tenant, length);
+  return {
+    add,
+
+    /** A tenant may hold as much as it leaves to others. What an execution that is open has started belongs to that. */
+    begin(entry: Entry): void {
+      const { tenant, parent } = entry.header;
+      if (!parent) refuseIfFull(tenant, "Nothing was started");
+      add(entry, entry.length);
+    },
+
+    /** A conversation grows with each message, and only what ends makes room. */
+    goOn({ header: { kind, parent, tenant } }: Entry): void {
+      if (kind === "conversation" && !parent) refuseIfFull(tenant, "Nothing was said");
+    },
+  };
 }
 
 function summaryOf(entry: Entry): ExecutionSummary {

@@ -8,7 +8,7 @@ import type { Runtime } from "./runtime.ts";
 import { createIsolateSandbox } from "../sandboxes/isolate/isolate-sandbox.ts";
 import type { Sandbox } from "../sandboxes/sandbox.ts";
 import { capturesOf } from "../gate/telemetry/options.ts";
-import { CurrentTools } from "../tools/current-tools.ts";
+import { currentTools } from "../tools/current-tools.ts";
 
 export {
   type CallOptions,
@@ -38,7 +38,7 @@ export async function createRuntime<Context = unknown>(options: RuntimeOptions<C
   await fleet?.open();
   const journal = fleet?.journal ?? read.journal ?? createMemoryJournal();
   const search = readOptions(optionsIn("createRuntime", "search"), read.search ?? {}, SEARCH_RULES);
-  const tools = new CurrentTools(read.tools, "createRuntime({ tools })");
+  const tools = currentTools(read.tools, "createRuntime({ tools })");
   const limits = resolveLimits(defaultLimitsFor(journal), read.limits, optionsIn("createRuntime", "limits"));
   const places = placesOf(read.executions);
   const captures = capturesOf(read.telemetry);

@@ -42,13 +42,13 @@ import { RedactingJournal, storeOf, plainStore } from "../journal/redaction/reda
 import type { Sandbox } from "../sandboxes/sandbox.ts";
 import { addLoad, type RuntimeLoad } from "../gate/telemetry/process-load.ts";
 import { declareTools, type DeclarationOptions } from "../tools/declarations/declarations.ts";
-import { ObservedResults } from "../tools/observed/tenant-results.ts";
+import { type ObservedResults, observedResults } from "../tools/observed/tenant-results.ts";
 import type { Tool } from "../tools/tool.ts";
 import { FOUND_MAX } from "../tools/search/search-tool.ts";
 import type { FoundTool, SearchSettings } from "../tools/search/tool-search.ts";
 import { SEARCH_TOOLS } from "../tools/tool-name.ts";
 import type { ToolSet } from "../tools/tool-set.ts";
-import { CurrentTools } from "../tools/current-tools.ts";
+import { type CurrentTools, currentTools } from "../tools/current-tools.ts";
 import {
   CALL_RULES,
   type CallOptions,
@@ -128,7 +128,7 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
     this.journal = journal;
     this.closing = this.#work.closing;
     this.#parts = parts;
-    const { observed = observeResults ? new ObservedResults(hiddenNamesBy(redactor)) : undefined } = parts;
+    const { observed = observeResults ? observedResults(hiddenNamesBy(redactor)) : undefined } = parts;
     this.#observed = observed;
     this.#scopes = runtimeScopes(parts, journal, this.#observers, this.#observed, this.closing);
   }
@@ -382,7 +382,7 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
     authority: Pick<ScopeParts, "owner" | "owners" | "ownerSignal"> = {},
   ): Runtime<Context> {
     const { tools: given, limits, ...changed } = readOptions("derive", options, DERIVE_RULES);
-    const tools = given && new CurrentTools(given, "derive({ tools })");
+    const tools = given && currentTools(given, "derive({ tools })");
     return new Runtime<Context>({
       ...this.#parts,
       ...changed,

@@ -83,9 +83,9 @@ export function runtimeScopes(
     findTools: (query: string, limit: number | undefined, options: CheckedOptions<typeof SEARCH_TOOLS_RULES>) => {
       const { tenant = base.tenant } = options;
       const gate = gateFor({ tenant });
-      return findTools(gate, { query, limit, ...options, tenant, shown: observed?.of(tenant).shown });
+      return findTools(gate, { query, limit, ...options, tenant, shown: observed?.(tenant).shown });
     },
-    shown: (tool: Tool): Tool => observed?.of(base.tenant).shown(tool) ?? tool,
+    shown: (tool: Tool): Tool => observed?.(base.tenant).shown(tool) ?? tool,
     /** The scope for the options of a method. `subject` is the method, for errors. */
     of(subject: string, options: ScopeOptions): AgentScope {
       const gate = gateNow();
@@ -97,7 +97,7 @@ export function runtimeScopes(
       return {
         ...changed,
         gate: gateFor(options, selected ? gate.beside(selected) : gate),
-        observed: observed?.of(changed.tenant),
+        observed: observed?.(changed.tenant),
         signal: others.length === 0 ? closing : AbortSignal.any([...others, closing]),
       };
     },

@@ -13,49 +13,46 @@ export const GIVEN_TOOLS = callbackRule(
   ),
 );
 
-/** The tools of a runtime. An execution keeps the tools that the runtime has when the execution begins. */
-export class CurrentTools {
-  readonly #given: GivenTools;
-  readonly #option: string;
+/**
+ * The tools of a runtime. An execution keeps the tools that the runtime has when the execution begins. Throws as a `ToolSet`
+ * does, and as the function. `option` names the tools in an error.
+ */
+export function currentTools(given: GivenTools, option: string) {
+  let set = new ToolSet(typeof given === "function" ? given() : given, option);
   /** What the set was made of. */
-  #tools: readonly Tool[];
-  #set: ToolSet;
-
-  /** Throws as a `ToolSet` does, and as the function. `option` names the tools in an error. */
-  constructor(given: GivenTools, option: string) {
-    this.#given = given;
-    this.#option = option;
-    this.#set = new ToolSet(typeof given === "function" ? given() : given, option);
-    this.#tools = this.#set.all;
-  }
-
-  /** The tools at the last `renew`, or at first. */
-  get set(): ToolSet {
-    return this.#set;
-  }
-
-  /**
-   * The current tools, in the same set as long as they are the same. Throws as the constructor does, but for names that
-   * conflict: the list of one source must not stop the tools of the others, so the newcomer is left out. `onLeftOut` is
-   * told of it once.
-   */
-  renew(onLeftOut: (left: readonly ToolFailure[]) => void): ToolSet {
-    if (typeof this.#given !== "function") return this.#set;
-    const tools = this.#given();
-    if (Array.isArray(tools) && areSameTools(this.#tools, tools)) return this.#set;
-    const left: ToolFailure[] = [];
-    const setOf = (given: readonly Tool[]) => new ToolSet(given, this.#option, (one) => left.push(one));
-    let set = setOf(tools);
-    if (left.splice(0).length > 0) set = setOf(tools.toSorted((a, b) => this.#newness(a) - this.#newness(b)));
-    [this.#tools, this.#set] = [[...tools], set];
-    if (left.length > 0) onLeftOut(left);
-    return set;
-  }
+  let made = set.all;
 
   /** What there is goes before what its source has changed, and both before what takes a name anew. */
-  #newness(tool: Tool): number {
-    const known = this.#set.get(tool.name);
+  const newness = (tool: Tool): number => {
+    const known = set.get(tool.name);
     if (known === tool) return 0;
     return known && known.source === tool.source ? 1 : 2;
-  }
+  };
+
+  return {
+    /** The tools at the last `renew`, or at first. */
+    get set(): ToolSet {
+      return set;
+    },
+
+    /**
+     * The current tools, in the same set as long as they are the same. Throws as at first, but for names that
+     * conflict: the list of one source must not stop the tools of the others, so the newcomer is left out. `onLeftOut` is
+     * told of it once.
+     */
+    renew(onLeftOut: (left: readonly ToolFailure[]) => void): ToolSet {
+      if (typeof given !== "function") return set;
+      const tools = given();
+      if (Array.isArray(tools) && areSameTools(made, tools)) return set;
+      const left: ToolFailure[] = [];
+      const setOf = (all: readonly Tool[]) => new ToolSet(all, option, (one) => left.push(one));
+      let renewed = setOf(tools);
+      if (left.splice(0).length > 0) renewed = setOf(tools.toSorted((a, b) => newness(a) - newness(b)));
+      [made, set] = [[...tools], renewed];
+      if (left.length > 0) onLeftOut(left);
+      return set;
+    },
+  };
 }
+
+export type CurrentTools = ReturnType<typeof currentTools>;

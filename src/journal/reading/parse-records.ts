@@ -10,38 +10,38 @@ import { RECORD_SCHEMAS } from "../record-schemas.ts";
 export function parseRecords(values: unknown): readonly [Header, ...JournalRecord[]] {
   if (!Array.isArray(values))
     throw invalid(`expected the records of one execution, the header first, got ${describe(values)}`);
-  const parser = new RecordsParser();
+  const parser = recordsParser();
   const [, ...others] = values.map((value) => parser.next(value));
   return [parser.end(), ...others];
 }
 
 /** Validates the records of one execution one after the other. Throws like `parseRecords`. */
-export class RecordsParser {
-  #header: Header | undefined;
-  #hasOutcome = false;
-  #count = 0;
-
-  next(value: unknown): JournalRecord {
-    const index = this.#count;
-    const record = parseRecord(value, index);
-    this.#count += 1;
-    if (record.type !== "header") {
-      if (this.#header === undefined) throw invalid(`record 0: expected a header, got a ${record.type}`);
-      if (record.type === "outcome" && this.#hasOutcome) throw invalid(`record ${index}: an execution has one outcome`);
-      this.#hasOutcome ||= record.type === "outcome";
+export function recordsParser() {
+  let header: Header | undefined;
+  let hasOutcome = false;
+  let count = 0;
+  return {
+    next(value: unknown): JournalRecord {
+      const index = count;
+      const record = parseRecord(value, index);
+      count += 1;
+      if (record.type !== "header") {
+        if (header === undefined) throw invalid(`record 0: expected a header, got a ${record.type}`);
+        if (record.type === "outcome" && hasOutcome) throw invalid(`record ${index}: an execution has one outcome`);
+        hasOutcome ||= record.type === "outcome";
+        return record;
+      }
+      if (header !== undefined) throw invalid(`record ${index}: an execution has one header`);
+      header = record;
       return record;
-    }
-    if (this.#header !== undefined) throw invalid(`record ${index}: an execution has one header`);
-    this.#header = record;
-    return record;
-  }
+    },
 
-  /** The header, after the last record. */
-  end(): Header {
-    if (this.#header === undefined)
-      throw invalid("expected the records of one execution, the header first, got no record");
-    return this.#header;
-  }
+    /** The header, after the last record. */
+    end(): Header {
+      if (header === undefined) throw invalid("expected the records of one execution, the header first, got no record");
+      return header;
+    },
+  };
 }
 
 /** Validates the record at this index of an execution. Throws like `parseRecords`. */

@@ -25,7 +25,7 @@ import { wallFinding } from "./diagnose.ts";
 import { endOrphans } from "./janitor.ts";
 import { ISOLATE_RULES, type IsolateSandboxOptions, type PoolOptions } from "./pool-options.ts";
 import { whyNoAddon } from "./platform.ts";
-import { PoolLease } from "./shared-pools.ts";
+import { leasePool } from "./shared-pools.ts";
 
 /** How often the memory of a busy engine is read, in milliseconds. */
 const WATCH_MS = 10;
@@ -78,7 +78,7 @@ class IsolateSandbox implements PooledSandbox {
   readonly #options: PoolOptions;
   readonly #guests = new Set<IsolateGuest>();
   readonly #closing = new Closing();
-  #lease: PoolLease | undefined;
+  #lease: ReturnType<typeof leasePool> | undefined;
   #orphansEnded = false;
 
   constructor(options: PoolOptions) {
@@ -86,7 +86,7 @@ class IsolateSandbox implements PooledSandbox {
   }
 
   get pool(): EnginePool {
-    this.#lease ??= new PoolLease(this.#options);
+    this.#lease ??= leasePool(this.#options);
     return this.#lease.pool;
   }
 

@@ -14,32 +14,28 @@ type SharedPools = Map<string, SharedPool>;
  * loaded several times: by servers that bundle, by test runners that watch, or from several folders that a package
  * manager has made.
  */
-export class PoolLease {
-  readonly pool: EnginePool;
-  readonly #key: string;
-  readonly #shared: SharedPool;
-  #released = false;
+export function leasePool(options: PoolOptions) {
+  const shared = registry();
+  const name = JSON.stringify(Object.entries(options).toSorted(([a], [b]) => (a < b ? -1 : 1)));
+  // How engines are started is an object that a test passes, and it may hold state.
+  const known = options.command ? undefined : shared.get(name);
+  const leased = known ?? { pool: new EnginePool(options), users: 0 };
+  leased.users += 1;
+  if (!known && !options.command) shared.set(name, leased);
+  let released = false;
+  return {
+    pool: leased.pool,
 
-  constructor(options: PoolOptions) {
-    // How engines are started is an object that a test passes, and it may hold state.
-    const shared = registry();
-    this.#key = JSON.stringify(Object.entries(options).toSorted(([a], [b]) => (a < b ? -1 : 1)));
-    const known = options.command ? undefined : shared.get(this.#key);
-    this.#shared = known ?? { pool: new EnginePool(options), users: 0 };
-    this.#shared.users += 1;
-    this.pool = this.#shared.pool;
-    if (!known && !options.command) shared.set(this.#key, this.#shared);
-  }
-
-  /** Gives the pool back. Its engines end with its last user; resolves when they have. */
-  async release(): Promise<void> {
-    if (this.#released) return;
-    this.#released = true;
-    this.#shared.users -= 1;
-    if (this.#shared.users > 0) return;
-    if (registry().get(this.#key) === this.#shared) registry().delete(this.#key);
-    await this.pool.close();
-  }
+    /** Gives the pool back. Its engines end with its last user; resolves when they have. */
+    async release(): Promise<void> {
+      if (released) return;
+      released = true;
+      leased.users -= 1;
+      if (leased.users > 0) return;
+      if (shared.get(name) === leased) shared.delete(name);
+      await leased.pool.close();
+    },
+  };
 }
 
 let key: symbol | undefined;

@@ -119,30 +119,27 @@ export type TenantResults = ReturnType<typeof tenantResults>;
 /** Tenants, and fields of all their shapes, that are held. */
 const [TENANTS, ALL_FIELDS] = [500, 200_000];
 
-/** What results of tools were like, tenant by tenant, in memory: those that were asked for longest ago make room. */
-export class ObservedResults {
-  readonly #hidden: HiddenNames | undefined;
-  readonly #tenants = new Map<string, TenantResults>();
-
-  /** `hidden` says which names must not leave; undefined if all may. */
-  constructor(hidden: HiddenNames | undefined) {
-    this.#hidden = hidden;
-  }
-
-  of(tenant: string): TenantResults {
-    const known = this.#tenants.get(tenant) ?? tenantResults(this.#hidden);
-    this.#tenants.delete(tenant);
-    this.#tenants.set(tenant, known);
-    this.#makeRoom(known);
-    return known;
-  }
-
-  #makeRoom(wanted: TenantResults): void {
-    let fields = sumOf(this.#tenants.values(), (one) => one.fields());
-    for (const [tenant, one] of this.#tenants) {
-      if (one === wanted || (this.#tenants.size <= TENANTS && fields <= ALL_FIELDS)) return;
-      this.#tenants.delete(tenant);
+/**
+ * What results of tools were like, tenant by tenant, in memory: those that were asked for longest ago make room. `hidden` says
+ * which names must not leave; undefined if all may. Returns what gives a tenant's.
+ */
+export function observedResults(hidden: HiddenNames | undefined): (tenant: string) => TenantResults {
+  const tenants = new Map<string, TenantResults>();
+  const makeRoom = (wanted: TenantResults): void => {
+    let fields = sumOf(tenants.values(), (one) => one.fields());
+    for (const [tenant, one] of tenants) {
+      if (one === wanted || (tenants.size <= TENANTS && fields <= ALL_FIELDS)) return;
+      tenants.delete(tenant);
       fields -= one.fields();
     }
-  }
+  };
+  return (tenant) => {
+    const known = tenants.get(tenant) ?? tenantResults(hidden);
+    tenants.delete(tenant);
+    tenants.set(tenant, known);
+    makeRoom(known);
+    return known;
+  };
 }
+
+export type ObservedResults = ReturnType<typeof observedResults>;

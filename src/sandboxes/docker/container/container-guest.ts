@@ -46,11 +46,11 @@ export class ContainerGuest extends EndingGuest implements Guest {
     super();
     this.#container = container;
     const { pipes } = container;
-    const attached = new AttachedStream(
+    const attached = attachedStream(
       (chunk) => this.#receiveFrom(stream, stream, chunk),
       (chunk) => this.#noteStderr(chunk),
     );
-    stream.on("data", (chunk: Buffer) => attached.push(chunk));
+    stream.on("data", attached);
     stream.on("error", ignore);
     stream.once("close", () => void this.#die());
     pipes?.fromGuest.on("data", (chunk: Buffer) => this.#receiveFrom(pipes.fromGuest, pipes.toGuest, chunk));
@@ -198,37 +198,31 @@ const STDERR = 2;
  * Splits the daemon's stream of a container's output into standard output and standard error. Each part has a header of
  * eight bytes: the first names the output, the last four give the part's length. Only an incomplete header is buffered.
  */
-export class AttachedStream {
-  readonly #onStdout: (chunk: Buffer) => void;
-  readonly #onStderr: (chunk: Buffer) => void;
-  readonly #header = Buffer.alloc(HEADER_BYTES);
-  #headerBytes = 0;
+export function attachedStream(
+  onStdout: (chunk: Buffer) => void,
+  onStderr: (chunk: Buffer) => void,
+): (chunk: Buffer) => void {
+  const header = Buffer.alloc(HEADER_BYTES);
+  let headerBytes = 0;
   /** Bytes of the current part that have not arrived yet. */
-  #remaining = 0;
-
-  constructor(onStdout: (chunk: Buffer) => void, onStderr: (chunk: Buffer) => void) {
-    this.#onStdout = onStdout;
-    this.#onStderr = onStderr;
-  }
-
-  push(chunk: Buffer): void {
+  let remaining = 0;
+  const readHeader = (chunk: Buffer, at: number): number => {
+    const copied = chunk.copy(header, headerBytes, at);
+    headerBytes = (headerBytes + copied) % HEADER_BYTES;
+    if (headerBytes === 0) remaining = header.readUInt32BE(4);
+    return copied;
+  };
+  return (chunk) => {
     for (let at = 0; at < chunk.length;) {
-      if (this.#remaining === 0) {
-        at += this.#readHeader(chunk, at);
+      if (remaining === 0) {
+        at += readHeader(chunk, at);
         continue;
       }
-      const part = chunk.subarray(at, at + this.#remaining);
-      this.#remaining -= part.length;
+      const part = chunk.subarray(at, at + remaining);
+      remaining -= part.length;
       at += part.length;
-      if (this.#header[0] === STDERR) this.#onStderr(part);
-      else this.#onStdout(part);
+      if (header[0] === STDERR) onStderr(part);
+      else onStdout(part);
     }
-  }
-
-  #readHeader(chunk: Buffer, at: number): number {
-    const copied = chunk.copy(this.#header, this.#headerBytes, at);
-    this.#headerBytes = (this.#headerBytes + copied) % HEADER_BYTES;
-    if (this.#headerBytes === 0) this.#remaining = this.#header.readUInt32BE(4);
-    return copied;
-  }
+  };
 }

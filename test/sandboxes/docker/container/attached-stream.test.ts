@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
-import { AttachedStream } from "../../../../src/sandboxes/docker/container/container-guest.ts";
+import { attachedStream } from "../../../../src/sandboxes/docker/container/container-guest.ts";
 
 function part(output: 1 | 2, text: string): Buffer {
   const bytes = Buffer.from(text);
@@ -16,14 +16,14 @@ test("both output streams arrive unchanged, however the connection splits them",
       fc.array(fc.integer({ min: 1, max: 30 }), { minLength: 1 }),
       (parts, cuts) => {
         const heard = { 1: "", 2: "" };
-        const stream = new AttachedStream(
+        const push = attachedStream(
           (chunk) => (heard[1] += chunk.toString("latin1")),
           (chunk) => (heard[2] += chunk.toString("latin1")),
         );
         const bytes = Buffer.concat(parts.map(([output, text]) => part(output, text)));
         for (let start = 0, cut = 0; start < bytes.length; cut += 1) {
           const length = cuts[cut % cuts.length] ?? 1;
-          stream.push(bytes.subarray(start, start + length));
+          push(bytes.subarray(start, start + length));
           start += length;
         }
         const sent = (wanted: 1 | 2) =>
