@@ -3,7 +3,7 @@ import type { ToolAudience } from "../tools/tool.ts";
 import type { ToolFailure, ToolSet } from "../tools/tool-set.ts";
 import { HeldBytes } from "../base/index.ts";
 import { GateSession, type SessionOptions, type SharedRules } from "./session.ts";
-import { ToolQueues } from "./queues/tool-queues.ts";
+import { queuesOfTools, type ToolQueues } from "./queues/tool-queues.ts";
 
 /**
  * The only path to a handler. Calls are made in a session: of a program's execution, or of a model's conversation. The
@@ -17,7 +17,7 @@ export class Gate implements SharedRules {
   /** Gates for parts of the tools or for later sets, kept because each has a search index. */
   readonly #others = new WeakMap<ToolSet, Gate>();
 
-  constructor(tools: ToolSet, held = new HeldBytes(), search: SearchSettings = {}, toolQueues = new ToolQueues()) {
+  constructor(tools: ToolSet, held = new HeldBytes(), search: SearchSettings = {}, toolQueues = queuesOfTools()) {
     this.held = held;
     this.toolQueues = toolQueues;
     this.tools = tools;

@@ -17,7 +17,7 @@ import {
   words,
 } from "../base/index.ts";
 import { type CallAnswer, callTool } from "../gate/call-tool.ts";
-import { ToolQueues } from "../gate/queues/tool-queues.ts";
+import { queuesOfTools } from "../gate/queues/tool-queues.ts";
 import { Gate } from "../gate/gate.ts";
 import type { Fleet, FleetMember } from "./fleet.ts";
 import type { Journal, ListOptions } from "../journal/journal.ts";
@@ -475,5 +475,5 @@ export function openGate(
   search: SearchSettings,
   fleet: Fleet | undefined,
 ): Gate {
-  return new Gate(tools.set, new HeldBytes(heldBytes), search, new ToolQueues(fleet?.limits));
+  return new Gate(tools.set, new HeldBytes(heldBytes), search, queuesOfTools(fleet?.limits));
 }

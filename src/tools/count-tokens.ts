@@ -52,33 +52,31 @@ export function* encodingInParts(): SlicedWork<Ranks> {
   return ranks;
 }
 
-class Tokenizer {
-  readonly #ranks: Ranks;
-  readonly #remembered = new Map<string, number>();
+function tokenizerOf(ranks: Ranks) {
+  const remembered = new Map<string, number>();
 
-  constructor(ranks: Ranks) {
-    this.#ranks = ranks;
-  }
+  /** `bytes` must not be a slice of a longer text: the cache would keep that text in memory. */
+  const countWord = (bytes: string): number => {
+    if (ranks.has(bytes)) return 1;
+    const known = remembered.get(bytes);
+    if (known !== undefined) return known;
+    const tokens = countBytePairs(bytes, ranks);
+    if (remembered.size === REMEMBERED) remembered.clear();
+    remembered.set(bytes, tokens);
+    return tokens;
+  };
 
-  count(piece: string): number {
+  return (piece: string): number => {
     const isAscii = Buffer.byteLength(piece) === piece.length;
     let tokens = 0;
     for (const word of piece.match(WORDS) ?? [])
-      tokens += isAscii && this.#ranks.has(word) ? 1 : this.#countWord(Buffer.from(word).toString("latin1"));
+      tokens += isAscii && ranks.has(word) ? 1 : countWord(Buffer.from(word).toString("latin1"));
     return tokens;
-  }
-
-  /** `bytes` must not be a slice of a longer text: the cache would keep that text in memory. */
-  #countWord(bytes: string): number {
-    if (this.#ranks.has(bytes)) return 1;
-    const known = this.#remembered.get(bytes);
-    if (known !== undefined) return known;
-    const tokens = countBytePairs(bytes, this.#ranks);
-    if (this.#remembered.size === REMEMBERED) this.#remembered.clear();
-    this.#remembered.set(bytes, tokens);
-    return tokens;
-  }
+  };
 }
+
+/** Counts the tokens of a piece. */
+type Tokenizer = ReturnType<typeof tokenizerOf>;
 
 let tokenizer: Tokenizer | undefined;
 let loading: SlicedWork<Ranks> | undefined;
@@ -94,7 +92,7 @@ function* loaded(): SlicedWork<Tokenizer> {
       loading = undefined;
       throw error;
     }
-    if (part.done) [tokenizer, loading] = [new Tokenizer(part.value), undefined];
+    if (part.done) [tokenizer, loading] = [tokenizerOf(part.value), undefined];
     else yield;
   }
   return tokenizer;
@@ -119,11 +117,11 @@ export function hasAtMostTokens(text: string, tokens: number): boolean {
 
 /** As `countTokens`, for texts of any length: the thread is released after each piece. Counts to some number above `most`. */
 export function* tokensInParts(text: string, most = Infinity): SlicedWork<number> {
-  const words = yield* loaded();
+  const count = yield* loaded();
   let tokens = 0;
   for (let start = 0; start < text.length && tokens <= most;) {
     const end = endOfPiece(text, start);
-    tokens += words.count(text.slice(start, end));
+    tokens += count(text.slice(start, end));
     start = end;
     yield;
   }

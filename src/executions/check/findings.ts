@@ -1,7 +1,7 @@
 import { listOf, nearest, Pace, pathText } from "../../base/index.ts";
 import { validate } from "../../tools/schema.ts";
 import { pathOfTool } from "../../tools/tool-name.ts";
-import { LineStarts, type Position } from "../guest/source-lines.ts";
+import { lineStarts, type Position } from "../guest/source-lines.ts";
 import { LINES_BEFORE } from "./compiler.ts";
 import { type Declarations, type DeclaredType, type DeclaredKind, TYPE_NAME } from "./declared-tools.ts";
 import { inputFieldsOf, inputSchemaOf } from "../../tools/tool-schemas.ts";
@@ -57,7 +57,7 @@ export async function readFindings(
   // If its syntax is wrong, nothing else is told. Codes of the syntax are those from 1000 to 1999.
   const isChecked = lines.length === 0 || messages.some(({ code }) => !/^1\d{3}$/.test(code));
   if (!isChecked || messages.length < lines.length) return undefined;
-  const starts = new LineStarts(program);
+  const starts = lineStarts(program);
   const placed = messages.map((message) => ({ ...message, here: program.slice(starts.offsetOf(message)) }));
   const asked = new Set(placed.filter(({ here }) => !CALLED.test(here)).map(({ text }) => text));
   const unsure = new Set(

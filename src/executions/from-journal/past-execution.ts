@@ -7,6 +7,7 @@ import {
   REMEDIES,
   readPlainData,
   type SlicedWork,
+  sumOf,
   textOf,
 } from "../../base/index.ts";
 import type { CallLine } from "../../gate/call-line.ts";
@@ -58,7 +59,7 @@ export async function readPast(
 
 /** Takes the records of an execution one after the other, and tells after any of them all that they tell. It keeps no turns: `told` is told of each. */
 export function pastFold(told?: TurnListener) {
-  const seen = { calls: new CallHistory(), streams: new PastStreams(), logs: logCollector(NO_LOGS) };
+  const seen = { calls: new CallHistory(), streams: pastStreams(), logs: logCollector(NO_LOGS) };
   const state = new ExecutionState();
   const remembered: RememberedDecision[] = [];
   const artifacts: PastArtifact[] = [];
@@ -110,7 +111,7 @@ function usedBy({ made, inputBytes, resultBytes, streamedBytes, standIns, lines 
 
 interface SeenInTurns {
   readonly calls: CallHistory;
-  readonly streams: PastStreams;
+  readonly streams: ReturnType<typeof pastStreams>;
   readonly logs: LogCollector;
 }
 
@@ -200,37 +201,38 @@ export function headerOf({ header }: ExecutionState, execution: ExecutionId): Pr
 /** The past of an execution for its next driver, which makes the open calls again, even if their handlers have ended. */
 export function withoutOpenCalls(past: Past): Past {
   const isOpen = ({ callId }: CallLine) => callOfId(past.state, callId) !== undefined;
-  const again = past.lines
-    .filter((line) => isOpen(line) && line.items === undefined)
-    .reduce((bytes, line) => bytes + line.bytes, 0);
-  return { ...past, lines: past.lines.filter((line) => !isOpen(line)), resultBytes: past.resultBytes - again };
+  const again = past.lines.filter((line) => isOpen(line) && line.items === undefined);
+  return {
+    ...past,
+    lines: past.lines.filter((line) => !isOpen(line)),
+    resultBytes: past.resultBytes - sumOf(again, ({ bytes }) => bytes),
+  };
 }
 
 /** The last batch of each open stream, and a digest of its items: what the next driver needs to go on with it. */
-class PastStreams {
-  readonly #streams = new Map<number, { readonly body: string; readonly digest: ItemsDigest } | undefined>();
+function pastStreams() {
+  const streams = new Map<number, { readonly body: string; readonly digest: ItemsDigest } | undefined>();
+  return {
+    take({ id, body }: HostFrame & { readonly kind: "items" }): void {
+      const stream = streams.has(id) ? streams.get(id) : { body: "", digest: new ItemsDigest() };
+      // After a batch that the journal does not hold nothing can be compared.
+      if (body !== undefined) stream?.digest.add(body.slice(1, -1));
+      streams.set(id, body === undefined ? undefined : stream && { body, digest: stream.digest });
+    },
 
-  take({ id, body }: HostFrame & { readonly kind: "items" }): void {
-    const stream = this.#streams.has(id) ? this.#streams.get(id) : { body: "", digest: new ItemsDigest() };
-    // After a batch that the journal does not hold nothing can be compared.
-    if (body !== undefined) stream?.digest.add(body.slice(1, -1));
-    this.#streams.set(id, body === undefined ? undefined : stream && { body, digest: stream.digest });
-  }
+    /** The stream has ended, or the program reads no more of it. */
+    end: (id: number) => void streams.delete(id),
 
-  /** The stream has ended, or the program reads no more of it. */
-  end(id: number): void {
-    this.#streams.delete(id);
-  }
-
-  /** Completes what is known of the streams of these calls, which are open. */
-  *complete(calls: ReadonlyMap<number, RecordedOpenCall>): SlicedWork<void> {
-    yield;
-    for (const [id, call] of calls) {
-      const stream = this.#streams.get(id);
-      if (!stream || !call.streamed) continue;
-      call.streamed = { ...call.streamed, last: JSON.stringify(lastOf(stream.body, id)), digest: stream.digest.hex };
-    }
-  }
+    /** Completes what is known of the streams of these calls, which are open. */
+    *complete(calls: ReadonlyMap<number, RecordedOpenCall>): SlicedWork<void> {
+      yield;
+      for (const [id, call] of calls) {
+        const stream = streams.get(id);
+        if (!stream || !call.streamed) continue;
+        call.streamed = { ...call.streamed, last: JSON.stringify(lastOf(stream.body, id)), digest: stream.digest.hex };
+      }
+    },
+  };
 }
 
 /** The last item of a batch. The journal may come from elsewhere. */

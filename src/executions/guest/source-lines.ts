@@ -15,37 +15,33 @@ export function sourceLines(text: string): readonly string[] {
 
 /** The line and column of an offset in a text. */
 export function placeAt(text: string, offset: number): Position {
-  return new LineStarts(text).placeAt(offset);
+  return lineStarts(text).placeAt(offset);
 }
 
 /** The offset of a line and column in a text; for a place after the text its length. */
 export function offsetOf(text: string, position: Position): number {
-  return new LineStarts(text).offsetOf(position);
+  return lineStarts(text).offsetOf(position);
 }
 
-/** Where the lines of a text start. An offset between `\r` and `\n` is in the line that they end. */
-export class LineStarts {
-  readonly #starts: readonly number[];
-  readonly #length: number;
+/**
+ * Where the lines of a text start. An offset between `\r` and `\n` is in the line that they end. `ends` matches what ends a
+ * line; by default as JavaScript does.
+ */
+export function lineStarts(text: string, ends = LINE_ENDS) {
+  const starts = [0, ...text.matchAll(ends).map(({ index, 0: end }) => index + end.length)];
+  const { length } = text;
+  return {
+    placeAt(offset: number): Position {
+      let low = 1;
+      let high = starts.length;
+      while (low < high) {
+        const middle = (low + high) >> 1;
+        if ((starts[middle] ?? 0) <= offset) low = middle + 1;
+        else high = middle;
+      }
+      return { line: low, column: offset - (starts[low - 1] ?? 0) + 1 };
+    },
 
-  /** `ends` matches what ends a line; by default as JavaScript does. */
-  constructor(text: string, ends = LINE_ENDS) {
-    this.#starts = [0, ...text.matchAll(ends).map(({ index, 0: end }) => index + end.length)];
-    this.#length = text.length;
-  }
-
-  placeAt(offset: number): Position {
-    let low = 1;
-    let high = this.#starts.length;
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if ((this.#starts[middle] ?? 0) <= offset) low = middle + 1;
-      else high = middle;
-    }
-    return { line: low, column: offset - (this.#starts[low - 1] ?? 0) + 1 };
-  }
-
-  offsetOf({ line, column }: Position): number {
-    return Math.min(this.#length, (this.#starts[line - 1] ?? this.#length) + column - 1);
-  }
+    offsetOf: ({ line, column }: Position): number => Math.min(length, (starts[line - 1] ?? length) + column - 1),
+  };
 }

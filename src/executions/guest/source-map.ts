@@ -2,7 +2,7 @@ import { SourceMap as NodeSourceMap, type SourceMapPayload } from "node:module";
 import { isOfFunction, pathOfTool, toolNameFault } from "../../tools/tool-name.ts";
 import { occurrences } from "../../base/index.ts";
 import type { Fault } from "../outcome.ts";
-import { LineStarts, sourceLines, MAP_LINE_ENDS, placeAt, type Position } from "./source-lines.ts";
+import { lineStarts, sourceLines, MAP_LINE_ENDS, placeAt, type Position } from "./source-lines.ts";
 
 /** Maps positions in a prepared program to positions in the original source. */
 export interface SourceMap {
@@ -65,7 +65,7 @@ export function placesBefore(rewritten: Rewriting | undefined): (position: Posit
 }
 
 function decode({ map, code, program }: Rewriting) {
-  const starts = (text: string) => ({ lines: new LineStarts(text), inMap: new LineStarts(text, MAP_LINE_ENDS) });
+  const starts = (text: string) => ({ lines: lineStarts(text), inMap: lineStarts(text, MAP_LINE_ENDS) });
   return { map: new NodeSourceMap(JSON.parse(map) as SourceMapPayload), code: starts(code), program: starts(program) };
 }
 

@@ -82,60 +82,59 @@ function queuesOf({ concurrency, rate }: Tool) {
 
 /**
  * The queues of tools with a bounded concurrency or a rate, for all executions of a runtime and of those derived from it.
- * Tenants are served in turn.
+ * Tenants are served in turn. `shared`: the same bounds over all processes of a fleet.
  */
-export class ToolQueues {
+export function queuesOfTools(shared?: SharedLimits) {
   /** By handler, name and bounds: a copy of a tool for other callers is the same tool. */
-  readonly #queues = new WeakMap<object, Map<string, QueuesOfTool>>();
-  readonly #shared: SharedLimits | undefined;
+  const all = new WeakMap<object, Map<string, QueuesOfTool>>();
 
-  /** `shared`: the same bounds over all processes of a fleet. */
-  constructor(shared?: SharedLimits) {
-    this.#shared = shared;
-  }
-
-  add(tool: Tool): void {
-    const { concurrency, rate, execute: handler } = tool;
-    if (typeof handler !== "function" || this.#of(tool) || (!Number.isFinite(concurrency) && !rate)) return;
-    const own = this.#queues.get(handler) ?? new Map<string, QueuesOfTool>();
-    this.#queues.set(handler, own);
-    own.set(keyOf(tool), queuesOf(tool));
-  }
-
-  /**
-   * Runs a call when its tool's concurrency and rate allow one more, at once if the tool has neither. Drops it if the signal is
-   * aborted first: resolves with undefined if the reason is an `AbortError`, as when a session closes, and otherwise rejects
-   * with the reason. While a call waits for the rate it counts as running.
-   */
-  whenFree<Value>(
-    tool: Tool,
-    tenant: string,
-    run: () => Promise<Value>,
-    signal: AbortSignal,
-  ): Promise<Value | undefined> {
-    const queues = this.#of(tool);
-    if (!queues) return run();
-    const begin = () => this.whenRate(tool, tenant, signal).then(run);
-    const shared = this.#shared;
-    const start = shared ? () => shared.run(keyOf(tool), tool.concurrency, begin, signal) : begin;
-    const running: Promise<Value> = queues.running ? queues.running.add(start, { signal, tenant }) : begin();
-    return running.catch((error: unknown) => {
-      if (signal.aborted && error instanceof Error && error.name === "AbortError") return undefined;
-      throw error;
-    });
-  }
+  const of = (tool: Tool): QueuesOfTool | undefined => {
+    const { execute: handler } = tool;
+    return typeof handler === "function" ? all.get(handler)?.get(keyOf(tool)) : undefined;
+  };
 
   /** Resolves when the tool's rate allows one more call. Rejects with the signal's reason if it is aborted first. */
-  async whenRate(tool: Tool, tenant: string, signal: AbortSignal): Promise<void> {
-    await this.#of(tool)?.start(tenant, signal);
-    if (tool.rate) await this.#shared?.start(keyOf(tool), tool.rate, signal);
-  }
+  const whenRate = async (tool: Tool, tenant: string, signal: AbortSignal): Promise<void> => {
+    await of(tool)?.start(tenant, signal);
+    if (tool.rate) await shared?.start(keyOf(tool), tool.rate, signal);
+  };
 
-  #of(tool: Tool): QueuesOfTool | undefined {
-    const { execute: handler } = tool;
-    return typeof handler === "function" ? this.#queues.get(handler)?.get(keyOf(tool)) : undefined;
-  }
+  return {
+    whenRate,
+
+    add(tool: Tool): void {
+      const { concurrency, rate, execute: handler } = tool;
+      if (typeof handler !== "function" || of(tool) || (!Number.isFinite(concurrency) && !rate)) return;
+      const own = all.get(handler) ?? new Map<string, QueuesOfTool>();
+      all.set(handler, own);
+      own.set(keyOf(tool), queuesOf(tool));
+    },
+
+    /**
+     * Runs a call when its tool's concurrency and rate allow one more, at once if the tool has neither. Drops it if the signal is
+     * aborted first: resolves with undefined if the reason is an `AbortError`, as when a session closes, and otherwise rejects
+     * with the reason. While a call waits for the rate it counts as running.
+     */
+    whenFree<Value>(
+      tool: Tool,
+      tenant: string,
+      run: () => Promise<Value>,
+      signal: AbortSignal,
+    ): Promise<Value | undefined> {
+      const queues = of(tool);
+      if (!queues) return run();
+      const begin = () => whenRate(tool, tenant, signal).then(run);
+      const start = shared ? () => shared.run(keyOf(tool), tool.concurrency, begin, signal) : begin;
+      const running: Promise<Value> = queues.running ? queues.running.add(start, { signal, tenant }) : begin();
+      return running.catch((error: unknown) => {
+        if (signal.aborted && error instanceof Error && error.name === "AbortError") return undefined;
+        throw error;
+      });
+    },
+  };
 }
+
+export type ToolQueues = ReturnType<typeof queuesOfTools>;
 
 function keyOf({ name, concurrency, rate }: Tool): string {
   return JSON.stringify([name, concurrency, rate?.calls, rate?.perMs]);

@@ -63,7 +63,7 @@ export function telemetrySwitch({ captures, redactor, onMissing }: TelemetryPart
   }
 
   async function begin(first: readonly FigureSink[] = [], sdk?: Otel, kinds: ReadonlySet<Capture> = new Set()) {
-    const [{ telemetryOf }, { WITHOUT_SDK }, { Contents }] = await Promise.all([
+    const [{ telemetryOf }, { WITHOUT_SDK }, { contentsOf }] = await Promise.all([
       import("./telemetry.ts"),
       import("./otel.ts"),
       import("./contents.ts"),
@@ -71,7 +71,7 @@ export function telemetrySwitch({ captures, redactor, onMissing }: TelemetryPart
     const note: FigureSink["note"] = (...noted) => {
       for (const sink of [...first, ...sinks]) sink.note(...noted);
     };
-    return telemetryOf({ otel: sdk ?? WITHOUT_SDK, figures: { note }, contents: new Contents(kinds, redactor) });
+    return telemetryOf({ otel: sdk ?? WITHOUT_SDK, figures: { note }, contents: contentsOf(kinds, redactor) });
   }
 
   return {

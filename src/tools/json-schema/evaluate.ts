@@ -3,7 +3,7 @@ import { withDigitsAs } from "./map-value.ts";
 import { type CompiledSchema, type SchemaNode, TYPES } from "./compile-schema.ts";
 import { checkNumber, checkString } from "./check-scalar.ts";
 import { alone, type SchemaFailure, Findings, FITS, type CheckOutcome, shownValue } from "./findings.ts";
-import { Identities, costedKey } from "./identities.ts";
+import { costedKey, identities } from "./identities.ts";
 import { Steps, StepsSpent } from "./steps.ts";
 import { type Fields, isAnyObject, isLongInteger } from "../../base/index.ts";
 
@@ -49,7 +49,7 @@ class HasDigits extends Error {}
 
 class Evaluation {
   readonly steps: Steps;
-  #identities: Identities | undefined;
+  #identities: ReturnType<typeof identities> | undefined;
   readonly #known = new Map<SchemaNode, Map<unknown, CheckOutcome>>();
   readonly #readsSeen: boolean;
   readonly #asGiven: boolean;
@@ -61,8 +61,8 @@ class Evaluation {
     this.#readsSeen = readsSeen;
   }
 
-  get #equal(): Identities {
-    return (this.#identities ??= new Identities(this.steps));
+  get #equal() {
+    return (this.#identities ??= identities(this.steps));
   }
 
   check(node: SchemaNode, value: unknown): CheckOutcome {

@@ -26,38 +26,37 @@ export class Scalars {
 }
 
 /** Assigns equal JSON values the same number. Reads each container once. */
-export class Identities {
-  readonly #steps: Steps;
-  readonly #scalars = new Map<unknown, number>();
-  readonly #texts = new Map<unknown, number>();
-  readonly #containers = new Map<object, number>();
+export function identities(steps: Steps) {
+  const scalars = new Map<unknown, number>();
+  const texts = new Map<unknown, number>();
+  const containers = new Map<object, number>();
 
-  constructor(steps: Steps) {
-    this.#steps = steps;
-  }
-
-  areEqual(one: unknown, other: unknown): boolean {
-    if (typeof one === "string" && typeof other === "string" && one.length === other.length)
-      this.#steps.spend(one.length / CHARACTERS_A_STEP);
-    return one === other || (isAnyObject(one) && isAnyObject(other) && this.of(one) === this.of(other));
-  }
-
-  of(value: unknown): number {
-    this.#steps.spend(1);
-    if (!isAnyObject(value)) return numberOf(this.#scalars, costedKey(value, this.#steps)) * 2;
-    const known = this.#containers.get(value);
+  const of = (value: unknown): number => {
+    steps.spend(1);
+    if (!isAnyObject(value)) return numberOf(scalars, costedKey(value, steps)) * 2;
+    const known = containers.get(value);
     if (known !== undefined) return known;
-    const identity = numberOf(this.#texts, costedKey(this.#textOf(value), this.#steps)) * 2 + 1;
-    this.#containers.set(value, identity);
+    const identity = numberOf(texts, costedKey(textOf(value), steps)) * 2 + 1;
+    containers.set(value, identity);
     return identity;
-  }
+  };
 
   /** Text that is the same for equal containers. It holds the numbers of their elements and fields. */
-  #textOf(value: object): string {
-    if (Array.isArray(value)) return `[${value.map((item) => this.of(item)).join()}]`;
-    const fields = Object.entries(value).map(([name, field]) => `${this.of(name)}:${this.of(field)}`);
+  const textOf = (value: object): string => {
+    if (Array.isArray(value)) return `[${value.map((item) => of(item)).join()}]`;
+    const fields = Object.entries(value).map(([name, field]) => `${of(name)}:${of(field)}`);
     return `{${fields.toSorted().join()}}`;
-  }
+  };
+
+  return {
+    of,
+
+    areEqual(one: unknown, other: unknown): boolean {
+      if (typeof one === "string" && typeof other === "string" && one.length === other.length)
+        steps.spend(one.length / CHARACTERS_A_STEP);
+      return one === other || (isAnyObject(one) && isAnyObject(other) && of(one) === of(other));
+    },
+  };
 }
 
 function numberOf<Key>(numbers: Map<Key, number>, key: Key): number {

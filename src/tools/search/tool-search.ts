@@ -7,7 +7,7 @@ import { outputSchemaOf } from "../tool-schemas.ts";
 import { areSameTools, type ToolSet } from "../tool-set.ts";
 import { FOUND_DEFAULT } from "./search-tool.ts";
 import { ToolIndex } from "./tool-index.ts";
-import { ToolVectors, type Embed } from "./tool-vectors.ts";
+import { type Embed, vectorsBy } from "./tool-vectors.ts";
 
 /** Who searches. */
 export interface Searcher {
@@ -91,7 +91,7 @@ export class ToolSearch {
     const { embed } = this.settings;
     // Searches that are made at once take turns with other work.
     const byWords = await work(index.search(query, embed ? RANKED : limit));
-    const byMeaning = embed && (await ToolVectors.of(embed).nearest(query, tools, RANKED).catch(onError));
+    const byMeaning = embed && (await vectorsBy(embed)(query, tools, RANKED).catch(onError));
     const found = (byMeaning ? joined([byWords, byMeaning]) : byWords).slice(0, limit);
     const stubOf = (tool: Tool) => {
       if (among && !tool.allowedCallers.includes(caller)) return CALLED_DIRECTLY;

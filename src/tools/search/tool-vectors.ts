@@ -11,60 +11,56 @@ const EMBED_MS = 10_000;
 /** Maximum characters of a tool's text. */
 const TEXT_LENGTH = 1000;
 
+const known = new WeakMap<Embed, ReturnType<typeof toolVectors>>();
+
 /** The vectors of tools by one `embed`, each asked for once. */
-export class ToolVectors {
-  static readonly #known = new WeakMap<Embed, ToolVectors>();
-  readonly #embed: Embed;
-  readonly #vectors = new WeakMap<Tool, Float32Array>();
+export function vectorsBy(embed: Embed) {
+  const vectors = known.get(embed) ?? toolVectors(embed);
+  known.set(embed, vectors);
+  return vectors;
+}
+
+function toolVectors(embed: Embed) {
+  const vectorOf = new WeakMap<Tool, Float32Array>();
   /** Numbers of each vector. */
-  #length: number | undefined;
+  let numbers: number | undefined;
   /** Searches that come at once ask for a tool's vector once. */
-  #asking: Promise<void> = Promise.resolve();
+  let last: Promise<void> = Promise.resolve();
 
-  private constructor(embed: Embed) {
-    this.#embed = embed;
-  }
-
-  static of(embed: Embed): ToolVectors {
-    const known = ToolVectors.#known.get(embed) ?? new ToolVectors(embed);
-    ToolVectors.#known.set(embed, known);
-    return known;
-  }
-
-  /** The tools whose vectors are nearest to the query's by cosine, the best first. Rejects if `embed` does, or gives no vectors. */
-  async nearest(query: string, tools: readonly Tool[], limit: number): Promise<readonly Tool[]> {
-    const asking = this.#asking.then(() => this.#ask(tools));
-    this.#asking = asking.catch(ignore);
-    await asking;
-    const [wanted] = await this.#vectorsOf([query.slice(0, TEXT_LENGTH)]);
-    return tools
-      .map((tool) => ({ tool, nearness: product(wanted!, this.#vectors.get(tool)!) }))
-      .toSorted((a, b) => b.nearness - a.nearness)
-      .slice(0, limit)
-      .map(({ tool }) => tool);
-  }
-
-  async #ask(tools: readonly Tool[]): Promise<void> {
-    const missing = tools.filter((tool) => !this.#vectors.has(tool));
-    for (let start = 0; start < missing.length; start += BATCH) {
-      const batch = missing.slice(start, start + BATCH);
-      const vectors = await this.#vectorsOf(batch.map(textOf));
-      for (const [place, tool] of batch.entries()) this.#vectors.set(tool, vectors[place]!);
-    }
-  }
-
-  async #vectorsOf(texts: readonly string[]): Promise<readonly Float32Array[]> {
-    const vectors: unknown = await inTime(this.#embed(texts));
+  const vectorsOf = async (texts: readonly string[]): Promise<readonly Float32Array[]> => {
+    const vectors: unknown = await inTime(embed(texts));
     const lists = Array.isArray(vectors) && vectors.every(isVector) ? vectors : [];
-    const length = this.#length ?? lists[0]?.length;
+    const length = numbers ?? lists[0]?.length;
     if (lists.length !== texts.length || lists.some((one) => one.length !== length))
       throw new PortcullisError(
         "callback_failed",
         "search({ embed }): expected one list of numbers for each text, all of one length.",
       );
-    this.#length = length;
+    numbers = length;
     return (vectors as readonly (readonly number[])[]).map(unitVector);
-  }
+  };
+
+  const ask = async (tools: readonly Tool[]): Promise<void> => {
+    const missing = tools.filter((tool) => !vectorOf.has(tool));
+    for (let start = 0; start < missing.length; start += BATCH) {
+      const batch = missing.slice(start, start + BATCH);
+      const vectors = await vectorsOf(batch.map(textOf));
+      for (const [place, tool] of batch.entries()) vectorOf.set(tool, vectors[place]!);
+    }
+  };
+
+  /** The tools whose vectors are nearest to the query's by cosine, the best first. Rejects if `embed` does, or gives no vectors. */
+  return async (query: string, tools: readonly Tool[], limit: number): Promise<readonly Tool[]> => {
+    const asking = last.then(() => ask(tools));
+    last = asking.catch(ignore);
+    await asking;
+    const [wanted] = await vectorsOf([query.slice(0, TEXT_LENGTH)]);
+    return tools
+      .map((tool) => ({ tool, nearness: product(wanted!, vectorOf.get(tool)!) }))
+      .toSorted((a, b) => b.nearness - a.nearness)
+      .slice(0, limit)
+      .map(({ tool }) => tool);
+  };
 }
 
 async function inTime<Value>(work: Promise<Value>): Promise<Value> {

@@ -3,7 +3,7 @@ import type { HeldOverdraft, Share } from "../held-bytes.ts";
 import { JsonText } from "./json-text.ts";
 import type { SlicedWork } from "../slice-scheduler.ts";
 import { Making, PART_BYTES, partsOf, writtenText } from "./json-parts.ts";
-import { GrowingText } from "./growing-text.ts";
+import { growingText } from "./growing-text.ts";
 import { newScale, weigh, weighOn } from "./weigh.ts";
 
 export type ResultText =
@@ -95,11 +95,11 @@ function* textInParts(
   { resultBytes, resultValues }: ResultLimits,
   share: Share,
 ): SlicedWork<ResultText> {
-  let text: GrowingText | undefined;
+  let text: ReturnType<typeof growingText> | undefined;
   let held = 0;
   const making = new Making(resultBytes, resultValues);
   try {
-    text = new GrowingText();
+    text = growingText();
     for (const part of partsOf(value, "", making)) {
       const partBytes = typeof part === "string" ? Buffer.byteLength(part) : part;
       if (making.values > resultValues) break;

@@ -1,4 +1,4 @@
-import { LineStarts, placeAt, type Position } from "../../guest/source-lines.ts";
+import { lineStarts, placeAt, type Position } from "../../guest/source-lines.ts";
 
 /*
  * A program is the body of an async function. To be parsed it is wrapped in such a function, whose opening and closing
@@ -25,5 +25,5 @@ export function placeOf(text: string, offset: number): Position {
 /** The position in the code of a parser's position in the wrapped text: its lines count from 1, its columns from 0. */
 export function placeInBody(code: string, { line, column }: Position, lineEnds?: RegExp): Position {
   const text = asFunction(code);
-  return placeOf(text, new LineStarts(text, lineEnds).offsetOf({ line, column: column + 1 }));
+  return placeOf(text, lineStarts(text, lineEnds).offsetOf({ line, column: column + 1 }));
 }

@@ -5,8 +5,8 @@ import { fieldOf } from "../../../base/index.ts";
 import { containerOptions, type ContainerPlan } from "../container-options.ts";
 import { removeContainer } from "../leftovers.ts";
 import type { Daemon } from "../daemon.ts";
-import { EgressDoor } from "../egress/egress-door.ts";
-import { ProcessorTime } from "./processor-time.ts";
+import { type EgressDoor, openDoor } from "../egress/egress-door.ts";
+import { findProcessorTime, type ProcessorTime } from "./processor-time.ts";
 import { execFile } from "node:child_process";
 import { closeSync, constants, fstatSync, openSync } from "node:fs";
 import { join } from "node:path";
@@ -39,7 +39,7 @@ export class Container {
   async create(): Promise<Socket> {
     const { plan } = this;
     this.pipes = await makePipes(this.#daemon, plan);
-    if (plan.egress) this.door = await EgressDoor.open(plan.egress);
+    if (plan.egress) this.door = await openDoor(plan.egress);
     const options = containerOptions(plan, { pipes: this.pipes?.folder, egress: this.door?.folder });
     // The client's own method repeats all options in the address, which a server may refuse as too long.
     await this.#daemon.dial({
@@ -64,7 +64,7 @@ export class Container {
   }
 
   async findProcessorTime(): Promise<void> {
-    this.processor = await ProcessorTime.of(this.#daemon, this.id).catch(() => undefined);
+    this.processor = await findProcessorTime(this.#daemon, this.id).catch(() => undefined);
   }
 
   /** Whether a start failed because the daemon is on this machine and cannot mount its folders. */
@@ -123,7 +123,7 @@ export class Container {
 /** Without pipes the container's standard streams are the bridge. gVisor, for example, cannot open a host's pipe. */
 async function makePipes(daemon: Daemon, { runtime }: ContainerPlan): Promise<BridgePipes | undefined> {
   if (runtime !== "runc" || !(await daemon.sharesMachine())) return undefined;
-  return BridgePipes.make().catch(() => undefined);
+  return makeBridgePipes().catch(() => undefined);
 }
 
 const run = promisify(execFile);
@@ -131,35 +131,26 @@ const run = promisify(execFile);
 /** How long `mkfifo` may take to create the two pipes, in milliseconds. */
 const MAKING_MS = 5000;
 
-/** Two named pipes, mounted as `/bridge`. They bypass the daemon: three times as fast as the standard streams. */
-export class BridgePipes {
-  readonly folder: string;
-  readonly fromGuest: Socket;
-  readonly toGuest: Socket;
-
-  private constructor(folder: string) {
-    this.folder = folder;
-    this.fromGuest = new Socket({ fd: openPipe(join(folder, "out")), readable: true, writable: false });
-    this.toGuest = new Socket({ fd: openPipe(join(folder, "in")), readable: false, writable: true });
-  }
-
-  static async make(): Promise<BridgePipes> {
-    const folder = makeMountedFolder();
-    try {
-      await run("mkfifo", ["-m", "666", join(folder, "in"), join(folder, "out")], { timeout: MAKING_MS });
-      return new BridgePipes(folder);
-    } catch (error) {
+/** Makes two named pipes, mounted as `/bridge`. They bypass the daemon: three times as fast as the standard streams. */
+export async function makeBridgePipes() {
+  const folder = makeMountedFolder();
+  try {
+    await run("mkfifo", ["-m", "666", join(folder, "in"), join(folder, "out")], { timeout: MAKING_MS });
+    const fromGuest = new Socket({ fd: openPipe(join(folder, "out")), readable: true, writable: false });
+    const toGuest = new Socket({ fd: openPipe(join(folder, "in")), readable: false, writable: true });
+    const close = (): void => {
+      fromGuest.destroy();
+      toGuest.destroy();
       removeMountedFolder(folder);
-      throw error;
-    }
-  }
-
-  close(): void {
-    this.fromGuest.destroy();
-    this.toGuest.destroy();
-    removeMountedFolder(this.folder);
+    };
+    return { folder, fromGuest, toGuest, close };
+  } catch (error) {
+    removeMountedFolder(folder);
+    throw error;
   }
 }
+
+type BridgePipes = Awaited<ReturnType<typeof makeBridgePipes>>;
 
 /** Opens a pipe for both reading and writing: opening does not block, and reading does not end before the guest has opened it. */
 function openPipe(path: string): number {

@@ -5,36 +5,34 @@ import type { Daemon } from "../daemon.ts";
 const CONTROL_GROUPS = "/sys/fs/cgroup";
 
 /** Processor time of a container on this machine, read from its control group's files. */
-export class ProcessorTime {
-  readonly #read: () => number | undefined;
-  #baseMs = 0;
-  #lastMs = 0;
+export function processorTime(read: () => number | undefined) {
+  let baseMs = 0;
+  let lastMs = 0;
+  const begin = (): void => {
+    baseMs = read() ?? 0;
+    lastMs = 0;
+  };
+  begin();
+  return {
+    begin,
 
-  constructor(read: () => number | undefined) {
-    this.#read = read;
-    this.begin();
-  }
+    /** Milliseconds since `begin`; never falls. After the container's end this is the last reading. */
+    get ms(): number {
+      return (lastMs = Math.max(lastMs, (read() ?? 0) - baseMs));
+    },
+  };
+}
 
-  /** Undefined if the daemon runs on another machine, or the files cannot be read. */
-  static async of(daemon: Daemon, name: string): Promise<ProcessorTime | undefined> {
-    if (!(await daemon.sharesMachine())) return undefined;
-    const { Id: id, State: state } = await daemon.ask((docker, abortSignal) =>
-      docker.getContainer(name).inspect({ abortSignal }),
-    );
-    const read = processorReading(readIfThere(`/proc/${state.Pid}/cgroup`) ?? "", id);
-    return read && new ProcessorTime(read);
-  }
+export type ProcessorTime = ReturnType<typeof processorTime>;
 
-  begin(): void {
-    this.#baseMs = this.#read() ?? 0;
-    this.#lastMs = 0;
-  }
-
-  /** Milliseconds since `begin`; never falls. After the container's end this is the last reading. */
-  get ms(): number {
-    this.#lastMs = Math.max(this.#lastMs, (this.#read() ?? 0) - this.#baseMs);
-    return this.#lastMs;
-  }
+/** Undefined if the daemon runs on another machine, or the files cannot be read. */
+export async function findProcessorTime(daemon: Daemon, name: string): Promise<ProcessorTime | undefined> {
+  if (!(await daemon.sharesMachine())) return undefined;
+  const { Id: id, State: state } = await daemon.ask((docker, abortSignal) =>
+    docker.getContainer(name).inspect({ abortSignal }),
+  );
+  const read = processorReading(readIfThere(`/proc/${state.Pid}/cgroup`) ?? "", id);
+  return read && processorTime(read);
 }
 
 /**

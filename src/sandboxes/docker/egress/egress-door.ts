@@ -10,44 +10,41 @@ export const EGRESS_SOCKET = "socket";
 /** Longest socket path that kernels accept. */
 const SOCKET_PATH_BYTES = 107;
 
-/** Egress of one container: a proxy that listens on a socket in a folder, which is mounted into the container. */
-export class EgressDoor {
-  readonly folder = makeMountedFolder();
-  readonly proxy: EgressProxy;
+/** Opens the egress of one container: a proxy that listens on a socket in a folder, which is mounted into the container. */
+export async function openDoor(plan: EgressPlan) {
+  const folder = makeMountedFolder();
   /** Connections that ended before a listener was set. A guest without a program normally makes none. */
-  #unreported: Connection[] = [];
-  #listener = (connection: Connection): void => void this.#unreported.push(connection);
-
-  private constructor(plan: EgressPlan) {
-    this.proxy = new EgressProxy(plan, (connection) => this.#listener(connection));
-  }
-
-  static async open(plan: EgressPlan): Promise<EgressDoor> {
-    const door = new EgressDoor(plan);
-    const path = join(door.folder, EGRESS_SOCKET);
-    try {
-      if (Buffer.byteLength(path) > SOCKET_PATH_BYTES)
-        throw new PortcullisError(
-          "sandbox_unavailable",
-          `The path ${path} is too long for a socket: set TMPDIR to a shorter one.`,
-        );
-      await door.proxy.listen(path);
-      return door;
-    } catch (error) {
-      door.close();
-      throw error;
-    }
-  }
-
-  /** Sets the listener, which is called with each connection after it has ended. */
-  setListener(listener: (connection: Connection) => void): void {
-    this.#listener = listener;
-    for (const connection of this.#unreported.splice(0)) listener(connection);
-  }
-
+  const unreported: Connection[] = [];
+  let told = (connection: Connection): void => void unreported.push(connection);
+  const proxy = new EgressProxy(plan, (connection) => told(connection));
   /** Ends every connection, and reports each to the listener before this returns. */
-  close(): void {
-    this.proxy.close();
-    removeMountedFolder(this.folder);
+  const close = (): void => {
+    proxy.close();
+    removeMountedFolder(folder);
+  };
+  const path = join(folder, EGRESS_SOCKET);
+  try {
+    if (Buffer.byteLength(path) > SOCKET_PATH_BYTES)
+      throw new PortcullisError(
+        "sandbox_unavailable",
+        `The path ${path} is too long for a socket: set TMPDIR to a shorter one.`,
+      );
+    await proxy.listen(path);
+  } catch (error) {
+    close();
+    throw error;
   }
+  return {
+    folder,
+    proxy,
+    close,
+
+    /** Sets the listener, which is called with each connection after it has ended. */
+    setListener(listener: (connection: Connection) => void): void {
+      told = listener;
+      for (const connection of unreported.splice(0)) listener(connection);
+    },
+  };
 }
+
+export type EgressDoor = Awaited<ReturnType<typeof openDoor>>;

@@ -13,7 +13,7 @@ import {
 import { basename, dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
-import { BridgePipes } from "../../../../src/sandboxes/docker/container/container.ts";
+import { makeBridgePipes } from "../../../../src/sandboxes/docker/container/container.ts";
 import { Daemon } from "../../../../src/sandboxes/docker/daemon.ts";
 import {
   makeMountedFolder,
@@ -97,7 +97,7 @@ test("folders of hosts that have ended are removed, and those of other hosts or 
 });
 
 test("the pipes of a bridge are pipes, and go with their folder", async () => {
-  const pipes = await BridgePipes.make();
+  const pipes = await makeBridgePipes();
   for (const name of ["in", "out"]) expect(lstatSync(join(pipes.folder, name)).isFIFO()).toBe(true);
   pipes.close();
   expect(readdirSync(shared)).toEqual([]);
@@ -127,7 +127,7 @@ test("no folder is made where other users may replace it", () => {
 
 describe.skipIf(!canBeOthers)("another user of this machine", () => {
   test("cannot list the folder, pass through it or open a pipe", async () => {
-    const pipes = await BridgePipes.make();
+    const pipes = await makeBridgePipes();
     const outer = dirname(pipes.folder);
     expect(await asOther('ls "$1"', shared)).toBe(true);
     const commands = [
@@ -149,7 +149,7 @@ describe.skipIf(!canBeOthers)("another user of this machine", () => {
   test("that has made a folder under every predictable name gets nothing in it", async () => {
     const names = [`portcullis-mounted-${hostProcess()}`, `portcullis-mounted-${process.pid}`, "portcullis-mounted-"];
     expect(await asOther('mkdir -m 777 "$@"', ...names.map((name) => join(shared, name)))).toBe(true);
-    const pipes = await BridgePipes.make();
+    const pipes = await makeBridgePipes();
     for (const name of names) {
       expect(pipes.folder.startsWith(`${join(shared, name)}/`)).toBe(false);
       expect(readdirSync(join(shared, name))).toEqual([]);

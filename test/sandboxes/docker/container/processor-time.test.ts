@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { ProcessorTime, processorReading } from "../../../../src/sandboxes/docker/container/processor-time.ts";
+import { processorReading, processorTime } from "../../../../src/sandboxes/docker/container/processor-time.ts";
 import { newFolder } from "../../../support/new-folder.ts";
 
 const ID = "7523d956";
@@ -46,7 +46,7 @@ test.each([
 
 test("it counts from the program's beginning, never falls, and stays when the container has gone", () => {
   let now: number | undefined = 120;
-  const time = new ProcessorTime(() => now);
+  const time = processorTime(() => now);
   now = 150;
   time.begin();
   const seen = [150, 160, 158, undefined].map((ms) => {
