@@ -147,7 +147,8 @@ export class Conversation<Context = unknown, Answer = string> implements AsyncDi
     return this.#drive("send", async (interrupt) => {
       await sendOrGoOn(this.#live, messages);
       const report = await driveConversation<Answer>(this.#live, { interrupt, keeps: true });
-      this.#ending = report.ending;
+      // What waits is no ending: once its calls are answered by hand, it can end only as given up.
+      this.#ending = report.ending.type === "waiting" ? undefined : report.ending;
       return report;
     });
   }

@@ -193,6 +193,16 @@ describe("one turn at a time", () => {
     expect(view.calls.map(({ id, state, bytes }) => `${id} ${state} ${bytes}`)).toEqual(lines);
   });
 
+  test("a conversation that waited, and whose call was answered by hand, ends as given up", async () => {
+    const pay = toolOf("pay", () => "paid", { approval: "always" });
+    const { talk, runtime } = await talkWith([{ calls: [{ id: "a", tool: "pay" }] }], [pay]);
+    expect((await talk.send("Pay.")).ending.type).toBe("waiting");
+    await talk.answer("a", { value: "mine" });
+    await talk[Symbol.asyncDispose]();
+    const { conversation } = await runtime.execution(talk.id).status();
+    expect(conversation?.ending).toEqual({ type: "cancelled" });
+  });
+
   test("a host that dies after it leaves the calls to the one who takes it up, and nothing makes them meanwhile", async () => {
     let ran = 0;
     const tools = [toolOf("look", () => ++ran)];
