@@ -1,7 +1,7 @@
 import { type SearchSettings, ToolSearch } from "../tools/search/tool-search.ts";
 import type { ToolAudience } from "../tools/tool.ts";
 import type { ToolFailure, ToolSet } from "../tools/tool-set.ts";
-import { HeldBytes } from "../base/index.ts";
+import { type HeldBytes, heldWithin } from "../base/index.ts";
 import { GateSession, type SessionOptions, type SharedRules } from "./session.ts";
 import { queuesOfTools, type ToolQueues } from "./queues/tool-queues.ts";
 
@@ -17,7 +17,7 @@ export class Gate implements SharedRules {
   /** Gates for parts of the tools or for later sets, kept because each has a search index. */
   readonly #others = new WeakMap<ToolSet, Gate>();
 
-  constructor(tools: ToolSet, held = new HeldBytes(), search: SearchSettings = {}, toolQueues = queuesOfTools()) {
+  constructor(tools: ToolSet, held = heldWithin(), search: SearchSettings = {}, toolQueues = queuesOfTools()) {
     this.held = held;
     this.toolQueues = toolQueues;
     this.tools = tools;

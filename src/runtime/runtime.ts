@@ -6,7 +6,7 @@ import type { Conversation } from "../conversations/conversation.ts";
 import {
   checkValue,
   type ExecutionId,
-  HeldBytes,
+  heldWithin,
   jsonTextOf,
   optionError,
   optionsIn,
@@ -475,5 +475,5 @@ export function openGate(
   search: SearchSettings,
   fleet: Fleet | undefined,
 ): Gate {
-  return new Gate(tools.set, new HeldBytes(heldBytes), search, queuesOfTools(fleet?.limits));
+  return new Gate(tools.set, heldWithin(heldBytes), search, queuesOfTools(fleet?.limits));
 }

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { expect, test, vi } from "vitest";
 import { z } from "zod";
-import { HeldBytes, PortcullisError } from "../../src/base/index.ts";
+import { heldWithin, PortcullisError } from "../../src/base/index.ts";
 import { Gate } from "../../src/gate/gate.ts";
 import type { CallContext } from "../../src/tools/tool.ts";
 import { Content } from "../../src/tools/content.ts";
@@ -295,7 +295,7 @@ test("inputs are parsed when it is a call's turn, and not before", async () => {
 });
 
 test("if heldBytes is spent, a call is refused and calls of other executions continue", async () => {
-  const gate = new Gate(new ToolSet([makeTool({ execute: () => "x".repeat(1000) })]), new HeldBytes(10_000));
+  const gate = new Gate(new ToolSet([makeTool({ execute: () => "x".repeat(1000) })]), heldWithin(10_000));
   const [greedy, modest] = [openSession({ gate }), openSession({ gate })];
   let answer = await greedy.call();
   while (answer?.ok === true) answer = await greedy.call();

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { HeldBytes, PortcullisError } from "../../src/base/index.ts";
+import { heldWithin, PortcullisError } from "../../src/base/index.ts";
 import { type Answer, FAILURE_CODES, REFUSAL_CODES } from "../../src/gate/answer.ts";
 import { FAILED, never, REFUSED, send, throwing, type Way } from "./ways.ts";
 
@@ -102,7 +102,7 @@ function violating(wrong: ReadonlySet<Step>): Way {
         : wrong.has("no approval")
           ? fails()
           : !wrong.has("expired") || new Promise<never>(() => {}),
-    ...(wrong.has("memory") ? { held: new HeldBytes(50) } : {}),
+    ...(wrong.has("memory") ? { held: heldWithin(50) } : {}),
     limits: {
       resultBytes: wrong.has("size") ? 100 : 1000,
       ...(wrong.has("expired") ? { waitMs: 500 } : {}),

@@ -34,42 +34,38 @@ const MIN_BYTES = 8 * 1024 * 1024;
 const IN_COMMON = 1 / 16;
 
 /** The memory that all executions of a runtime hold together, with what the process holds in common, and its bound. */
-export class HeldBytes {
+export interface HeldBytes {
   readonly allowed: number;
-  readonly #inCommon: number;
-  /** Of the shares that a tenant's work has together. */
-  readonly #together = new Counts();
-  #held = 0;
-
-  constructor(allowed = defaultHeldBytes()) {
-    this.allowed = allowed;
-    this.#inCommon = allowed * IN_COMMON;
-    heldInCommon.allowed = Math.min(heldInCommon.allowed, this.#inCommon);
-  }
-
-  get held(): number {
-    // What is in common beyond the part of this runtime goes with the next schema that is compiled.
-    return this.#held + Math.min(heldInCommon.bytes, this.#inCommon);
-  }
-
+  readonly held: number;
   /** Bytes that are free; below 0 if more is held than allowed. */
-  get free(): number {
-    return this.allowed - this.held;
-  }
-
+  readonly free: number;
   /** Adds bytes without checking the bound; negative numbers give bytes back. */
-  count(bytes: number): void {
-    this.#held += bytes;
-  }
-
-  share(tenant: string, allowedBytes: number): Share {
-    return new Share(this, tenant, allowedBytes);
-  }
-
+  count(bytes: number): void;
+  share(tenant: string, allowedBytes: number): Share;
   /** A share of what all such shares of the tenant may hold together: as much as they leave to others. */
-  shareOfTenant(tenant: string): Share {
-    return new Share(this, tenant, Infinity, this.#together);
-  }
+  shareOfTenant(tenant: string): Share;
+}
+
+export function heldWithin(allowed = defaultHeldBytes()): HeldBytes {
+  const inCommon = allowed * IN_COMMON;
+  /** Of the shares that a tenant's work has together. */
+  const together = new Counts();
+  let own = 0;
+  heldInCommon.allowed = Math.min(heldInCommon.allowed, inCommon);
+  const runtime: HeldBytes = {
+    allowed,
+    // What is in common beyond the part of this runtime goes with the next schema that is compiled.
+    get held() {
+      return own + Math.min(heldInCommon.bytes, inCommon);
+    },
+    get free() {
+      return allowed - runtime.held;
+    },
+    count: (bytes) => void (own += bytes),
+    share: (tenant, allowedBytes) => shareOf(runtime, tenant, allowedBytes),
+    shareOfTenant: (tenant) => shareOf(runtime, tenant, Infinity, together),
+  };
+  return runtime;
 }
 
 /**
@@ -77,58 +73,54 @@ export class HeldBytes {
  * many bytes as remain free. So a single execution gets half of the budget, several get equal parts, and some of the
  * budget is always free for the next execution.
  */
-export class Share {
-  readonly lane: Lane;
+export type Share = ReturnType<typeof shareOf>;
+
+function shareOf(runtime: HeldBytes, tenant: string, allowedBytes: number, together?: Counts) {
   /** Most bytes that this execution may hold. */
-  readonly allowed: number;
-  readonly #runtime: HeldBytes;
-  readonly #together: Counts | undefined;
-  #held = 0;
-  #ended = false;
-
-  constructor(runtime: HeldBytes, tenant: string, allowedBytes: number, together?: Counts) {
-    this.lane = new Lane(tenant);
-    this.#runtime = runtime;
-    this.#together = together;
-    this.allowed = Math.max(allowedBytes, MIN_BYTES);
-  }
-
-  get held(): number {
-    return this.#held;
-  }
-
-  /** Whether more than half of what all executions may hold is free. */
-  get isRoomy(): boolean {
-    return this.#runtime.free > this.#runtime.allowed / 2;
-  }
-
-  /** Holds bytes until they are given back or the execution ends. Returns the exceeded limit if there is no room. */
-  hold(bytes: number): HeldOverdraft | undefined {
-    const seen = (this.#together?.of(this.lane.tenant) ?? this.#held) + bytes;
-    const { free } = this.#runtime;
-    if (seen > this.allowed) return { limit: "totalBytes", allowed: this.allowed, seen };
-    if (seen > free) return { limit: "heldBytes", allowed: Math.max(0, free), seen };
-    this.count(bytes);
-    return undefined;
-  }
+  const allowed = Math.max(allowedBytes, MIN_BYTES);
+  let held = 0;
+  let ended = false;
 
   /** Adds bytes that are already held, without checking the bound. */
-  count(bytes: number): void {
-    if (this.#ended) return;
-    this.#held += bytes;
-    this.#together?.add(this.lane.tenant, bytes);
-    this.#runtime.count(bytes);
-  }
+  const count = (bytes: number): void => {
+    if (ended) return;
+    held += bytes;
+    together?.add(tenant, bytes);
+    runtime.count(bytes);
+  };
+  const giveBack = (bytes: number): void => count(-bytes);
 
-  giveBack(bytes: number): void {
-    this.count(-bytes);
-  }
+  return {
+    lane: new Lane(tenant),
+    allowed,
+    count,
+    giveBack,
 
-  /** Gives everything back. Later bytes are not counted. */
-  end(): void {
-    this.giveBack(this.#held);
-    this.#ended = true;
-  }
+    get held(): number {
+      return held;
+    },
+
+    /** Whether more than half of what all executions may hold is free. */
+    get isRoomy(): boolean {
+      return runtime.free > runtime.allowed / 2;
+    },
+
+    /** Holds bytes until they are given back or the execution ends. Returns the exceeded limit if there is no room. */
+    hold(bytes: number): HeldOverdraft | undefined {
+      const seen = (together?.of(tenant) ?? held) + bytes;
+      const { free } = runtime;
+      if (seen > allowed) return { limit: "totalBytes", allowed, seen };
+      if (seen > free) return { limit: "heldBytes", allowed: Math.max(0, free), seen };
+      count(bytes);
+      return undefined;
+    },
+
+    /** Gives everything back. Later bytes are not counted. */
+    end(): void {
+      giveBack(held);
+      ended = true;
+    },
+  };
 }
 
 /** What all runtimes of the process hold in common, and may: compiled schemas. Each runtime counts it as its own. */

@@ -1,7 +1,8 @@
 import {
   Counts,
   defaultHeldBytes,
-  HeldBytes,
+  type HeldBytes,
+  heldWithin,
   type InLine,
   Places,
   type Release,
@@ -143,5 +144,5 @@ export function countReadings(held: HeldBytes, store: Journal, ...others: readon
 
 /** The quota of readings of a journal. Journals without a runtime share one. */
 export function quotaOf(journal: Journal): ReadingQuota {
-  return quotas.get(journal) ?? (unbound ??= new ReadingQuota(new HeldBytes(defaultHeldBytes())));
+  return quotas.get(journal) ?? (unbound ??= new ReadingQuota(heldWithin(defaultHeldBytes())));
 }

@@ -22,7 +22,7 @@ import { PAGE } from "../packing/stored-records.ts";
 import type { JournalProblem, StoredJournal } from "../stored-journal.ts";
 import { openDatabase } from "./database.ts";
 import { prepareStatements, type Statements } from "./statements.ts";
-import { Transactions } from "./transactions.ts";
+import { type Transactions, transactionsIn } from "./transactions.ts";
 
 export const SQLITE_JOURNAL_RULES = {
   /**
@@ -57,7 +57,7 @@ export function createSqliteJournal(options: SqliteJournalOptions): SqliteJourna
   );
   const isRelaxed = durability === "relaxed";
   const database = openDatabase(path, { synchronous: isRelaxed ? "NORMAL" : "FULL", maxBytes });
-  return new FileJournal(database, new Transactions(database, path, isRelaxed, lockTimeoutMs));
+  return new FileJournal(database, transactionsIn(database, path, isRelaxed, lockTimeoutMs));
 }
 
 class FileJournal extends RowJournal<AppendOptions, number> implements SqliteJournal {

@@ -1,6 +1,6 @@
 import { getHeapStatistics } from "node:v8";
 import { beforeEach, expect, test } from "vitest";
-import { defaultHeldBytes, HeldBytes, heldInCommon, memoryOf } from "../../../src/base/index.ts";
+import { defaultHeldBytes, heldWithin, heldInCommon, memoryOf } from "../../../src/base/index.ts";
 import { nothingInCommon } from "../../support/nothing-in-common.ts";
 
 beforeEach(nothingInCommon);
@@ -17,7 +17,7 @@ test("by default all executions together hold a quarter of what V8's heap may be
 });
 
 test("one execution may hold half of the budget, and others the half of what is left each", () => {
-  const runtime = new HeldBytes(1000);
+  const runtime = heldWithin(1000);
   const shares = ["a", "b", "c"].map((tenant) => runtime.share(tenant, 1_000_000));
   for (const share of shares) while (!share.hold(1));
   expect(shares.map(({ held }) => held)).toEqual([500, 250, 125]);
@@ -25,7 +25,7 @@ test("one execution may hold half of the budget, and others the half of what is 
 });
 
 test("what is held ends with its execution, and what comes later is not counted", () => {
-  const runtime = new HeldBytes(1000);
+  const runtime = heldWithin(1000);
   const share = runtime.share("a", 1_000_000);
   share.hold(300);
   share.count(900);
@@ -37,7 +37,7 @@ test("what is held ends with its execution, and what comes later is not counted"
 });
 
 test("what the process holds in common counts in each runtime, and is at most a sixteenth of the smallest", () => {
-  const runtime = new HeldBytes(1600);
+  const runtime = heldWithin(1600);
   expect(heldInCommon.allowed).toBeLessThanOrEqual(100);
   heldInCommon.bytes = 60;
   expect([runtime.held, runtime.free]).toEqual([60, 1540]);

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { HeldBytes, nextTurn } from "../../../src/base/index.ts";
+import { heldWithin, nextTurn } from "../../../src/base/index.ts";
 import { guestLink } from "../../../src/executions/guest/guest-link.ts";
 import { LIMIT_RULES } from "../../../src/executions/limits.ts";
 import type { Guest } from "../../../src/sandboxes/sandbox.ts";
@@ -20,7 +20,7 @@ function guestOf(frames: readonly string[]): Guest {
 
 test("what guests send in turns that do not end is held together, and ends the one for which there is no room", async () => {
   nothingInCommon();
-  const held = new HeldBytes(16 * MIB);
+  const held = heldWithin(16 * MIB);
   const print = `{"kind":"output","stream":"stdout","dropped":0}\n${JSON.stringify("x".repeat(MIB))}`;
   const ready = '{"kind":"ready","protocol":1,"language":"javascript"}';
   const limits = { totalBytes: 64 * MIB, frameBytes: 8 * MIB, memoryBytes: LIMIT_RULES.memoryBytes.default };

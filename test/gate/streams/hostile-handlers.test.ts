@@ -4,7 +4,7 @@ import { z } from "zod";
 import { UnreadAnswers } from "../../../src/gate/run/unread-answers.ts";
 import type { Schema } from "../../../src/tools/schema.ts";
 import type { CallContext, Tool } from "../../../src/tools/tool.ts";
-import { HeldBytes } from "../../../src/base/index.ts";
+import { heldWithin } from "../../../src/base/index.ts";
 import { idle } from "../open-session.ts";
 import { manualClock } from "../../support/clock.ts";
 import { type Items, read, streamTool } from "./read-stream.ts";
@@ -15,7 +15,7 @@ const SECRET = "a secret of the host";
 /** Reads a stream, and expects that nothing of it is held afterwards. */
 async function readOf(handler: (input: unknown, context: CallContext) => unknown, changes: Partial<Tool> = {}) {
   const unread = new UnreadAnswers();
-  const share = new HeldBytes().share("acme", 64 * MIB);
+  const share = heldWithin().share("acme", 64 * MIB);
   const limits = { resultBytes: MIB, totalBytes: 64 * MIB };
   const tool = streamTool(handler as () => Items, changes);
   const { answered, items, session } = read(tool, { unread, share, limits });
@@ -176,7 +176,7 @@ test.each([...Object.entries(BAD_ENDS), ["has no return", undefined] as const])(
       return { done: false, value: "x".repeat(300_000) };
     };
     const unread = new UnreadAnswers();
-    const share = new HeldBytes().share("acme", 64 * MIB);
+    const share = heldWithin().share("acme", 64 * MIB);
     const items = { [Symbol.asyncIterator]: () => ({ next, ...(end && { return: end }) }) };
     const { session, untilBatch, records, batches } = read(
       streamTool(() => items as Items),
@@ -223,7 +223,7 @@ test.each(
   ),
 )("a handler that ends its own call where %s, by %s, gives nothing more", async (_, how, items) => {
   const unread = new UnreadAnswers();
-  const share = new HeldBytes().share("acme", 64 * MIB);
+  const share = heldWithin().share("acme", 64 * MIB);
   let asked = 0;
   const end = () => {
     asked += 1;

@@ -5,7 +5,7 @@ import type { Batch } from "../../../src/gate/streams/stream-reader.ts";
 import { UnreadAnswers } from "../../../src/gate/run/unread-answers.ts";
 import type { Schema } from "../../../src/tools/schema.ts";
 import type { CallContext } from "../../../src/tools/tool.ts";
-import { HeldBytes } from "../../../src/base/index.ts";
+import { heldWithin } from "../../../src/base/index.ts";
 import { runs } from "../../support/all-tests.ts";
 import { type ManualClock, manualClock } from "../../support/clock.ts";
 import { idle, makeTool, openSession } from "../open-session.ts";
@@ -79,7 +79,7 @@ async function play(clock: ManualClock, steps: readonly Step[], played: readonly
   const taken: Batch[] = [];
   const told = { begun: 0, ended: 0, aborted: 0, endedByItself: 0, mores: 0, answers: 0, isOver: false };
   const unread = new UnreadAnswers(ROOM_BYTES);
-  const share = new HeldBytes().share("acme", 64 * 1024 * 1024);
+  const share = heldWithin().share("acme", 64 * 1024 * 1024);
 
   const output: Schema = {
     "~standard": {

@@ -3,7 +3,7 @@ import { beforeEach, expect, test } from "vitest";
 import { createMemoryJournal } from "../../../src/journal/memory-journal.ts";
 import { readHeader, readRecords } from "../../../src/journal/reading/read-records.ts";
 import { countReadings, ReadingQuota } from "../../../src/journal/reading/reading-quota.ts";
-import { HeldBytes } from "../../../src/base/index.ts";
+import { heldWithin } from "../../../src/base/index.ts";
 import { header, turn } from "../records.ts";
 import { nothingInCommon } from "../../support/nothing-in-common.ts";
 import { throws } from "../../support/failing.ts";
@@ -23,7 +23,7 @@ function watched() {
 }
 
 test("readings hold a quarter of what a runtime may hold, tenants wait in turn, and what is held counts in the runtime", async () => {
-  const held = new HeldBytes(400 * MIB);
+  const held = heldWithin(400 * MIB);
   const quota = new ReadingQuota(held);
   const { over, note } = watched();
   const [a, a2, a3, b, c] = ["a", "a", "a", "b", "c"].map((tenant) => quota.open(tenant));
@@ -46,7 +46,7 @@ test("readings hold a quarter of what a runtime may hold, tenants wait in turn, 
 });
 
 test("what is larger than the quota is read alone, nothing passes it for ever, and a reading that waits holds nothing", async () => {
-  const held = new HeldBytes(40 * MIB);
+  const held = heldWithin(40 * MIB);
   const quota = new ReadingQuota(held);
   const { over, note } = watched();
   const [a, b, c] = ["a", "b", "c"].map((tenant) => quota.open(tenant));
@@ -66,7 +66,7 @@ test("what is larger than the quota is read alone, nothing passes it for ever, a
 });
 
 test("one reading runs at once for each 64 MiB, and beyond these one of a tenant that has none", async () => {
-  const quota = new ReadingQuota(new HeldBytes(3 * 64 * MIB));
+  const quota = new ReadingQuota(heldWithin(3 * 64 * MIB));
   const { over, note } = watched();
   const readings = ["a", "a", "a", "b", "b"].map((tenant) => quota.open(tenant));
   for (const [index, reading] of readings.entries()) note(`${index}`, reading.begin());
@@ -81,7 +81,7 @@ test("one reading runs at once for each 64 MiB, and beyond these one of a tenant
 });
 
 test("a reader that is left gives back what it held, and one that fails too", async () => {
-  const held = new HeldBytes(MIB);
+  const held = heldWithin(MIB);
   const memory = createMemoryJournal();
   // A store that does not say what it holds.
   const journal = {

@@ -1,6 +1,6 @@
 import { DatabaseSync } from "node:sqlite";
 import { expect, test } from "vitest";
-import { Transactions } from "../../../src/journal/sqlite/transactions.ts";
+import { transactionsIn } from "../../../src/journal/sqlite/transactions.ts";
 import { throws } from "../../support/failing.ts";
 
 /** What SQLite calls 1 and 2: without the disk and with it. */
@@ -18,7 +18,7 @@ test.each([
     const isRelaxed = durability === "relaxed";
     database.exec(`PRAGMA synchronous = ${isRelaxed ? "NORMAL" : "FULL"}; CREATE TABLE seen (level INTEGER);`);
     const levelNow = () => Number(database.prepare("PRAGMA synchronous").get()?.["synchronous"]);
-    const transactions = new Transactions(database, ":memory:", isRelaxed, 0);
+    const transactions = transactionsIn(database, ":memory:", isRelaxed, 0);
     expect(await transactions.write(levelNow, wanted)).toBe(level);
     const usual = isRelaxed ? NORMAL : FULL;
     expect(levelNow()).toBe(usual);

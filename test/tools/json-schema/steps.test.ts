@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, test, vi } from "vitest";
-import { HeldBytes, heldInCommon, PortcullisError } from "../../../src/base/index.ts";
+import { heldWithin, heldInCommon, PortcullisError } from "../../../src/base/index.ts";
 import { compileSchema } from "../../../src/tools/json-schema/compile-schema.ts";
 import { evaluate } from "../../../src/tools/json-schema/evaluate.ts";
 import type { JsonSchema } from "../../../src/tools/json-schema/json-schema.ts";
@@ -140,7 +140,7 @@ test.each<[string, (schema: JsonSchema, onMade: () => void) => Schema]>([
   "what schemas %s take compiled counts in a runtime's memory, and is a sixteenth of it at most, however many they are",
   (of, made) => {
     nothingInCommon();
-    const { held } = new HeldBytes(16 * 1_000_000);
+    const { held } = heldWithin(16 * 1_000_000);
     // Equal schemas are compiled once, whoever has them.
     const own = of === "of sources" ? "s" : "c";
     const schemaOf = (index: number): JsonSchema => ({
@@ -161,7 +161,7 @@ test.each<[string, (schema: JsonSchema, onMade: () => void) => Schema]>([
     }
     // What was driven out is made again, and is nowhere else.
     if (of === "of sources") expect(compiled).toBe(200);
-    const { allowed } = new HeldBytes(16 * 1000);
+    const { allowed } = heldWithin(16 * 1000);
     expect(
       validate(
         made(schemaOf(100), () => {}),

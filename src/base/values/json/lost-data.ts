@@ -46,7 +46,7 @@ export function lostData(
     // What JavaScript has written it reads as it was. This takes a tenth of the time of a look at each number.
     if (JSON.stringify(value) === text) return undefined;
   }
-  return new LossFinder(text).all().next().value;
+  return lossesIn(text).next().value;
 }
 
 /** Counts the values as `measure` does in a text. A name that is given twice is counted once, with its last value. */
@@ -65,11 +65,9 @@ function countValues(root: unknown): number {
 
 /** The first name that an object of a JSON text has already, or the first number within these parts that a double does not keep. */
 export function lostIn(text: string, parts: Paths): LostData | undefined {
-  return new LossFinder(text)
-    .all()
-    .find(
-      ({ path, written }) => written === undefined || parts.some((part) => part.every((key, at) => key === path[at])),
-    );
+  return lossesIn(text).find(
+    ({ path, written }) => written === undefined || parts.some((part) => part.every((key, at) => key === path[at])),
+  );
 }
 
 interface Level {
@@ -81,41 +79,31 @@ interface Level {
 }
 
 /** Finds what is lost of a text that is JSON, in one pass. Of any other text it may find something. */
-class LossFinder {
-  readonly #scanner: JsonScanner;
-  readonly #open: Level[] = [];
-
-  constructor(text: string) {
-    this.#scanner = new JsonScanner(text);
-  }
-
-  *all(): Generator<LostData, undefined> {
-    for (;;) {
-      const mark = this.#scanner.next();
-      const word = this.#scanner.between;
-      if ((word.length >= LONG || EXPONENT.test(word)) && !keepsNumber(word.trim())) yield this.#lost(word.trim());
-      if (mark === END) return undefined;
-      const level = this.#open.at(-1);
-      if (isOpening(mark)) {
-        const isRecord = mark === OPEN_RECORD;
-        this.#open.push({ names: isRecord ? new Set() : undefined, key: 0, expectsName: isRecord });
-      } else if (isClosing(mark)) this.#open.pop();
-      else if (mark === COMMA && level) {
-        if (level.names) level.expectsName = true;
-        else level.key = Number(level.key) + 1;
-      } else if (mark === QUOTE && level?.names && level.expectsName) {
-        const name = String(parsedJson(this.#scanner.written));
-        const key = quickKey(name);
-        level.key = name;
-        level.expectsName = false;
-        if (level.names.has(key)) yield this.#lost(undefined);
-        level.names.add(key);
-      }
+function* lossesIn(text: string): Generator<LostData, undefined> {
+  const scanner = new JsonScanner(text);
+  const open: Level[] = [];
+  const lost = (written: string | undefined): LostData => ({ path: open.map(({ key }) => key), written });
+  for (;;) {
+    const mark = scanner.next();
+    const word = scanner.between;
+    if ((word.length >= LONG || EXPONENT.test(word)) && !keepsNumber(word.trim())) yield lost(word.trim());
+    if (mark === END) return undefined;
+    const level = open.at(-1);
+    if (isOpening(mark)) {
+      const isRecord = mark === OPEN_RECORD;
+      open.push({ names: isRecord ? new Set() : undefined, key: 0, expectsName: isRecord });
+    } else if (isClosing(mark)) open.pop();
+    else if (mark === COMMA && level) {
+      if (level.names) level.expectsName = true;
+      else level.key = Number(level.key) + 1;
+    } else if (mark === QUOTE && level?.names && level.expectsName) {
+      const name = String(parsedJson(scanner.written));
+      const key = quickKey(name);
+      level.key = name;
+      level.expectsName = false;
+      if (level.names.has(key)) yield lost(undefined);
+      level.names.add(key);
     }
-  }
-
-  #lost(written: string | undefined): LostData {
-    return { path: this.#open.map(({ key }) => key), written };
   }
 }
 

@@ -1,13 +1,13 @@
 import { runInNewContext } from "node:vm";
 import * as fc from "fast-check";
 import { expect, test, vi } from "vitest";
-import { HeldBytes, isLarge, resultType, serialiseResult as serialise, weigh } from "../../../../src/base/index.ts";
+import { heldWithin, isLarge, resultType, serialiseResult as serialise, weigh } from "../../../../src/base/index.ts";
 import { ALL_TESTS, runs, testOfAll } from "../../../support/all-tests.ts";
 import { anyCharacter } from "../../../support/any-character.ts";
 import { countTurns } from "../../../support/count-turns.ts";
 import { throws } from "../../../support/failing.ts";
 
-const share = new HeldBytes().share("test", Number.MAX_SAFE_INTEGER);
+const share = heldWithin().share("test", Number.MAX_SAFE_INTEGER);
 const resultText = (value: unknown, resultBytes: number, resultValues = 4_000_000) =>
   serialise(value, { resultBytes, resultValues }, share);
 
