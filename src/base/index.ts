@@ -47,4 +47,4 @@ export * from "./untrusted/untrusted-text.ts";
 export * from "./places/counts.ts";
 export { Places, type Release } from "./places/places.ts";
 export { countNames, type InLine, type Rate, type SharedLimits, WaitingLine } from "./places/waiting-line.ts";
-export { byteText, cleanText, count, countText, INSET, insetLines, insetText, written } from "./texts.ts";
+export { byteText, cleanText, count, countText, INSET, insetLines, insetText, pointerKeys, written } from "./texts.ts";

@@ -58,3 +58,11 @@ export function insetLines(text: string): string {
 export function insetText(text: string): string {
   return INSET + insetLines(text);
 }
+
+/** The keys of a JSON pointer: `/a~1b/c` has `a/b` and `c`. */
+export function pointerKeys(pointer: string): readonly string[] {
+  return pointer
+    .split("/")
+    .slice(1)
+    .map((key) => key.replaceAll("~1", "/").replaceAll("~0", "~"));
+}

@@ -1,5 +1,4 @@
-import { cleanText, count, countText } from "../../base/texts.ts";
-import { keysOf } from "../../gate/approve/grant-terms.ts";
+import { cleanText, count, countText, pointerKeys } from "../../base/texts.ts";
 import type { Effect } from "../../tools/tool.ts";
 
 export interface GrantWords {
@@ -13,7 +12,7 @@ export function grantText({ calls, sums = {}, untilMs }: GrantWords, now: number
   const of = tool === undefined ? "" : ` of ${tool}`;
   const number = calls === undefined ? "any number of calls" : countText(calls, "more call");
   const amounts = Object.entries(sums).map(
-    ([pointer, sum]) => `at most ${count(sum)} of ${keysOf(pointer).join(".")} in all`,
+    ([pointer, sum]) => `at most ${count(sum)} of ${pointerKeys(pointer).join(".")} in all`,
   );
   const which = amounts.length === 0 ? "" : ` with ${amounts.join(" and ")}`;
   return cleanText(`${number}${of}${which}${untilMs === undefined ? "" : `, until ${timeText(untilMs, now)}`}`);

@@ -5,6 +5,7 @@ import {
   now,
   option,
   optionError,
+  pointerKeys,
   PortcullisError,
   wholeNumber,
 } from "../../base/index.ts";
@@ -70,7 +71,7 @@ export function readGrant(place: string, given: unknown, input: unknown): Grant 
   const { calls, sums, untilMs } = checkOptions<typeof GRANT_FIELDS>(fieldsOf(place), given, GRANT_FIELDS);
   if (calls === undefined && sums === undefined && untilMs === undefined)
     throw optionError(place, "at least one of calls, sums and untilMs", given);
-  const missing = Object.keys(sums ?? {}).find((pointer) => !isSummable(valueAt(input, keysOf(pointer))));
+  const missing = Object.keys(sums ?? {}).find((pointer) => !isSummable(valueAt(input, pointerKeys(pointer))));
   if (missing !== undefined)
     throw optionError(`${place}.sums`, "pointers to numbers in the input of the call that is decided", missing);
   return { calls, sums: sums && { ...sums }, untilMs };
@@ -87,13 +88,6 @@ export function tooManyGrants(place: string): PortcullisError {
 /** A text may be what the journal has in place of a number that was redacted. */
 function isSummable(value: unknown): boolean {
   return typeof value === "number" || typeof value === "string";
-}
-
-export function keysOf(pointer: string): readonly string[] {
-  return pointer
-    .split("/")
-    .slice(1)
-    .map((key) => key.replaceAll("~1", "/").replaceAll("~0", "~"));
 }
 
 function isAmount(given: unknown): given is number {

@@ -1,10 +1,10 @@
-import { ignore, now } from "../../base/index.ts";
+import { ignore, now, pointerKeys } from "../../base/index.ts";
 import type { DecisionRecord } from "../../journal/record.ts";
 import type { Tool } from "../../tools/tool.ts";
 import { toolDigest } from "../../tools/tool-digest.ts";
 import { decimalOf } from "../../tools/json-schema/check-scalar.ts";
 import { valueAt } from "../../tools/json-schema/json-schema.ts";
-import { type Grant, type GrantUse, type GrantLeft, keysOf, MAX_GRANTS, tooManyGrants } from "./grant-terms.ts";
+import { type Grant, type GrantUse, type GrantLeft, MAX_GRANTS, tooManyGrants } from "./grant-terms.ts";
 import type { CallLedger } from "../call-ledger.ts";
 import type { OpenCall } from "../open-call.ts";
 
@@ -159,7 +159,7 @@ function amountsOf(
   if (calls <= 0 || (terms.untilMs !== undefined && terms.untilMs <= now)) return undefined;
   const amounts = new Map<string, number>();
   for (const [pointer, left] of sums) {
-    const amount = valueAt(input(), keysOf(pointer));
+    const amount = valueAt(input(), pointerKeys(pointer));
     if (typeof amount !== "number" || !Number.isFinite(amount) || amount < 0 || exact(amount) > left) return undefined;
     amounts.set(pointer, amount);
   }
