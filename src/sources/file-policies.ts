@@ -106,7 +106,7 @@ function granted(
   const missing =
     callers === undefined ? isOfTool && "allowedCallers" : needsEffect && effect === undefined && "effect";
   if (missing) throw optionError(at(missing), WRITTEN_RULES[missing].expected, undefined);
-  return callers && { ...own, allowedCallers: callers };
+  return callers && (own as GrantedPolicy);
 }
 
 /**

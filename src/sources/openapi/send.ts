@@ -294,8 +294,8 @@ async function failureOf(sender: Sender, { effect }: Call, { response, secrets, 
   const waitMs = askedWaitMs(response);
   const wait = `It asks to wait ${Math.ceil(waitMs! / 1000)} s`;
   const error = failed(sender, response.status, [
-    ...(waitMs === undefined ? [] : [effect === "read" ? `${wait}, longer than this call may take.` : `${wait}.`]),
-    ...(line === "" ? [] : [`It says: ${line}`]),
+    waitMs !== undefined && (effect === "read" ? `${wait}, longer than this call may take.` : `${wait}.`),
+    line !== "" && `It says: ${line}`,
   ]);
   if (response.status === 429 && !isRedirected) REFUSED_BY_SOURCE.set(error, sourceName(sender));
   return error;
@@ -305,10 +305,10 @@ export function sourceName({ source }: Pick<Sender, "source">): string {
   return `openapi ${source}`;
 }
 
-function failed({ source }: Sender, status: number, more: readonly string[]): PortcullisError {
+function failed({ source }: Sender, status: number, more: readonly (string | false)[]): PortcullisError {
   const reason = STATUS_CODES[status];
   const sentence = `${source} answered with status ${status}${reason === undefined ? "" : ` (${reason})`}.`;
-  return new PortcullisError("tool_failed", [sentence, ...more].join(" "));
+  return new PortcullisError("tool_failed", [sentence, ...more].filter(Boolean).join(" "));
 }
 
 /** The wait that a server asks for: a number of seconds, or a date. */

@@ -10,7 +10,7 @@ import { findExecution, existingJournal } from "../../input/open-journal.ts";
 import { loadFallbacks, loadModel, recordedModel } from "../../input/load-module.ts";
 import { failureLine, UsageFailure, EXIT } from "../../failure.ts";
 import { oneLine, printJson, writeStderr, writeStdout } from "../../terminal/standard-streams.ts";
-import type { CommandOptions, RESUME, RunningOptions } from "../../command-options.ts";
+import type { CommandOptions, RESUME } from "../../command-options.ts";
 import { openRuntime, type OpenRuntime, printConversation, printProgram } from "./open-runtime.ts";
 
 /**
@@ -43,17 +43,12 @@ export async function runResume(named: string | undefined, options: CommandOptio
   const report = await handle.resume({ ...about, model, fallbacks });
   const standing = standingOfConversation(past);
   const rests = standing.state === "waiting" && standing.rests;
-  return await open.end(printWhole(open, report, options, { header, rests }), report.artifacts);
+  return await open.end(printWhole(open, report, header, rests), report.artifacts);
 }
 
 /** Prints the answer of a conversation that was taken up: it was not printed while it came. */
-function printWhole(
-  open: OpenRuntime,
-  report: AgentReport,
-  { json }: RunningOptions,
-  { header, rests }: { readonly header: Header | undefined; readonly rests?: boolean },
-): number {
-  if (!json && report.answer !== undefined) writeStdout(`${report.answer}\n`);
+function printWhole(open: OpenRuntime, report: AgentReport, header: Header | undefined, rests?: boolean): number {
+  if (!open.options.json && report.answer !== undefined) writeStdout(`${report.answer}\n`);
   return printConversation(open, report, header, rests);
 }
 
@@ -84,7 +79,7 @@ async function recover(options: CommandOptions<typeof RESUME>): Promise<number> 
       continue;
     }
     const header = await readHeader(journal, recovered.execution, HOST);
-    if ("transcript" in recovered) printWhole(open, recovered, options, { header });
+    if ("transcript" in recovered) printWhole(open, recovered, header);
     else printProgram(open, recovered, header);
   }
   await tellDriven(journal, only);

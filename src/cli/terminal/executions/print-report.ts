@@ -26,8 +26,7 @@ export function operatorEntry({ err, ...entry }: FailureEntry, message: string):
 /** Prints each failure of a handler when it happens. Its text comes from tools, so it is indented. */
 export const printFailures: Logger = {
   error(entry, message) {
-    const { error } = operatorEntry(entry, message);
-    const stack = error === undefined ? "" : `\n${insetText(error)}`;
+    const stack = entry.err === undefined ? "" : `\n${insetText(thrownText(entry.err))}`;
     writeStderr(`portcullis: ${oneLine(message)}${stack}\n`);
   },
 };
