@@ -51,7 +51,7 @@ export async function readAnswers({ inputRequests = {}, requestState }: Message,
   };
 }
 
-async function answerOf(params: Message, ask: Ask): Promise<ElicitationReply> {
+export async function answerOf(params: Message, ask: Ask): Promise<ElicitationReply> {
   const { mode = "form", message, requestedSchema = {} } = params;
   const isShown =
     sizeFault(requestedSchema, SCHEMA_BOUNDS) === undefined && weigh(requestedSchema, SCHEMA_BYTES) <= SCHEMA_BYTES;

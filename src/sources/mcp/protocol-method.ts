@@ -35,5 +35,5 @@ export const callingTool: ProtocolMethod = {
     // The server learns which calls are repetitions of one call, and no id of this host.
     params: { name: original, arguments: input, _meta: { [IDEMPOTENCY_META]: hash("sha256", idempotencyKey) } },
   }),
-  value: (result, reader, text) => resultValue(result, text, reader),
+  value: resultValue,
 };

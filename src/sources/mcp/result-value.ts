@@ -32,7 +32,7 @@ export interface ResultReader {
  * `{ content }`, without what servers tell clients about blocks. Throws `tool_failed` with the server's text if the tool
  * failed.
  */
-export async function resultValue(result: Message, text: ServerText, reader: ResultReader = {}): Promise<unknown> {
+export async function resultValue(result: Message, reader: ResultReader, text: ServerText): Promise<unknown> {
   const { content: given = [], structuredContent = bareValue(result) } = result;
   const isError = FAILED.has(result.isError);
   const { caller, declared } = reader;

@@ -1,7 +1,7 @@
 import type { Client } from "@modelcontextprotocol/client";
 import { isFields, type OutputTail, untilAborted, weigh } from "../../base/index.ts";
 import { Channel, ProtocolFailure, type RequestOptions } from "./wire/channel.ts";
-import { type Dialogue, readAnswers, type ElicitationReply } from "./elicitation.ts";
+import { answerOf, type Dialogue, readAnswers, type ElicitationReply } from "./elicitation.ts";
 import { type Access, HttpRefusal, HttpWire, SessionEnded } from "./wire/http-wire.ts";
 import { type McpPackage, ConnectionLost, MalformedMessage, type Message, type Wire } from "./wire/wire.ts";
 import type { ReadServer } from "./mcp-options.ts";
@@ -232,10 +232,7 @@ export class Session {
 
   async #onQuestion(params: unknown): Promise<ElicitationReply> {
     const ask = this.#channel.currentAsk;
-    if (!ask || !isFields(params)) return { action: "cancel" };
-    const asked = { method: "elicitation/create", params };
-    const { inputResponses } = await readAnswers({ inputRequests: { asked } }, ask);
-    return (inputResponses as { readonly asked: ElicitationReply }).asked;
+    return ask && isFields(params) ? answerOf(params, ask) : { action: "cancel" };
   }
 }
 
