@@ -99,7 +99,7 @@ export class FleetWorker implements Worker, DriverWatch {
 
   /** While it drains, nothing more is begun that another driver would have to ask for. */
   onWriting(execution: ExecutionId, records: readonly JournalRecord[]): number {
-    const begun = this.#left === undefined ? -1 : records.findIndex((record) => this.#writes.isBegun(record));
+    const begun = this.#left === undefined ? -1 : records.findIndex(this.#writes.isBegun);
     const may = begun < 0 ? records.length : begun;
     this.#writes.onWriting(execution, records.slice(0, may));
     return may;
@@ -164,13 +164,12 @@ export class FleetWorker implements Worker, DriverWatch {
       return this.#parts.queue.wake([{ execution, tenant, failures, afterMs: RETRY_MS }]);
     if (!only({ execution, tenant }))
       return this.#wakeLater({ execution, tenant, failures }, { type: "left", why: undefined });
-    let failed = failures;
     for (;;) {
       held.isWoken = false;
       const summary = await findIfKnown(journal, execution).catch((error: Error) => error);
       if (!summary) return;
       if (summary instanceof Error)
-        return this.#wakeLater({ execution, tenant, failures: failed }, { type: "failed", error: summary });
+        return this.#wakeLater({ execution, tenant, failures }, { type: "failed", error: summary });
       held.isConversation = summary.kind === "conversation";
       const taken = await this.#takeUp(summary, held.leave.signal);
       switch (taken.type) {
@@ -178,13 +177,13 @@ export class FleetWorker implements Worker, DriverWatch {
           return;
         case "driven":
           if (hasEnded(taken.recovered)) return;
-          failed = 0;
+          failures = 0;
           continue;
         case "left":
           if (await this.#rest(summary, taken.why)) return;
           continue;
         default:
-          return this.#wakeLater({ execution, tenant, failures: failed }, taken);
+          return this.#wakeLater({ execution, tenant, failures }, taken);
       }
     }
   }

@@ -83,7 +83,7 @@ function readEntries(place: OptionPlace, tools: object): readonly Entry[] {
  * similar name: the tool that it was meant for would silently lack its policy.
  */
 function refuseUnmatched({ source, namesOf }: PolicySubject, entries: readonly Entry[], tools: readonly string[]) {
-  const names = new Set(tools.flatMap((tool) => namesOf(tool)));
+  const names = new Set(tools.flatMap(namesOf));
   for (const { key, prefix, place } of entries) {
     if (prefix === undefined ? names.has(key) : names.values().some((name) => name.startsWith(prefix))) continue;
     const [meant] = nearest(key, [...names], 1);

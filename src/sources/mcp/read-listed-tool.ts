@@ -44,7 +44,7 @@ export function readListed(entry: unknown): ServerListedTool | string {
   if (isFields(execution) && execution.taskSupport === "required")
     return "it can be called only as a task, which is not supported";
   const visibility = fieldOf(fieldOf(_meta, "ui"), "visibility");
-  if ((visibility ?? undefined) !== undefined && ![visibility].flat().includes("model"))
+  if (![visibility ?? "model"].flat().includes("model"))
     return "it is for the server's own pages, not for models (_meta.ui.visibility)";
   // PHP writes an empty list for an empty object.
   const inputSchema = Array.isArray(given) && given.length === 0 ? {} : given;

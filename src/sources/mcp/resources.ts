@@ -88,7 +88,7 @@ function unnamed(name: string, source: string, uri: string): PortcullisError {
 
 function resourcesOf({ content }: Message): readonly string[] {
   if (!Array.isArray(content)) return [];
-  const blocks = (content as unknown[]).filter((block) => isFields(block));
+  const blocks = (content as unknown[]).filter(isFields);
   return urisOf(
     blocks.flatMap((block) => {
       if (block.type === "resource") return [block.resource];

@@ -90,7 +90,7 @@ const PATH_CHARACTERS = new RegExp(`[^${UNRESERVED}!$&'()*+,;=:@/]+`, "gu");
 const ALLOWED_CHARACTERS = new RegExp(`[^${UNRESERVED}!$'()*,;=:@/?]+`, "gu");
 
 function encoded(text: string, others: RegExp): string {
-  return text.toWellFormed().replaceAll(others, (part) => encodeURIComponent(part));
+  return text.toWellFormed().replaceAll(others, encodeURIComponent);
 }
 
 function queryEncoder({ serialisation }: Parameter): Encode {

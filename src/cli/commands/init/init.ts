@@ -163,7 +163,7 @@ function tarballOf(home: string): string | undefined {
     const resolved = fieldOf(entry, "resolved");
     if (typeof resolved !== "string" || !resolved.startsWith("file:")) return undefined;
     const path = resolved.slice("file:".length);
-    return [path, decodeURIComponent(path)].map((one) => resolve(dirname(modules), one)).find((one) => existsSync(one));
+    return [path, decodeURIComponent(path)].map((one) => resolve(dirname(modules), one)).find(existsSync);
   } catch {
     return undefined;
   }

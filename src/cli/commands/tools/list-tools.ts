@@ -99,7 +99,7 @@ function checkTools({ tools, problems, sources, unassigned: found }: OpenTools, 
   printRows(
     'No caller may call these, because nothing is said about them. Check the effect, and add the line under\n"portcullis": { "tools": { … } } of the server, or the option:\n\n',
     ["tool", "its server says", "line", "option"],
-    unassigned.map((row) => Object.values(row)),
+    unassigned.map(Object.values<string>),
   );
   if (problems.length > 0)
     writeStdout(`Left out, or not checked:\n${problems.map((problem) => `  ${oneLine(problem)}`).join("\n")}\n\n`);

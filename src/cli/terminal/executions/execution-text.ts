@@ -69,7 +69,7 @@ export function listLine(row: ListedExecution, title = ""): string {
       : parent === undefined
         ? shortLine(title, TITLE_LENGTH)
         : `continues with ${parent}`;
-  const facts = [stateText(row), ms === undefined ? [] : duration(ms), `of ${tenant}`, what].flat().filter(Boolean);
+  const facts = [stateText(row), ms !== undefined && duration(ms), `of ${tenant}`, what].filter(Boolean);
   return oneLine(`${timeText(startedAt)}  ${kind.padEnd(12)}  ${execution.padEnd(36)}  ${facts.join(", ")}`);
 }
 

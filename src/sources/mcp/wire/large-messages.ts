@@ -129,7 +129,7 @@ function withoutNullFields(text: string): string {
   if (!NULL_FIELD.test(text)) return text;
   try {
     const message: unknown = JSON.parse(text);
-    return JSON.stringify(Array.isArray(message) ? message.map((one) => dropNulls(one, 2)) : dropNulls(message, 2));
+    return JSON.stringify(dropNulls(message, Array.isArray(message) ? 3 : 2));
   } catch {
     return text;
   }
