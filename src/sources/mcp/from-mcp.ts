@@ -62,7 +62,6 @@ export class McpSource implements AsyncDisposable {
   #oauth: OAuthClient | undefined;
   #session: Session | undefined;
   #connecting: Promise<Session> | undefined;
-  #protocol: ReadServer["protocol"] | undefined;
 
   private constructor(mcp: McpPackage, server: ReadServer, policies: McpPolicies | undefined) {
     this.#mcp = mcp;
@@ -210,9 +209,8 @@ export class McpSource implements AsyncDisposable {
         onListChanged: this.#listAgain.notify,
         signal,
       };
-      session = await Session.open(opening, this.#protocol);
+      session = await Session.open(opening, this.#session?.protocol);
       await this.#tools.read(session, signal);
-      this.#protocol = session.protocol;
       this.#session = session;
       return session;
     } catch (error) {
@@ -259,7 +257,7 @@ export class McpSource implements AsyncDisposable {
           headers: session.readsHeaders ? headersOf(headers, input) : {},
           dialogue,
         });
-        await this.#text.clean(result, new Lane(`source ${this.#server.name}`));
+        await this.#text.clean(result, new Lane(`source ${source}`));
         return await method.value(result, called, this.#text);
       } catch (error) {
         signal.throwIfAborted();
@@ -268,15 +266,16 @@ export class McpSource implements AsyncDisposable {
         // The server has refused the request before it did anything.
         if (error instanceof NeedsPerson && !isAsked) {
           isAsked = true;
-          const asked = this.#oauth?.askPerson(this.#closing.signal) ?? Promise.resolve();
+          const asked = this.#oauth!.askPerson(this.#closing.signal);
           await this.#forCall(name, signal, () => untilAborted(asked, signal));
           continue;
         }
-        if (error instanceof MessageTooLarge && error.of === "values") throw tooManyValues(error.allowed);
         if (error instanceof MessageTooLarge)
-          throw new PortcullisError("result_too_large", `The result of ${name} has more than ${resultBytes} bytes.`, {
-            cause: error,
-          });
+          throw error.of === "values"
+            ? tooManyValues(error.allowed)
+            : new PortcullisError("result_too_large", `The result of ${name} has more than ${resultBytes} bytes.`, {
+                cause: error,
+              });
         const mayRepeat = effect !== "write" && attempt === 1 && !dialogue.hasBegun();
         if (mayRepeat && error instanceof ConnectionLost) continue;
         const refused = error instanceof ProtocolFailure ? method.refused?.(error.code, called) : undefined;
