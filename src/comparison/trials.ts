@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from "node:util";
 import type { AgentReport, StopState } from "../conversations/agent-report.ts";
-import { monotonic } from "../base/index.ts";
+import { monotonic, parsedJson } from "../base/index.ts";
 import type { Model, ModelUsage } from "../models/model.ts";
 import { createRuntime, type Runtime, type RuntimeOptions } from "../runtime/create-runtime.ts";
 import type { Tool } from "../tools/tool.ts";
@@ -103,13 +103,8 @@ function voidCause(mode: TrialMode, { calls, ending, transcript }: AgentReport):
 /** Whether the text is the right answer as JSON, or holds it in a fenced block. */
 function isRightAnswer(words: string, answer: unknown): boolean {
   const blocks = words.split("```").filter((_, place) => place % 2 === 1);
-  return [words, ...blocks.map((block) => block.replace(/^json\b/, ""))].some((text) => {
-    try {
-      return isDeepStrictEqual(JSON.parse(text), answer);
-    } catch {
-      return false;
-    }
-  });
+  const texts = [words, ...blocks.map((block) => block.replace(/^json\b/, ""))];
+  return texts.some((text) => isDeepStrictEqual(parsedJson(text, true), answer));
 }
 
 /** One summary for each task in each mode: medians of the trials that are not void. */

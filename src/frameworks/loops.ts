@@ -177,12 +177,11 @@ export async function toolsFor<Name extends LoopName>(
 
 /** Refuses options by which another loop asks people, and an `approve` beside such an option: one of them would not be asked. */
 function refuseOthers(loop: LoopName, own: OwnOptions): void {
-  const mine = OWN_MEANS[loop] ?? [];
   for (const [of, names] of Object.entries(OWN_MEANS))
     for (const name of names)
       if (own[name] !== undefined && of !== loop)
         throw optionError(`${SUBJECT}({ ${name} })`, `to be left out: it is for ${JSON.stringify(of)}`, own[name]);
-  const given = mine.find((name) => own[name] !== undefined);
+  const given = OWN_MEANS[loop]?.find((name) => own[name] !== undefined);
   if (given !== undefined && given !== "interrupt" && own.conversation === undefined)
     throw optionError(`${SUBJECT}({ conversation })`, `an id of the conversation, beside ${given}`, undefined);
   if (given !== undefined && own.approve)

@@ -1,4 +1,4 @@
-import { optionError } from "../base/index.ts";
+import { isTexts, optionError } from "../base/index.ts";
 import type { Tool } from "../tools/tool.ts";
 import { adopt, foreignSchema, type ToolPolicies, unusable } from "./tool-policy.ts";
 
@@ -42,5 +42,5 @@ function textOrBlocks(result: unknown): unknown {
   const texts = (result as { readonly type?: unknown; readonly text?: unknown }[]).map(({ type, text }) =>
     type === "text" ? text : undefined,
   );
-  return texts.every((text) => typeof text === "string") ? texts.join("\n") : result;
+  return isTexts(texts) ? texts.join("\n") : result;
 }

@@ -2,6 +2,7 @@ import {
   callback,
   checkOptions,
   describe,
+  fieldOf,
   type OptionPlace,
   type OptionRules,
   optionsIn,
@@ -101,8 +102,8 @@ export function sourceContext({ shape }: Pick<ToolPolicy, "shape">, context: Cal
     get(own, name) {
       // The fields of a context read its private parts.
       const field: unknown = Reflect.get(own, name, own);
-      const most = typeof name === "string" && Object.hasOwn(UNSHAPED, name) ? UNSHAPED[name] : undefined;
-      return most === undefined ? field : Math.max(field as number, most);
+      const most = fieldOf(UNSHAPED, name as string);
+      return most === undefined ? field : Math.max(field as number, most as number);
     },
   });
 }

@@ -3,6 +3,7 @@ import { basename } from "node:path";
 import {
   optionError,
   didYouMean,
+  fieldOf,
   lossText,
   lostData,
   type OptionPresence,
@@ -153,7 +154,7 @@ export function durationOption({ bare = "", min, max, example }: DurationRule): 
   return (flag, text) => {
     const { number = Number.NaN, unit = "" } = readAmount(text) ?? {};
     const name = unit === "" ? bare : unit;
-    const worth = Object.hasOwn(TIMES, name) ? TIMES[name] : undefined;
+    const worth = fieldOf(TIMES, name) as number | undefined;
     const ms = worth === undefined ? Number.NaN : timesUnit(number, worth);
     if (ms >= min && ms <= max) return ms;
     const units = `in ${Object.keys(TIMES).join(", ")}${bare === "" ? "" : `; without a unit in ${bare}`}`;
@@ -186,7 +187,7 @@ export function settings<Rules extends OptionRules>(
 function readSetting(name: string, text: string): unknown {
   const units = name.endsWith("Bytes") ? BYTES : name.endsWith("Ms") ? TIMES : {};
   const { number, unit = "" } = readAmount(text) ?? {};
-  const factor = unit === "" ? 1 : Object.hasOwn(units, unit) ? units[unit] : undefined;
+  const factor = unit === "" ? 1 : (fieldOf(units, unit) as number | undefined);
   if (number !== undefined && factor !== undefined) return timesUnit(number, factor);
   try {
     return JSON.parse(text) as unknown;

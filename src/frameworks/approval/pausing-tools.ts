@@ -59,11 +59,10 @@ export function pausingTools(programs: WaitingPrograms) {
     const code = name === RUN_PROGRAM ? textOf(input, "code") : undefined;
     return code === undefined ? undefined : programs.idOf(callId, code, answered);
   };
-  const look = (call: LoopCall, going: Going, asks: boolean) => lookAt(programs, begun, call, going, asks);
   return {
     /** What a person is asked before the call goes on; undefined if no person has to be asked. */
     async question(call: LoopCall, going: Going): Promise<string | undefined> {
-      const looking = look(call, going, true).then(({ report }) => approvalsOf(report));
+      const looking = lookAt(programs, begun, call, going, true).then(({ report }) => approvalsOf(report));
       const waits = await looking.catch((error: unknown) => {
         // The call itself tells the model what is wrong with it.
         if (PortcullisError.is(error) && error.code === "program_failed") return [];
@@ -73,7 +72,7 @@ export function pausingTools(programs: WaitingPrograms) {
     },
     /** Runs a call of the loop. `isApproved`: a person was asked the question of this call, and has approved it. */
     async run(call: LoopCall, going: Going, isApproved: boolean): Promise<string> {
-      const { report, isShown } = await look(call, going, false);
+      const { report, isShown } = await lookAt(programs, begun, call, going, false);
       begun.delete(keyOf(call)!);
       const waits = approvalsOf(report);
       const { execution: id } = report;

@@ -1,4 +1,4 @@
-import { isFields, PortcullisError, sizeFault, weigh, without } from "../../base/index.ts";
+import { isFields, isTexts, PortcullisError, sizeFault, weigh, without } from "../../base/index.ts";
 import { storedSchema, validate } from "../../tools/schema.ts";
 import type { AllowedQuestion } from "../../tools/tool.ts";
 import { MalformedMessage, type Message } from "./wire/wire.ts";
@@ -85,8 +85,7 @@ async function contentOf(fields: AllowedQuestion["fields"], schema: Message, nam
 }
 
 function isAnswer(value: unknown): boolean {
-  if (Array.isArray(value)) return value.every((one) => typeof one === "string");
-  return typeof value === "string" || typeof value === "boolean" || Number.isFinite(value);
+  return isTexts(value) || typeof value === "string" || typeof value === "boolean" || Number.isFinite(value);
 }
 
 /** Requests of a call: the first request, and the requests that answer questions of the server. */

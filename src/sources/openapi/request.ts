@@ -62,7 +62,7 @@ export function requestParts(
   input: Fields,
 ): RequestParts {
   const given = parameters.flatMap(({ field, parameter }) => {
-    const value = Object.hasOwn(input, field) ? input[field] : undefined;
+    const value = fieldOf(input, field);
     return value === undefined || value === null ? [] : [{ parameter, value }];
   });
   const at = (place: Parameter["place"]) => given.filter(({ parameter }) => parameter.place === place);
@@ -231,7 +231,7 @@ function bodyOf(place: BodyFields, input: Fields): RequestParts["body"] {
 }
 
 function bodyValue({ body, isFlat, names }: BodyFields, input: Fields): unknown {
-  if (!isFlat) return Object.hasOwn(input, "body") ? input.body : undefined;
+  if (!isFlat) return fieldOf(input, "body");
   const fields = Object.entries(input).filter(([name]) => names.has(name));
   return fields.length === 0 && !body.required ? undefined : Object.fromEntries(fields);
 }

@@ -37,7 +37,7 @@ export async function chat(options: ChatOptions): Promise<number> {
   const { stream, baseUrl, id, tenant } = options;
   needsJournal("--id", id, options.journal);
   await using journal = id === undefined ? optionalJournal(options.journal) : existingJournal(options.journal);
-  const past = id === undefined || !journal ? undefined : await readPast(journal, id, options);
+  const past = id === undefined ? undefined : await readPast(journal!, id, options);
   const models = { stream, baseUrl };
   const model = await chatModel(options.model, past, models);
   const fallbacks = await loadFallbacks(options.fallback, models);

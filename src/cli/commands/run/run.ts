@@ -21,11 +21,8 @@ export async function run(file: string, options: CommandOptions<typeof RUN>): Pr
   await using open = await openRuntime(options, journal, { tenant });
   const { runtime, signal } = open;
   const corrects =
-    options.corrects === undefined || !journal
-      ? undefined
-      : await findExecution(journal, options.corrects, tenant ?? "default");
-  const corrected = { corrects, maxAgeMs };
-  const report = await runtime.execute(program, { language, signal, result, id, ...corrected });
+    options.corrects === undefined ? undefined : await findExecution(journal!, options.corrects, tenant ?? "default");
+  const report = await runtime.execute(program, { language, signal, result, id, corrects, maxAgeMs });
   return await open.end(printProgram(open, report), report.artifacts);
 }
 

@@ -37,8 +37,17 @@ export async function openServed(
   const { limit: limits, policy } = options;
   const tools = () => open.tools;
   const fleet = journal && (await fleetOf(stack, journal));
-  const where = fleet ? { fleet } : { journal };
-  return stack.use(await createRuntime({ tools, limits, logger: printFailures, ...where, policy, ...more(journal) }));
+  return stack.use(
+    await createRuntime({
+      tools,
+      limits,
+      logger: printFailures,
+      fleet,
+      journal: fleet ? undefined : journal,
+      policy,
+      ...more(journal),
+    }),
+  );
 }
 
 /** The fleet of a journal in PostgreSQL; undefined for a journal in a file, which other machines do not reach. */
@@ -68,7 +77,7 @@ export function readHttpSettings(options: ServeFlags, port: number | undefined) 
     options,
     port,
     /** Text of the file of keys. */
-    keys: keys === undefined ? undefined : readDoorKeys(keys),
+    keys: keys && readDoorKeys(keys),
   };
 }
 
@@ -97,8 +106,7 @@ export async function openHttpServer(
   stack.use(outlastErrors(tellStray));
   const onUnread = (reason: string) =>
     tell(`the file of keys cannot be read, and the former keys stay valid: ${reason}.`);
-  if (options.keys !== undefined && keys !== undefined)
-    stack.use(watchDoorKeys(options.keys, keys, (text) => changeKeys(server, text), onUnread));
+  if (keys !== undefined) stack.use(watchDoorKeys(options.keys!, keys, (text) => changeKeys(server, text), onUnread));
   stack.defer(async () => void (await (more.routes === "operator" ? server.close() : close(server, drainMs))));
   return { server, url, [Symbol.asyncDispose]: () => stack.disposeAsync() };
 }

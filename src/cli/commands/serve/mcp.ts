@@ -69,8 +69,7 @@ export async function mcp(options: CommandOptions<typeof MCP>): Promise<number> 
           return;
         }
         const decideCommand = decideCommandOf(journalPath);
-        if (transport)
-          await serveStreams(stack, transport, { runtime, version, ...more, decideCommand, onError: tellError });
+        await serveStreams(stack, transport!, { runtime, version, ...more, decideCommand, onError: tellError });
       };
       await Promise.race([serve(), ended.then(() => pause(FAIL_MS))]);
       await ended;

@@ -1,4 +1,5 @@
 import type { ApprovalDecision, ApprovalRequest, Approve } from "../../../gate/approve/approval.ts";
+import { textOf } from "../../../base/index.ts";
 import type { ApproveMode } from "../../input/option-values.ts";
 import { isApprovalOfProgram } from "../../../executions/from-journal/index.ts";
 import { callAbout, shownInput } from "../../../executions/output/index.ts";
@@ -107,7 +108,7 @@ interface ShownRequest {
 /** The text of a question. A program is shown whole: it is allowed with each of its lines. */
 function shownRequest(request: ApprovalRequest, columns: number): ShownRequest {
   const { tool, input, caller } = request;
-  const source = isApprovalOfProgram(request) ? sourceOf(input) : undefined;
+  const source = isApprovalOfProgram(request) ? textOf(input, "source") : undefined;
   if (source !== undefined)
     return {
       question: "A program needs approval before it starts:",
@@ -124,11 +125,6 @@ function shownRequest(request: ApprovalRequest, columns: number): ShownRequest {
 function inputLines(request: ApprovalRequest, columns: number, most?: number): Pick<ShownRequest, "lines" | "isWhole"> {
   const { text, isWhole } = shownInput(request, most);
   return { lines: wrappedLines(text.replaceAll(/^ {2}/gm, ""), columns), isWhole };
-}
-
-function sourceOf(input: unknown): string | undefined {
-  if (typeof input !== "object" || input === null || !("source" in input)) return undefined;
-  return typeof input.source === "string" ? input.source : undefined;
 }
 
 /** `g 20`, or `g 20 /amount=500`: further calls, and what a number of their inputs may be in all. */

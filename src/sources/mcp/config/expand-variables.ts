@@ -1,5 +1,5 @@
 import { homedir } from "node:os";
-import { isFields } from "../../../base/index.ts";
+import { isFields, textOf } from "../../../base/index.ts";
 import { invalidFile } from "../../json-file.ts";
 
 /** What the places of variables in a configuration file stand for. */
@@ -49,7 +49,7 @@ function valueOf(whole: string, inner: string, { env, folder }: Variables): stri
         ? `${whole} asks for a value in an editor: name a variable of the environment there, like \${TOKEN}`
         : `${whole} is not known here: name a variable of the environment, like \${TOKEN}`,
     );
-  const value = Object.hasOwn(env, name) ? env[name] : undefined;
+  const value = textOf(env, name);
   // As a shell has it, an empty variable has its default too.
   if (fallback !== undefined) return value === undefined || value === "" ? fallback : value;
   if (value === undefined) throw new Error(`the variable ${name} is not set. Set it, or write \${${name}:-default}`);

@@ -158,7 +158,7 @@ function readEntry(place: string, name: string, entry: unknown, beside: Message,
   if ((command === undefined) === (url === undefined)) throw invalidFile(place, "expected either command or url");
   const { policies, settings } = readServerPolicies(
     fieldsOf(`${place}: portcullis`),
-    portcullis ?? (Object.hasOwn(beside, name) ? beside[name] : undefined),
+    portcullis ?? fieldOf(beside, name),
   );
   const given = Object.entries(url === undefined ? { command, args, env, cwd } : { url, headers });
   const expanded = given.map(

@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import {
   AT_ONCE,
   entriesOf,
+  fieldOf,
   isFields,
   JsonText,
   readerFor,
@@ -78,7 +79,7 @@ export class LargeMessages {
     if (!isFields(message) || !isFields(message.result)) return message;
     for (const [name] of LARGE) {
       const value = message.result[name];
-      const number = isFields(value) && Object.hasOwn(value, this.#mark) ? value[this.#mark] : undefined;
+      const number = fieldOf(value, this.#mark);
       if (number === undefined) continue;
       const kept = this.#parts.get(number as number);
       this.#parts.delete(number as number);

@@ -1,4 +1,4 @@
-import { isFields } from "../../../base/index.ts";
+import { fieldOf, isFields } from "../../../base/index.ts";
 
 /** A field of a tool's input whose value is sent as a header too. */
 export interface ParamHeader {
@@ -30,10 +30,7 @@ export function paramHeaders(schema: unknown): readonly ParamHeader[] {
 export function headersOf(fields: readonly ParamHeader[], input: unknown): Record<string, string> {
   const headers: Record<string, string> = {};
   for (const { path, name } of fields) {
-    const value = path.reduce<unknown>(
-      (place, key) => (isFields(place) && Object.hasOwn(place, key) ? place[key] : undefined),
-      input,
-    );
+    const value = path.reduce<unknown>(fieldOf, input);
     if (!["string", "number", "boolean"].includes(typeof value)) continue;
     const text = String(value);
     headers[`Mcp-Param-${name}`] =
