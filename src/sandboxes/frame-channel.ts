@@ -1,6 +1,6 @@
 import type { Readable, Writable } from "node:stream";
 import { FrameDecoder } from "../../bridge/wire.ts";
-import { FrameQueue } from "./frame-queue.ts";
+import { type FrameQueue, frameQueue } from "./frame-queue.ts";
 import { DueReply } from "./keep-awake.ts";
 import { endOfRefused, type Exit } from "./sandbox.ts";
 import { type FramePieces, UnsentFrames } from "./unsent-frames.ts";
@@ -63,7 +63,7 @@ export class FrameChannel {
   }
 
   #newQueue(): FrameQueue {
-    return new FrameQueue(UNREAD_LENGTH, (pause) => {
+    return frameQueue(UNREAD_LENGTH, (pause) => {
       if (pause) this.source?.pause();
       else this.source?.resume();
     });

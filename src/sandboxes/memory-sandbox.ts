@@ -10,7 +10,7 @@ import {
   setImmediate,
   thrownMessage,
 } from "../base/index.ts";
-import { FrameQueue } from "./frame-queue.ts";
+import { frameQueue } from "./frame-queue.ts";
 import {
   checkLanguage,
   EndingGuest,
@@ -65,7 +65,7 @@ export function createMemorySandbox(options: MemorySandboxOptions = {}): Sandbox
 
 /** There is no process to end and none to measure. The first ending counts. */
 class MemoryGuest extends EndingGuest implements Guest {
-  readonly frames = new FrameQueue(Infinity, ignore);
+  readonly frames = frameQueue(Infinity, ignore);
   readonly #face: GuestFace;
   readonly #frameBytes: number;
   #hasEnded = false;

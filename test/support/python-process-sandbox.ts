@@ -8,7 +8,7 @@ import type { Duplex } from "node:stream";
 import { fileURLToPath } from "node:url";
 import { encodeFrames, FrameDecoder } from "../../bridge/wire.ts";
 import { PortcullisError } from "../../src/base/index.ts";
-import { FrameQueue } from "../../src/sandboxes/frame-queue.ts";
+import { frameQueue } from "../../src/sandboxes/frame-queue.ts";
 import { endOfRefused, type Exit, type Guest, type OpenOptions, type Sandbox } from "../../src/sandboxes/sandbox.ts";
 
 const guestPath = fileURLToPath(import.meta.resolve("#guest/guest.py"));
@@ -151,7 +151,7 @@ function killIfAlive(pid: number): void {
 }
 
 function pythonGuest({ pipe, ended, kill }: GuestProcess, frameBytes: number): Guest {
-  const frames = new FrameQueue(Number.POSITIVE_INFINITY, () => {});
+  const frames = frameQueue(Number.POSITIVE_INFINITY, () => {});
   const decoder = new FrameDecoder(frameBytes);
   let ending: Exit | undefined;
   /** The first ending counts. */
