@@ -257,7 +257,7 @@ export class CallLedger {
     const { items, bytes } = line;
     const news = items === undefined ? undefined : call.handling?.stream?.takeLastNews({ items, bytes });
     if (news) this.streamed(call, news);
-    this.#tell({ type: "call_ended", ...line, ...(error === undefined ? {} : { error }) });
+    this.#tell({ type: "call_ended", ...line, ...(error !== undefined && { error }) });
   }
 
   #tell(event: WithoutExecution<EventFields<CallEvent>>): void {

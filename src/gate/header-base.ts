@@ -38,7 +38,7 @@ export function headerBase(
     policies: named.length > 0 ? named : undefined,
     versions: { node: process.versions.node, ...versions, ...answering(tools) },
     parent: above && { execution: above.execution, call: above.callId },
-    ...(trace === undefined ? {} : { trace }),
+    ...(trace !== undefined && { trace }),
   };
 }
 
@@ -60,8 +60,8 @@ export function recordedTool(tool: Tool): ToolDigest {
   return {
     name,
     digest: toolDigest(tool),
-    ...(effect === "read" ? {} : { effect }),
+    ...(effect !== "read" && { effect }),
     ...elsewhere(tool),
-    ...(callers.length === CALLERS.length ? {} : { callers }),
+    ...(callers.length !== CALLERS.length && { callers }),
   };
 }

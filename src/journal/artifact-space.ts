@@ -91,7 +91,7 @@ export class ArtifactSpace {
     // No more fields than these: one that a reader does not know makes the journal unreadable.
     const artifact = { name, bytes, shape, first, call };
     await log.append({ type: "artifact", ...artifact, ...kept, at: now() });
-    this.#note({ ...artifact, position, ...(this.#journal.isDurable === true ? {} : { kept }) });
+    this.#note({ ...artifact, position, ...(this.#journal.isDurable !== true && { kept }) });
   }
 
   /** The value of an artifact of this space. Rejects as the journal does. */

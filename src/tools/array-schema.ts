@@ -29,8 +29,8 @@ function outerSchema(inner: JsonSchema, place: string, outer: (inner: unknown) =
   return {
     ...dialect,
     ...outer(mapSchema(own, move)),
-    ...($defs === undefined ? {} : { $defs: mapSchemas($defs, move) }),
-    ...(definitions === undefined ? {} : { definitions: mapSchemas(definitions, move) }),
+    ...($defs !== undefined && { $defs: mapSchemas($defs, move) }),
+    ...(definitions !== undefined && { definitions: mapSchemas(definitions, move) }),
   };
 }
 

@@ -44,7 +44,7 @@ export function textTool<Context>(given: unknown, maxSteps: number): Tool<Contex
         `${place.at(option)}: a text tool takes one text and no fields: format: "text" or { regex }. Leave it out, or use defineTool.`,
       );
   try {
-    const { format: read } = readOptions(place, written === undefined ? {} : { format: written }, FORMAT_RULES);
+    const { format: read } = readOptions(place, { format: written }, FORMAT_RULES);
     const format = read === "text" ? read : Object.freeze({ regex: read.regex });
     const inputSchema = textSchema(place, format, maxSteps);
     const tool = isFields(given) ? { name, ...others, inputSchema, unknownFields: "allow" } : given;

@@ -39,7 +39,7 @@ export function textSchema(place: OptionPlace, format: TextFormat, maxSteps: num
 }
 
 function textJson(format: TextFormat): JsonSchema {
-  return { type: "string", ...(format === "text" ? {} : { pattern: anchored(format.regex) }) };
+  return { type: "string", ...(format !== "text" && { pattern: anchored(format.regex) }) };
 }
 
 /** The input of a text tool where calls have named fields: functions of most providers, MCP, the loops of other packages. */

@@ -58,7 +58,7 @@ export function failureLog(logger: Logger) {
       if (outcome.type !== "failed" && error === undefined) return;
       entries += 1;
       const code = "code" in outcome ? outcome.code : outcome.type;
-      last = { tool, execution, callId, code, ...(error === undefined ? {} : { err: error }) };
+      last = { tool, execution, callId, code, ...(error !== undefined && { err: error }) };
       if (entries > MAX_ENTRIES) return;
       const what = `${tool} ${VERBS[outcome.type]} in call ${callId}${"code" in outcome ? `, ${code}` : ""}`;
       const message = `${what}${messageOf(error)}`;

@@ -97,8 +97,8 @@ export function failureAttributes(code: string | undefined): Attributes {
 export function toolAttributes(tool: string | undefined, callId?: string): Attributes {
   return {
     "gen_ai.operation.name": "execute_tool",
-    ...(tool === undefined ? {} : { "gen_ai.tool.name": word(tool) }),
+    ...(tool !== undefined && { "gen_ai.tool.name": word(tool) }),
     "gen_ai.tool.type": "function",
-    ...(callId === undefined ? {} : { "gen_ai.tool.call.id": word(callId) }),
+    ...(callId !== undefined && { "gen_ai.tool.call.id": word(callId) }),
   };
 }

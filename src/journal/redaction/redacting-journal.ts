@@ -127,8 +127,8 @@ function outputOf(command: string) {
 
 function callOf(record: JournalRecord): { readonly tool?: string; readonly callId?: string } {
   return {
-    ...("tool" in record && typeof record.tool === "string" ? { tool: record.tool } : {}),
-    ...("call" in record && record.call !== undefined ? { callId: record.call } : {}),
+    ...("tool" in record && typeof record.tool === "string" && { tool: record.tool }),
+    ...("call" in record && record.call !== undefined && { callId: record.call }),
   };
 }
 

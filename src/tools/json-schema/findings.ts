@@ -65,7 +65,7 @@ export class Findings {
       fitting === 0
         ? `it fits none of the ${outcomes.length} alternatives`
         : `it fits ${fitting} of the ${outcomes.length} alternatives, and has to fit one alone`;
-    const own = { message: () => message, path: undefined, ...(fitting === 0 ? { alternatives } : {}) };
+    const own = { message: () => message, path: undefined, ...(fitting === 0 && { alternatives }) };
     this.#join({ choice: own, last: own });
     for (const failure of alternatives) this.#join(failure);
   }

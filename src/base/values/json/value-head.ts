@@ -93,7 +93,7 @@ class HeadReader {
   *read(): SlicedWork<ValueHead> {
     const value = yield* this.#entry(undefined, "", 0);
     if (this.#mark !== END) throw new NotJson();
-    return { value, counts: this.#counts, ...(this.#texts.size === 0 ? {} : { texts: this.#texts }) };
+    return { value, counts: this.#counts, ...(this.#texts.size !== 0 && { texts: this.#texts }) };
   }
 
   /** Reads the value of a name in a container. Notes what is missing if it is a text that was cut. */

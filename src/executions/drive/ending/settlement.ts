@@ -193,7 +193,7 @@ function parseFault(body = ""): FaultBody | undefined {
     code: isText(code, 64) ? code : undefined,
     tool: isText(tool, 256) ? tool : undefined,
     unawaited: isText(unawaited, 256) ? unawaited : undefined,
-    ...(isCount(line) && isCount(column) ? { line, column } : {}),
+    ...(isCount(line) && isCount(column) && { line, column }),
   };
 }
 

@@ -57,7 +57,7 @@ export async function buildImage(
       const options = { t: image, labels: imageLabels(), buildargs: { BASE: base }, forcerm: true };
       const stream = await docker.buildImage(
         { context: folder, src },
-        { ...options, abortSignal, ...(network === undefined ? {} : { networkmode: network }) },
+        { ...options, abortSignal, ...(network !== undefined && { networkmode: network }) },
       );
       await followed(docker, stream, onProgress);
     }, BUILD_MS);
