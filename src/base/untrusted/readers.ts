@@ -1,6 +1,6 @@
 import { hash } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
-import { isFields } from "../values/fields.ts";
+import { byName, isFields } from "../values/fields.ts";
 import { checkJson, jsonDigest } from "../values/json/check-json.ts";
 import { exactText } from "../values/json/exact-json.ts";
 import { entryTexts, fieldTexts } from "../values/json/json-fields.ts";
@@ -143,9 +143,7 @@ function valueDigest(json: string): string {
 }
 
 function inOrder(_: string, value: unknown): unknown {
-  return isFields(value)
-    ? Object.fromEntries(Object.entries(value).toSorted(([one], [other]) => (one < other ? -1 : 1)))
-    : value;
+  return isFields(value) ? Object.fromEntries(Object.entries(value).toSorted(byName)) : value;
 }
 
 /** Whether each text of some blocks is the JSON of a structure, or of one of its fields, or they are that of a field's elements. */

@@ -14,6 +14,11 @@ export function isAnyObject(value: unknown): value is object {
   return typeof value === "object" && value !== null;
 }
 
+/** Puts entries in the order of their names. */
+export function byName([one]: readonly [string, unknown], [other]: readonly [string, unknown]): -1 | 1 {
+  return one < other ? -1 : 1;
+}
+
 export function isTexts(value: unknown): value is readonly string[] {
   return Array.isArray(value) && value.every((one) => typeof one === "string");
 }

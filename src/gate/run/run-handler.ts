@@ -16,7 +16,7 @@ import {
   TooManyValues,
   asUntrusted,
 } from "../../base/index.ts";
-import { issuesText, type Schema, type ValidationResult, validate } from "../../tools/schema.ts";
+import { isObject, issuesText, type Schema, type ValidationResult, validate } from "../../tools/schema.ts";
 import type { CallContext } from "../../tools/tool.ts";
 import type { FailedAnswer, Failure, HandlerAnswer } from "../answer.ts";
 import { OVER } from "../call-end.ts";
@@ -230,8 +230,7 @@ function parseOutside(text: string, { identity }: OpenCall): unknown {
 
 /** Whether a value of a handler is a promise, or looks like one. Throws what a getter of it throws. */
 export function isThenable<Value>(value: unknown): value is PromiseLike<Value> {
-  if ((typeof value !== "object" && typeof value !== "function") || value === null) return false;
-  return typeof (value as { readonly then?: unknown }).then === "function";
+  return isObject(value) && typeof (value as { readonly then?: unknown }).then === "function";
 }
 
 // oxlint-disable-next-line typescript/unbound-method -- it is applied to promises

@@ -1,4 +1,4 @@
-import { packageVersion } from "../../base/index.ts";
+import { byName, packageVersion } from "../../base/index.ts";
 import { EnginePool } from "./engine-pool.ts";
 import type { PoolOptions } from "./pool-options.ts";
 
@@ -16,7 +16,7 @@ type SharedPools = Map<string, SharedPool>;
  */
 export function leasePool(options: PoolOptions) {
   const shared = registry();
-  const name = JSON.stringify(Object.entries(options).toSorted(([a], [b]) => (a < b ? -1 : 1)));
+  const name = JSON.stringify(Object.entries(options).toSorted(byName));
   // How engines are started is an object that a test passes, and it may hold state.
   const known = options.command ? undefined : shared.get(name);
   const leased = known ?? { pool: new EnginePool(options), users: 0 };

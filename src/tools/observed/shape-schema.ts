@@ -1,4 +1,4 @@
-import { isFields } from "../../base/index.ts";
+import { byName, isFields } from "../../base/index.ts";
 import { type JsonSchema, resolveReference, takesText, takesNumbersAlone } from "../json-schema/json-schema.ts";
 import { withoutNumber } from "./field-names.ts";
 import { addShapes, hasDigits, type Kind, KINDS, type Shape } from "./shape.ts";
@@ -74,7 +74,7 @@ function dividedNames(
   shape: Shape,
   objects: number,
 ): { readonly fields: readonly Named[]; readonly others: Shape | undefined } {
-  const all = [...(shape.fields ?? [])].toSorted(([a], [b]) => (a < b ? -1 : 1));
+  const all = [...(shape.fields ?? [])].toSorted(byName);
   const isData = dataAmong(all, shape.others, objects);
   const data = all.filter(isData).map(([, of]) => of);
   const others = data.reduce<Shape | undefined>((sum, of) => (sum ? addShapes(sum, of) : of), shape.others);
