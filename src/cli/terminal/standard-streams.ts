@@ -144,8 +144,8 @@ export async function flush(): Promise<string | undefined> {
   return lost;
 }
 
-function flushed(writeTo: NodeJS.WriteStream["write"]): Promise<void> {
-  return new Promise((resolve) => void writeTo("", () => resolve()));
+function flushed(writeTo: NodeJS.WriteStream["write"]): Promise<unknown> {
+  return new Promise<unknown>((resolve) => void writeTo("", resolve));
 }
 
 /** Like `writeStdout`. Resolves when the text has been passed on: a slow reader does not fill the memory. */

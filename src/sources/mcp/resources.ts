@@ -1,4 +1,4 @@
-import { isFields, PortcullisError } from "../../base/index.ts";
+import { isFields, listOf, PortcullisError, textOf } from "../../base/index.ts";
 import { content as withParts, naming } from "../../tools/content.ts";
 import type { ProtocolMethod } from "./protocol-method.ts";
 import { BLOCK_LEVELS, shownBlocks, withoutNotes } from "./result-value.ts";
@@ -86,9 +86,8 @@ function unnamed(name: string, source: string, uri: string): PortcullisError {
   );
 }
 
-function resourcesOf({ content }: Message): readonly string[] {
-  if (!Array.isArray(content)) return [];
-  const blocks = (content as unknown[]).filter(isFields);
+function resourcesOf(result: Message): readonly string[] {
+  const blocks = listOf(result, "content").filter(isFields);
   return urisOf(
     blocks.flatMap((block) => {
       if (block.type === "resource") return [block.resource];
@@ -98,7 +97,7 @@ function resourcesOf({ content }: Message): readonly string[] {
 }
 
 function urisOf(named: readonly unknown[]): readonly string[] {
-  return named.flatMap((one) => (isFields(one) && typeof one.uri === "string" ? [one.uri] : []));
+  return named.flatMap((one) => textOf(one, "uri") ?? []);
 }
 
 interface Resource extends Message {
