@@ -76,7 +76,7 @@ export class FleetWorker implements Worker, DriverWatch {
     this.#reconciling = every(reconcileMs, () => this.#reconcile());
     const taking = queue.work({
       room: () => (this.#left === undefined ? concurrency - this.#held.size : 0),
-      passedOver: this.#tenants.passedOver,
+      passedOver: () => this.#tenants.passedOver(),
       take: (wake, done) => this.#take(wake, done),
       onError,
     });
