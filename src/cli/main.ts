@@ -215,8 +215,8 @@ export async function main(args: readonly string[], streams: Streams): Promise<n
     if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.completed : EXIT.usage;
     const failure = failureOf(error);
     const { ran } = PortcullisCommand;
-    const given = { execution: ran?.args[0], journal: ran?.opts<{ readonly journal?: string }>().journal };
-    const message = PortcullisError.is(error) ? completeHint(error, given) : failure.message;
+    const context = { execution: ran?.args[0], journal: ran?.opts<{ readonly journal?: string }>().journal };
+    const message = PortcullisError.is(error) ? completeHint(error, context) : failure.message;
     return printFailure(new CommandFailure(failure.exitCode, message, failure));
   }
 }

@@ -36,7 +36,7 @@ export class PortcullisCommand extends Command {
     for (const option of optionsOf(table)) this.addOption(option);
     return this.action(async () => {
       PortcullisCommand.ran = this;
-      const work = (await load())[name] as (...given: unknown[]) => unknown;
+      const work = (await load())[name] as (...args: unknown[]) => unknown;
       const code = await work(...this.processedArgs, this.opts());
       PortcullisCommand.exitCode = (code as number | undefined) ?? EXIT.completed;
     });
@@ -44,10 +44,10 @@ export class PortcullisCommand extends Command {
 }
 
 /** Names of the functions of a module that take arguments, and these options last. */
-type NameOfWork<Module, Given> = {
-  [Name in keyof Module]: Module[Name] extends (...given: infer All) => number | void | Promise<number | void>
+type NameOfWork<Module, Input> = {
+  [Name in keyof Module]: Module[Name] extends (...args: infer All) => number | void | Promise<number | void>
     ? All extends [...unknown[], infer Last]
-      ? Given extends Last
+      ? Input extends Last
         ? Name
         : never
       : never

@@ -100,7 +100,7 @@ export async function compare(
     measures.push({ provider, exact: EXACT.has(provider), modes, ...ratioOf(modes) });
   }
   const { conversations, programmatic } = run;
-  const left = [...PROVIDERS.values()].filter(({ name }) => wanted === undefined && !providers.includes(name));
+  const omissions = [...PROVIDERS.values()].filter(({ name }) => wanted === undefined && !providers.includes(name));
   return {
     task: task.name,
     calls: programmatic.layers.flat().length,
@@ -109,8 +109,8 @@ export async function compare(
     providers: measures,
     notes: [
       ...notesOf(run, windowTokens),
-      left.length > 0 &&
-        `Not measured, because its SDK is not installed: ${left.map(({ name }) => name).join(", ")} (npm install ${[...new Set(left.map(({ sdk }) => sdk))].join(" ")}).`,
+      omissions.length > 0 &&
+        `Not measured, because its SDK is not installed: ${omissions.map(({ name }) => name).join(", ")} (npm install ${[...new Set(omissions.map(({ sdk }) => sdk))].join(" ")}).`,
       !providers.every((name) => EXACT.has(name)) &&
         "Tokens of Claude and Gemini are estimates: their encodings are not public.",
     ].filter((note) => note !== false),

@@ -91,8 +91,8 @@ type FaultOf = (run: Conversation, task: ComparisonTask) => string | undefined;
 function programFault({ outcomes, turns }: Conversation, { answer }: ComparisonTask): string | undefined {
   const outcome = outcomes.at(-1);
   if (outcome?.type === "completed") return differenceFrom(answer, outcome.value);
-  const [told = ""] = turns.at(-2)?.results[0]?.text.split("\n", 1) ?? [];
-  return told === "" ? "no program was run" : commentLine(told, 300);
+  const [firstLine = ""] = turns.at(-2)?.results[0]?.text.split("\n", 1) ?? [];
+  return firstLine === "" ? "no program was run" : commentLine(firstLine, 300);
 }
 
 function turnsOf(layers: Layers): readonly ScriptedTurn[] {
@@ -179,9 +179,9 @@ function callsOf(records: readonly JournalRecord[]): Layers {
   // A timer's turn has no answer of its own: its calls are placed after all answers so far.
   let latest = 0;
   for (const { event, commands } of pastTurns(records)) {
-    const given = event.kind === "answer" || event.kind === "items" ? (layerOf.get(event.id) ?? 0) + 1 : undefined;
-    latest = Math.max(latest, given ?? 0);
-    const layer = given ?? latest;
+    const eventLayer = event.kind === "answer" || event.kind === "items" ? (layerOf.get(event.id) ?? 0) + 1 : undefined;
+    latest = Math.max(latest, eventLayer ?? 0);
+    const layer = eventLayer ?? latest;
     for (const command of commands) {
       if (command.kind !== "call") continue;
       layerOf.set(command.id, layer);

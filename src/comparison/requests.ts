@@ -74,7 +74,7 @@ export async function lastRequest(
 function geminiReply(opening: Opening, { text, calls }: TranscriptTurn["turn"]): string {
   const parts = calls.map((call) => {
     const isTool = call.type === "tool_call";
-    const name = isTool ? toolNamesOf(opening).given(call.tool) : opening.runProgram?.name;
+    const name = isTool ? toolNamesOf(opening).aliasOf(call.tool) : opening.runProgram?.name;
     const args: unknown = isTool ? JSON.parse(call.inputText) : { code: call.source };
     return { functionCall: { id: call.id, name, args } };
   });

@@ -31,15 +31,15 @@ const MAX_OUTPUT_TOKENS = 16_000;
  * does, and with the signal's reason if the signal aborts.
  */
 export async function* runTrials(request: TrialsRequest) {
-  let left = request.maxTokens;
+  let budget = request.maxTokens;
   for (const { task, tools } of request.tasks) {
     await using runtime = await createRuntime({ ...request.runtime, tools: (await tools()).map(withoutSideEffects) });
     for (let round = 1; round <= request.repeat; round += 1) {
       for (const mode of TRIAL_MODES) {
-        const ended = await runTrial(request, runtime, task, mode, left);
-        left -= tokensOf(ended.trial.usage);
+        const ended = await runTrial(request, runtime, task, mode, budget);
+        budget -= tokensOf(ended.trial.usage);
         yield { ...ended, round };
-        if (left <= 0) return;
+        if (budget <= 0) return;
       }
     }
   }

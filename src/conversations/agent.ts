@@ -74,7 +74,7 @@ export async function changeTools(live: LiveConversation, tools: ToolSet): Promi
   const {
     answering: { instructions },
   } = state;
-  const gate = scope.gate.beside(tools);
+  const gate = scope.gate.withTools(tools);
   const opening = openingFor(model, { ...scope, gate }, { ...request, instructions }, "setTools");
   // Before it is journalled: what the model does not take is refused here.
   const changed = await live.openedWith(opening);

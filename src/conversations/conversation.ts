@@ -29,7 +29,7 @@ import { refuseSilence, sendOrGoOn } from "./drive/send-once.ts";
 import type { AgentEnding } from "./event.ts";
 import type { LiveConversation } from "./drive/live-conversation.ts";
 import { RUN_PROGRAM } from "../tools/tool-name.ts";
-import { saidByUser, messagesOf, type UserMessages } from "./prompt/said-message.ts";
+import { messagesByUser, messagesOf, type UserMessages } from "./prompt/said-message.ts";
 import type { Tool } from "../tools/tool.ts";
 import { type ToolSet, TOOLS } from "../tools/tool-set.ts";
 
@@ -64,7 +64,7 @@ export interface ConversationParts {
 
 export interface ConversationOpening {
   /** As the developer wrote them, without defaults. */
-  readonly given: object;
+  readonly options: object;
   readonly read: ResolvedAgentOptions<typeof HELD_RULES>;
 }
 
@@ -80,13 +80,13 @@ export async function openConversation<Context, Answer>(
   return new Conversation<Context, Answer>({ ...parts, ...opened });
 }
 
-async function opening(scope: AgentScope, { given, read }: ConversationOpening): Promise<CopiedTurns> {
+async function opening(scope: AgentScope, { options, read }: ConversationOpening): Promise<CopiedTurns> {
   const { id: execution, allowChangedTools, from } = read;
   const request = requestOf(read, scope.gate.tools, "conversation");
   const chosen = [
-    ...KEPT_OPTIONS.filter((name) => fieldOf(given, name) !== undefined),
+    ...KEPT_OPTIONS.filter((name) => fieldOf(options, name) !== undefined),
     ...["settings", "loop"].flatMap((group) =>
-      Object.entries(fieldOf(given, group) ?? {})
+      Object.entries(fieldOf(options, group) ?? {})
         .filter(([name, value]) => value !== undefined && !Object.hasOwn(RUN_RULES, name))
         .map(([name]) => `${group}: { ${name} }`),
     ),
@@ -94,8 +94,8 @@ async function opening(scope: AgentScope, { given, read }: ConversationOpening):
   const work = { request, execution, chosen, allowChangedTools, asks: read.approve !== undefined };
   if (typeof from === "string") return copyConversation(scope, from, work);
   if (from !== undefined) return copyTranscript(scope, from, work);
-  const known = execution === undefined ? undefined : await findIfKnown(scope.journal, execution);
-  if (execution !== undefined && known?.tenant === scope.tenant) return takeOver(scope, execution, work);
+  const summary = execution === undefined ? undefined : await findIfKnown(scope.journal, execution);
+  if (execution !== undefined && summary?.tenant === scope.tenant) return takeOver(scope, execution, work);
   return { live: await beginConversation(scope, request, { task: "", execution, rests: true }) };
 }
 
@@ -142,8 +142,8 @@ export class Conversation<Context = unknown, Answer = string> implements AsyncDi
    * a message, open calls are given up first. Rejects with `conversation_busy`, `conversation_ended`, `option_invalid`,
    * and as `runtime.agent` does.
    */
-  async send(said?: UserMessages): Promise<AgentReport<Answer>> {
-    const messages = said === undefined ? undefined : messagesOf(said, "send(message)");
+  async send(message?: UserMessages): Promise<AgentReport<Answer>> {
+    const messages = message === undefined ? undefined : messagesOf(message, "send(message)");
     return this.#drive("send", async (interrupt) => {
       await sendOrGoOn(this.#live, messages);
       const report = await driveConversation<Answer>(this.#live, { interrupt, keeps: true });
@@ -157,11 +157,11 @@ export class Conversation<Context = unknown, Answer = string> implements AsyncDi
    * Asks for one turn of the model, and makes none of its calls: answer its calls by `answer`, or let `send()` make
    * them. Rejects with `call_open` while calls of the last turn have no answer, and as `send` does.
    */
-  async step(said?: UserMessages): Promise<Step> {
-    const messages = said === undefined ? undefined : messagesOf(said, "step(message)");
+  async step(message?: UserMessages): Promise<Step> {
+    const messages = message === undefined ? undefined : messagesOf(message, "step(message)");
     return this.#drive("step", async (interrupt) => {
       await this.#live.closeAnswered();
-      if (messages) await this.#live.say(saidByUser(messages));
+      if (messages) await this.#live.say(messagesByUser(messages));
       else await refuseSilence(this.#live, "step(message)");
       const step = stepOf(await driveTurn(this.#live, interrupt), await this.#live.holdsMessages());
       this.#ending = step.ending;
@@ -289,11 +289,11 @@ async function answerByHand(live: LiveConversation, callId: string, answer: Clie
   try {
     const value = { ok: true, text: text.value, bytes: Buffer.byteLength(text.value) } as const;
     // The result of a program is shown like the result of a call.
-    const made: ToolCall =
+    const toolCall: ToolCall =
       call.type === "tool_call"
         ? call
         : { type: "tool_call", id: call.id, tool: toolOf(call), caller: "direct", inputText: "" };
-    live.takeResult(await resultOfAnswer(made, value, live.resultWays(share.lane)));
+    live.takeResult(await resultOfAnswer(toolCall, value, live.resultWays(share.lane)));
     await live.recorded;
   } finally {
     share.end();

@@ -20,17 +20,17 @@ import { type PastConversation, readOwnConversation } from "./from-journal/past-
 export async function decideConversation(
   scope: DecideScope,
   execution: ExecutionId,
-  said: DecisionInput,
+  input: DecisionInput,
 ): Promise<void> {
   for (;;) {
     const past = await readOwnConversation(scope, execution);
-    const records = await recordsOfConversation(past, said);
+    const records = await recordsOfConversation(past, input);
     scope.signal?.throwIfAborted();
     try {
       if (records.length > 0) await scope.journal.append(execution, past.records, records, { safe: true });
       // A driver in another process reads them when it renews its lease.
       await drivenHere(scope.journal, execution)?.log.catchUp();
-      return await noteInPrograms(scope, execution, said);
+      return await noteInPrograms(scope, execution, input);
     } catch (error) {
       // Its driver, or another person, has appended in the meantime.
       if (!isHeadMoved(error)) throw error;
@@ -41,14 +41,18 @@ export async function decideConversation(
 /** The records for the conversation's own calls. Rejects with `call_unknown` or `decision_exists`, also for calls of its programs. */
 export async function recordsOfConversation(
   past: PastConversation,
-  said: DecisionInput,
+  input: DecisionInput,
 ): Promise<readonly OutsideRecord[]> {
-  return (await recordsOfAll(past, said))[0].records;
+  return (await recordsOfAll(past, input))[0].records;
 }
 
 /** Rejects with `option_invalid` if a client's result does not fit the output of its tool, also for calls of its programs. */
-export async function refuseWrongResultsOf(past: PastConversation, said: DecisionInput, tools: ToolSet): Promise<void> {
-  const [own, ...programs] = await recordsOfAll(past, said);
+export async function refuseWrongResultsOf(
+  past: PastConversation,
+  input: DecisionInput,
+  tools: ToolSet,
+): Promise<void> {
+  const [own, ...programs] = await recordsOfAll(past, input);
   await refuseWrongResults(own.records, own.find, tools.all);
   for (const { records, find } of programs) await refuseWrongResults(records, find, tools.visibleTo(["programmatic"]));
 }
@@ -60,9 +64,9 @@ interface SaidRecords {
 
 async function recordsOfAll(
   { header, open, outcome, use }: PastConversation,
-  said: DecisionInput,
+  input: DecisionInput,
 ): Promise<readonly [own: SaidRecords, ...programs: SaidRecords[]]> {
-  const { own, programs } = parted(said);
+  const { own, programs } = parted(input);
   const isOpen = outcome === undefined;
   const below: SaidRecords[] = [];
   for (const [callId, ofProgram] of programs) {
@@ -77,8 +81,8 @@ async function recordsOfAll(
 }
 
 /** Notes what is said of the calls of programs, of which `recordsOfConversation` has not rejected any. */
-export async function noteInPrograms(scope: DecideScope, execution: ExecutionId, said: DecisionInput): Promise<void> {
-  for (const [callId, below] of parted(said).programs) await decide(scope, childExecution(execution, callId), below);
+export async function noteInPrograms(scope: DecideScope, execution: ExecutionId, input: DecisionInput): Promise<void> {
+  for (const [callId, below] of parted(input).programs) await decide(scope, childExecution(execution, callId), below);
 }
 
 /** Decisions and results for the conversation's own calls, and for each program's calls by the id of the program's call. */
@@ -98,8 +102,8 @@ function parted({ decisions = {}, results = {} }: DecisionInput): {
 
 const OWN = "";
 
-function partedById<Value>(said: Readonly<Record<string, Value>>): ReadonlyMap<string, (readonly [string, Value])[]> {
-  return Map.groupBy(Object.entries(said), ([id]) => id.slice(0, Math.max(0, id.indexOf("/"))));
+function partedById<Value>(values: Readonly<Record<string, Value>>): ReadonlyMap<string, (readonly [string, Value])[]> {
+  return Map.groupBy(Object.entries(values), ([id]) => id.slice(0, Math.max(0, id.indexOf("/"))));
 }
 
 function withoutPrefix<Value>(part: readonly (readonly [string, Value])[] = []): Readonly<Record<string, Value>> {

@@ -40,10 +40,10 @@ export function clientEnding(ending: Outcome): SchemaType<typeof CLIENT_OUTCOME>
 export function clientEnding(ending: AgentEnding): AgentEnding;
 export function clientEnding(ending: Fields): Fields;
 export function clientEnding(ending: Fields): Fields {
-  const { detail: _detail, ...told } = ending;
-  const { failure } = told;
-  if (!isFields(failure)) return told;
+  const { detail: _detail, ...rest } = ending;
+  const { failure } = rest;
+  if (!isFields(failure)) return rest;
   const message = "Its model could not be reached.";
-  const { request: _request, ...known } = failure;
-  return { ...told, failure: { ...known, message } };
+  const { request: _request, ...facts } = failure;
+  return { ...rest, failure: { ...facts, message } };
 }

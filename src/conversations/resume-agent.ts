@@ -150,7 +150,7 @@ export async function takeUp(
 /** The model that answers in a conversation, of those that are given. Throws `option_invalid`, and `journal_redacted`. */
 function modelFor(
   { header: { execution }, answering, isRedacted }: PastConversation,
-  { model: given, fallbacks = [] }: ResumeAgentWork,
+  { model: mainModel, fallbacks = [] }: ResumeAgentWork,
   subject: string,
 ): Model {
   if (isRedacted)
@@ -158,9 +158,9 @@ function modelFor(
       "journal_redacted",
       `The journal of conversation ${JSON.stringify(execution)} was redacted and does not hold what happened, so the conversation cannot be resumed. Begin a new one.`,
     );
-  const model = [given, ...fallbacks].find(({ name }) => name === answering.model);
+  const model = [mainModel, ...fallbacks].find(({ name }) => name === answering.model);
   if (model) return model;
-  throw optionError(`${subject}({ model })`, `${answering.model}, which the conversation has`, given.name);
+  throw optionError(`${subject}({ model })`, `${answering.model}, which the conversation has`, mainModel.name);
 }
 
 /** Ends the conversation of an agent whose caller has ended without it, as cancelled, and its programs with it. Nothing of it runs. */
@@ -208,10 +208,10 @@ async function undrivenReport<Answer = string>(
   { gate, tenant, journal }: AgentScope,
   past: PastConversation,
   ending: AgentEnding,
-  given?: ResultSchema,
+  ownSchema?: ResultSchema,
 ): Promise<AgentReport<Answer>> {
   const { header, use, usage } = past;
-  const schema = given ?? recordedSchema(settingsOf(header).settings?.answer);
+  const schema = ownSchema ?? recordedSchema(settingsOf(header).settings?.answer);
   const share = gate.held.share(tenant, 0);
   try {
     const checked =

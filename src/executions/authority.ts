@@ -37,17 +37,17 @@ export function drivenScope<Own extends DrivenScope>(
   const { owner } = above ? scope : header;
   const now = above ? undefined : owners?.now(owner, tenant);
   const began = new Map(recorded.map((tool) => [tool.name, tool]));
-  const left = [...began.values()].flatMap(({ name, callers = CALLERS }) => {
+  const candidates = [...began.values()].flatMap(({ name, callers = CALLERS }) => {
     const tool = gate.tools.get(name);
     return tool ? forCallers(tool, callers) : [];
   });
   // At a surface the tools are the client's own.
-  const tools = now && !owner?.surface ? allowedTools(left, now) : left;
+  const tools = now && !owner?.surface ? allowedTools(candidates, now) : candidates;
   return {
     ...scope,
     owner,
     hostTools,
-    gate: gate.beside(new ToolSet(tools)),
+    gate: gate.withTools(new ToolSet(tools)),
     limits: narrowedLimits(limitsOf(header), scope.limits, now?.limits),
     policies: policiesOf(scope.policies, header.policies),
     language: header.language as Language,
@@ -56,9 +56,9 @@ export function drivenScope<Own extends DrivenScope>(
 }
 
 /** A rule that is a function is not in the journal. Where one is lacking, a person decides about all calls. */
-function policiesOf(given: Scope["policies"] = [], begun: Header["policies"] = []): Scope["policies"] {
+function policiesOf(policies: Scope["policies"] = [], begun: Header["policies"] = []): Scope["policies"] {
   const named = begun.filter((policy) => policy !== "function");
-  const functions = given.filter((policy) => typeof policy !== "string").length;
+  const functions = policies.filter((policy) => typeof policy !== "string").length;
   const lacks = begun.length - named.length > functions;
-  return [...new Set([...given, ...named, ...(lacks ? (["ask-all"] as const) : [])])];
+  return [...new Set([...policies, ...named, ...(lacks ? (["ask-all"] as const) : [])])];
 }

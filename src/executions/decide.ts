@@ -86,10 +86,10 @@ export interface DecideScope extends Pick<Scope, "journal" | "tenant"> {
 }
 
 /** Notes decisions about calls that wait, without driving the execution. Rejects as `resume` does. */
-export async function decide(scope: DecideScope, execution: ExecutionId, said: DecisionInput): Promise<void> {
+export async function decide(scope: DecideScope, execution: ExecutionId, input: DecisionInput): Promise<void> {
   for (;;) {
     const past = await readOwn(scope, execution, NO_ITEMS);
-    const records = await recordsOf(decidableOf(past, past.header), said);
+    const records = await recordsOf(decidableOf(past, past.header), input);
     scope.signal?.throwIfAborted();
     try {
       await scope.journal.append(execution, past.state.records, records, { safe: true });
@@ -139,8 +139,8 @@ export function decidableOf({ state, remembered }: Pick<Past, "state" | "remembe
  * The records of decisions and results. Rejects with `call_unknown`, `decision_exists`, or `approval_expired` for a call that has
  * waited too long.
  */
-export async function recordsOf(about: Decidable, said: DecisionInput): Promise<readonly OutsideRecord[]> {
-  return new Lane(about.header.tenant).work(recordsSliced(about, said));
+export async function recordsOf(about: Decidable, input: DecisionInput): Promise<readonly OutsideRecord[]> {
+  return new Lane(about.header.tenant).work(recordsSliced(about, input));
 }
 
 function* recordsSliced(
@@ -163,10 +163,10 @@ function* recordsSliced(
       `Call ${id} of ${call.tool} has waited for longer than its execution allows (limit waitMs: ${limits.waitMs} ms). Nothing was noted. Resume the execution without an answer for it: the program gets an error, and continues.`,
     );
   };
-  let left = MAX_GRANTS - grants;
+  let room = MAX_GRANTS - grants;
   for (const [id, decision] of Object.entries(decisions)) {
     const record = decisionRecord(find(id), decision, at);
-    if (record.grant && (left -= 1) < 0) throw tooManyGrants(`${placeOf(id)}.grant`);
+    if (record.grant && (room -= 1) < 0) throw tooManyGrants(`${placeOf(id)}.grant`);
     records.push(record);
     yield;
   }
@@ -187,28 +187,28 @@ const RESULT_FIELDS = {
   mark: wholeNumber({ min: 0 }),
 };
 
-function decisionRecord(call: UnansweredCall, given: Decision, at: number): DecisionRecord {
-  const { id, tool, decided, decision } = call;
+function decisionRecord(call: UnansweredCall, options: Decision, at: number): DecisionRecord {
+  const { id, tool, ruling, decision } = call;
   const waitsIn = holdOf(call);
   const place = placeOf(String(id));
-  if (!isAnyObject(given)) throw optionError(place, "an object like { allow: true }", given);
-  const { allow, hold = 1, done, remember, grant } = checkOptions(fieldsOf(place), given, DECISION_FIELDS);
+  if (!isAnyObject(options)) throw optionError(place, "an object like { allow: true }", options);
+  const { allow, hold = 1, done, remember, grant } = checkOptions(fieldsOf(place), options, DECISION_FIELDS);
   if (decision) throw decisionExists(String(id), tool, decision);
-  if (decided?.decision !== "held")
+  if (ruling?.decision !== "held")
     throw new PortcullisError("call_unknown", `Call ${id} of ${tool} does not wait for a decision.`);
   if (hold !== waitsIn)
     throw new PortcullisError(
       "decision_exists",
       `The decision is about hold ${hold} of call ${id} of ${tool}, which waits in hold ${waitsIn}. Look at what it waits for now, and give hold ${waitsIn} with a decision about that.`,
     );
-  if (done !== undefined && decided.code !== "outcome_unknown")
+  if (done !== undefined && ruling.code !== "outcome_unknown")
     throw new PortcullisError(
       "call_unknown",
       `Call ${id} of ${tool} was not begun: allow or deny it, without \`done\`.`,
     );
-  if (remember !== undefined && decided.code === "outcome_unknown")
+  if (remember !== undefined && ruling.code === "outcome_unknown")
     throw optionError(`${place}.remember`, '"execution", for a call that was not begun', remember);
-  if (grant !== undefined && (allow !== true || decided.code === "outcome_unknown" || tool === RUN_PROGRAM))
+  if (grant !== undefined && (allow !== true || ruling.code === "outcome_unknown" || tool === RUN_PROGRAM))
     throw optionError(
       `${place}.grant`,
       "to be left out, but for a call of a tool that is allowed and was not begun",
@@ -220,7 +220,7 @@ function decisionRecord(call: UnansweredCall, given: Decision, at: number): Deci
     type: "decision",
     call: String(id),
     allow: done !== undefined || allow === true,
-    ...detailsOf(given),
+    ...detailsOf(options),
     grant: grant && readGrant(`${place}.grant`, grant, parsedJson(shownText(call))),
     done: done && requiredText(done.value, `${place}.done.value`),
     at,
@@ -239,14 +239,14 @@ export function decisionExists(
   );
 }
 
-function resultRecord(call: UnansweredCall, given: ClientResult, at: number): ResultRecord {
-  const { id, tool, decided, result } = call;
+function resultRecord(call: UnansweredCall, options: ClientResult, at: number): ResultRecord {
+  const { id, tool, ruling, result } = call;
   const place = `results[${JSON.stringify(String(id))}]`;
   const expected = "{ value } or { error }";
-  if (!isAnyObject(given)) throw optionError(place, expected, given);
-  const { value, error, mark } = checkOptions<typeof RESULT_FIELDS>(fieldsOf(place), given, RESULT_FIELDS);
-  if (value !== undefined && error !== undefined) throw optionError(place, expected, given);
-  if (decided?.decision !== "client")
+  if (!isAnyObject(options)) throw optionError(place, expected, options);
+  const { value, error, mark } = checkOptions<typeof RESULT_FIELDS>(fieldsOf(place), options, RESULT_FIELDS);
+  if (value !== undefined && error !== undefined) throw optionError(place, expected, options);
+  if (ruling?.decision !== "client")
     throw new PortcullisError("call_unknown", `Call ${id} of ${tool} does not wait for a client's result.`);
   if (result)
     throw new PortcullisError("decision_exists", `Call ${id} of ${tool} has its result already. The first one holds.`);
@@ -271,10 +271,10 @@ export async function refuseWrongResults(
   findCall: FindCall,
   tools: readonly Tool[],
 ): Promise<void> {
-  const known = new Map(tools.map((tool) => [tool.name, tool]));
+  const toolsByName = new Map(tools.map((tool) => [tool.name, tool]));
   for (const record of records) {
     const name = findCall(record.call)?.tool ?? "";
-    const tool = known.get(name);
+    const tool = toolsByName.get(name);
     const isResult = record.type === "result";
     const text = isResult ? record.value : tool?.stream ? record.done : undefined;
     if (!tool || text === undefined) continue;

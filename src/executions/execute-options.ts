@@ -34,12 +34,12 @@ export const LANGUAGE = option<Language>("the name of a language", (value) => ty
 export function idText(what: string): OptionRule<string, "optional"> {
   return option(
     `${what} of 1 to 256 characters of well-formed Unicode, without U+0000`,
-    (given) =>
-      typeof given === "string" &&
-      given.length > 0 &&
-      given.length <= 256 &&
-      given.isWellFormed() &&
-      !given.includes("\0"),
+    (value) =>
+      typeof value === "string" &&
+      value.length > 0 &&
+      value.length <= 256 &&
+      value.isWellFormed() &&
+      !value.includes("\0"),
   );
 }
 
@@ -50,7 +50,7 @@ export const APPROVE = callback<Approve>();
 export const POLICY = callbackRule(
   option<Policy | PolicyName>(
     `a function, or ${POLICY_NAMES.map((name) => JSON.stringify(name)).join(", ")}`,
-    (given) => typeof given === "function" || POLICY_NAMES.some((name) => name === given),
+    (value) => typeof value === "function" || POLICY_NAMES.some((name) => name === value),
   ),
 );
 

@@ -8,7 +8,7 @@ import type { Execution } from "./execution.ts";
 import type { Correction, Earlier } from "./from-journal/earlier-execution.ts";
 import { withObservers } from "./observers.ts";
 import { RUN_PROGRAM } from "../tools/tool-name.ts";
-import { prepare, givenByTools } from "./prepare/prepare.ts";
+import { prepare, resultKinds } from "./prepare/prepare.ts";
 import { recordOfResult, type ResultSchema } from "./drive/ending/result-schema.ts";
 import type { Scope } from "./scope.ts";
 import { TrackedLog } from "./from-journal/tracked-log.ts";
@@ -37,7 +37,7 @@ export async function execute(
   return withObservers(scope, { execution, source }, async (span) => {
     const earlier = corrects && (await findEarlierOf(scope, corrects));
     const tools = gate.tools.visibleTo(["programmatic"]);
-    const prepared = await read(source, language, { tenant, signal }, givenByTools(tools));
+    const prepared = await read(source, language, { tenant, signal }, resultKinds(tools));
     if (!prepared.ok) return prepared;
     const { program, map } = prepared;
     const of = { execution, source, program, result, corrects, trace: span?.traceparent };

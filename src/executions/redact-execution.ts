@@ -24,7 +24,7 @@ async function redactShown(
   const logs = await redactLogs(shown, redaction, logBytes);
   const notes = await Array.fromAsync(shown.notes, redaction.text);
   const remarks = await Array.fromAsync(shown.remarks, redaction.text);
-  return { ...shown, ...logs, ending, notes, remarks, redacted: redaction.taken };
+  return { ...shown, ...logs, ending, notes, remarks, redacted: redaction.count };
 }
 
 async function redactLogs(
@@ -100,9 +100,9 @@ async function redactCompleted(
   if (text === ending.text) return ending;
   const returned = await readUpTo(text, outputBytes, lane);
   // What a schema has made of a returned value may be no JSON: a schema's own code writes it. Then it is left out.
-  const made = jsonTextOf(ending.checked?.value);
+  const valueText = jsonTextOf(ending.checked?.value);
   const checked = ending.checked && {
-    value: made === undefined ? undefined : (JSON.parse(await json(made)) as unknown),
+    value: valueText === undefined ? undefined : (JSON.parse(await json(valueText)) as unknown),
   };
   return { type: "completed", value: undefined, ...returned, text, checked };
 }

@@ -21,7 +21,7 @@ import { callOfId } from "./from-journal/execution-state.ts";
 import { type Past, readOwn, withoutOpenCalls } from "./from-journal/past-execution.ts";
 import { endAsDeadly, killsItsDrivers } from "./drive/ending/end-without-running.ts";
 import { withObservers, traceOf } from "./observers.ts";
-import { prepare, givenByTools } from "./prepare/prepare.ts";
+import { prepare, resultKinds } from "./prepare/prepare.ts";
 import { recordedResult, refuseOtherResult, type ResultSchema } from "./drive/ending/result-schema.ts";
 import type { Scope } from "./scope.ts";
 import { TrackedLog } from "./from-journal/tracked-log.ts";
@@ -88,7 +88,7 @@ export async function resumeRead(
 
   const earlier = header.corrects && (await findEarlierOf(own, header.corrects));
   const { language, tenant, signal, leaseMs, journal } = own;
-  const prepared = await prepare(header.source, language, { tenant, signal }, givenByTools(tools));
+  const prepared = await prepare(header.source, language, { tenant, signal }, resultKinds(tools));
   const map =
     prepared.ok && prepared.program === header.program
       ? prepared.map

@@ -49,7 +49,7 @@ export async function refuseOther(
   const isOfCaller = header?.parent?.execution === above?.execution && header?.parent?.call === above?.callId;
   const redacted = header?.redacted === undefined ? undefined : await redactor?.text(text, { to: "journal" });
   // A text that was redacted as a whole could be any text.
-  const written = redacted && redacted.taken < text.length ? redacted.text : text;
+  const written = redacted && redacted.count < text.length ? redacted.text : text;
   const isText = (journalled: string) => journalled === text || journalled === written;
   if (!header || !isOwn || !isOfCaller || isAskedOtherwise(header, owner) || !isSame(header, isText))
     throw new PortcullisError(

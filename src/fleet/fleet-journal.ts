@@ -56,7 +56,7 @@ export class FleetJournal extends WrappedJournal<PostgresJournal> {
       const written = may < records.length ? records.slice(0, may) : records;
       const head = may === 0 && records.length > 0 ? 0 : await this.store.append(execution, expected, written, own);
       for (const worker of this.workers) worker.onWritten(execution, written);
-      if (may < records.length) throw leftByWorker();
+      if (may < records.length) throw handoverError();
       return head;
     };
     // What a driver of this process decides itself, or is told by this process, it knows. So does one that claims.
@@ -86,6 +86,6 @@ function isSaid({ type }: JournalRecord): boolean {
 }
 
 /** The error with which a driver stops, and leaves its execution to another worker. */
-export function leftByWorker(): PortcullisError {
+export function handoverError(): PortcullisError {
   return new PortcullisError("runtime_suspended", "The worker ends. Another worker continues the execution.");
 }

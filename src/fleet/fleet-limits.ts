@@ -36,16 +36,16 @@ export class PostgresLimits implements FleetLimits {
     const entry = randomUUID();
     const stands = () => this.#stand(`places ${key}`, entry, most).catch(() => false);
     let telling: Promise<unknown> | undefined;
-    let told = new AbortController();
-    this.#waiting.set(entry, () => told.abort());
+    let notice = new AbortController();
+    this.#waiting.set(entry, () => notice.abort());
     this.#listening ??= this.#database.onNotify(this.#channel, (payload) => this.#hear(payload));
     try {
       signal.throwIfAborted();
       while (!(await stands())) {
         // A holder that died tells nobody.
-        await pause(TELL_MS * (0.5 + Math.random()), { signal: AbortSignal.any([signal, told.signal]) });
+        await pause(TELL_MS * (0.5 + Math.random()), { signal: AbortSignal.any([signal, notice.signal]) });
         signal.throwIfAborted();
-        told = new AbortController();
+        notice = new AbortController();
       }
       using _ = every(TELL_MS, () => {
         telling ??= stands().finally(() => {
@@ -56,10 +56,10 @@ export class PostgresLimits implements FleetLimits {
     } finally {
       this.#waiting.delete(entry);
       // A statement under way would stand in the line again for what has left it, and keep the place for a lease.
-      const left = Promise.resolve(telling)
+      const cleanup = Promise.resolve(telling)
         .then(() => this.#leave(`places ${key}`, entry, most))
-        .finally(() => this.#leaving.delete(left));
-      this.#leaving.add(left);
+        .finally(() => this.#leaving.delete(cleanup));
+      this.#leaving.add(cleanup);
     }
   }
 

@@ -47,7 +47,7 @@ export class PostgresFleet implements Fleet {
   readonly limits: PostgresLimits;
   readonly requests: FleetRequests;
   readonly #queue: PgBossQueue;
-  #known: { readonly at: number; readonly figures: Promise<FleetFigures> } | undefined;
+  #cache: { readonly at: number; readonly figures: Promise<FleetFigures> } | undefined;
   #listening: Disposable | undefined;
 
   constructor(store: PostgresJournal, onError: (error: unknown) => void) {
@@ -87,9 +87,9 @@ export class PostgresFleet implements Fleet {
   }
 
   figures(): Promise<FleetFigures> {
-    if (!this.#known || monotonic() - this.#known.at >= FIGURES_MS)
-      this.#known = { at: monotonic(), figures: this.#readFigures() };
-    return this.#known.figures;
+    if (!this.#cache || monotonic() - this.#cache.at >= FIGURES_MS)
+      this.#cache = { at: monotonic(), figures: this.#readFigures() };
+    return this.#cache.figures;
   }
 
   async #readFigures(): Promise<FleetFigures> {

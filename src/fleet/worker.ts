@@ -8,7 +8,7 @@ import type { OpenReason, Recovered, TakeUpResult } from "../runtime/executions/
 import { findIfKnown } from "../journal/reading/index.ts";
 import type { ExecutionSummary } from "../journal/journal.ts";
 import type { JournalRecord } from "../journal/record.ts";
-import { type DriverWatch, type FleetJournal, leftByWorker } from "./fleet-journal.ts";
+import { type DriverWatch, type FleetJournal, handoverError } from "./fleet-journal.ts";
 import { type Lack, lackOf, misfitsOf } from "./misfits.ts";
 import { openWrites } from "./open-writes.ts";
 import type { FleetRequests, Worker, WorkerHost } from "../runtime/fleet.ts";
@@ -47,11 +47,11 @@ export class FleetWorker implements Worker, DriverWatch {
   #round: Promise<void> | undefined;
   #taking: Promise<Taking | undefined> = Promise.resolve(undefined);
   /** Ends what tells it of executions. */
-  readonly #told = new DisposableStack();
+  readonly #listeners = new DisposableStack();
   /** Resolves when the executions that may have killed their drivers have ended here. */
   #suspects: Promise<unknown> = Promise.resolve();
   /** Executions that were left since the drain began; undefined before. */
-  #left: number | undefined;
+  #leaveCount: number | undefined;
 
   constructor(parts: WorkerParts) {
     this.#parts = parts;
@@ -70,12 +70,14 @@ export class FleetWorker implements Worker, DriverWatch {
     const { journal, queue, requests, reasonOf, concurrency, reconcileMs, closing, onError } = this.#parts;
     closing.throwIfAborted();
     journal.workers.add(this);
-    this.#told.defer(() => journal.workers.delete(this));
-    this.#told.use(requests.listen((execution, request) => this.#held.get(execution)?.leave.abort(reasonOf(request))));
-    this.#told.use(addAbortListener(closing, () => void this.drain(0)));
+    this.#listeners.defer(() => journal.workers.delete(this));
+    this.#listeners.use(
+      requests.listen((execution, request) => this.#held.get(execution)?.leave.abort(reasonOf(request))),
+    );
+    this.#listeners.use(addAbortListener(closing, () => void this.drain(0)));
     this.#reconciling = every(reconcileMs, () => this.#reconcile());
     const taking = queue.work({
-      room: () => (this.#left === undefined ? concurrency - this.#held.size : 0),
+      room: () => (this.#leaveCount === undefined ? concurrency - this.#held.size : 0),
       passedOver: () => this.#tenants.passedOver(),
       take: (wake, done) => this.#take(wake, done),
       onError,
@@ -99,7 +101,7 @@ export class FleetWorker implements Worker, DriverWatch {
 
   /** While it drains, nothing more is begun that another driver would have to ask for. */
   onWriting(execution: ExecutionId, records: readonly JournalRecord[]): number {
-    const begun = this.#left === undefined ? -1 : records.findIndex(this.#writes.isBegun);
+    const begun = this.#leaveCount === undefined ? -1 : records.findIndex(this.#writes.isBegun);
     const may = begun < 0 ? records.length : begun;
     this.#writes.onWriting(execution, records.slice(0, may));
     return may;
@@ -108,7 +110,7 @@ export class FleetWorker implements Worker, DriverWatch {
   onWritten(execution: ExecutionId, records: readonly JournalRecord[]): void {
     if (records.some(({ type }) => type === "claim")) this.#held.get(execution)?.done();
     this.#writes.onWritten(execution, records);
-    if (this.#left !== undefined) this.#leaveIdle();
+    if (this.#leaveCount !== undefined) this.#leaveIdle();
   }
 
   // ---- one wake ----------------------------------------------------------------------------------------------------
@@ -122,7 +124,7 @@ export class FleetWorker implements Worker, DriverWatch {
       return done();
     }
     // Wakes may have been on their way when the drain began, and several of a tenant may come at once.
-    if (this.#left !== undefined || !this.#tenants.take(tenant)) return this.#putBack(wake, done);
+    if (this.#leaveCount !== undefined || !this.#tenants.take(tenant)) return this.#putBack(wake, done);
     const holds: Held = { done, leave: new AbortController(), isConversation: true, isWoken: false };
     this.#held.set(execution, holds);
     const { onError, queue } = this.#parts;
@@ -147,7 +149,7 @@ export class FleetWorker implements Worker, DriverWatch {
   /** For another worker; or for later, if the tenant has as much as it may. */
   #putBack(wake: Wake, done: () => void): void {
     const { queue, onError } = this.#parts;
-    const later = this.#left === undefined ? { ...wake, afterMs: RETRY_MS } : wake;
+    const later = this.#leaveCount === undefined ? { ...wake, afterMs: RETRY_MS } : wake;
     this.#track(queue.wake([later]).catch(onError).finally(done));
   }
 
@@ -171,27 +173,27 @@ export class FleetWorker implements Worker, DriverWatch {
       if (summary instanceof Error)
         return this.#wakeLater({ execution, tenant, failures }, { type: "failed", error: summary });
       held.isConversation = summary.kind === "conversation";
-      const taken = await this.#takeUp(summary, held.leave.signal);
-      switch (taken.type) {
+      const result = await this.#takeUp(summary, held.leave.signal);
+      switch (result.type) {
         case "others":
           return;
         case "driven":
-          if (hasEnded(taken.recovered)) return;
+          if (hasEnded(result.recovered)) return;
           failures = 0;
           continue;
         case "left":
-          if (await this.#rest(summary, taken.why)) return;
+          if (await this.#rest(summary, result.why)) return;
           continue;
         default:
-          return this.#wakeLater({ execution, tenant, failures }, taken);
+          return this.#wakeLater({ execution, tenant, failures }, result);
       }
     }
   }
 
   /** One that may have killed its drivers is driven alone: if this host dies of it, that counts for a single execution. */
   async #takeUp(summary: ExecutionSummary, signal: AbortSignal): Promise<TakeUpResult> {
-    const taken = await this.#parts.takeUp(summary, false, signal);
-    if (taken.type !== "suspect") return taken;
+    const result = await this.#parts.takeUp(summary, false, signal);
+    if (result.type !== "suspect") return result;
     const alone = this.#suspects.then(() => this.#parts.takeUp(summary, true, signal));
     this.#suspects = alone;
     return alone;
@@ -235,11 +237,11 @@ export class FleetWorker implements Worker, DriverWatch {
   }
 
   /** What this worker leaves goes on at once with another one, and what failed later. */
-  async #wakeLater({ failures = 0, ...wake }: Wake, taken: TakeUpResult): Promise<void> {
+  async #wakeLater({ failures = 0, ...wake }: Wake, result: TakeUpResult): Promise<void> {
     const { queue, onError } = this.#parts;
-    const error = taken.type === "failed" ? taken.error : undefined;
+    const error = result.type === "failed" ? result.error : undefined;
     if (isLeaving(error)) {
-      if (this.#left !== undefined) this.#left += 1;
+      if (this.#leaveCount !== undefined) this.#leaveCount += 1;
       return queue.wake([wake]);
     }
     if (error) onError(error);
@@ -269,13 +271,13 @@ export class FleetWorker implements Worker, DriverWatch {
   // ---- the end -----------------------------------------------------------------------------------------------------
 
   async drain(afterMs: number): Promise<number> {
-    if (this.#left === undefined) {
-      this.#left = 0;
+    if (this.#leaveCount === undefined) {
+      this.#leaveCount = 0;
       cancel(this.#reconciling);
       this.#leaveIdle();
     }
     const late = after(afterMs, () => {
-      for (const { leave } of this.#held.values()) leave.abort(leftByWorker());
+      for (const { leave } of this.#held.values()) leave.abort(handoverError());
     });
     try {
       await (await this.#taking)?.[Symbol.asyncDispose]();
@@ -285,8 +287,8 @@ export class FleetWorker implements Worker, DriverWatch {
       cancel(late);
     }
     await this.#round;
-    this.#told.dispose();
-    return this.#left;
+    this.#listeners.dispose();
+    return this.#leaveCount;
   }
 
   /** Leaves the executions without calls under way whose effect another driver would have to ask for. */
@@ -294,7 +296,7 @@ export class FleetWorker implements Worker, DriverWatch {
     // Whose programs these are, the journal does not tell: any conversation here may be theirs.
     const areConversationsIdle = [...this.#writes.executions()].every((execution) => this.#held.has(execution));
     for (const [execution, { leave, isConversation }] of this.#held)
-      if (!this.#writes.has(execution) && (!isConversation || areConversationsIdle)) leave.abort(leftByWorker());
+      if (!this.#writes.has(execution) && (!isConversation || areConversationsIdle)) leave.abort(handoverError());
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -323,23 +325,23 @@ function isLeaving(error: Error | undefined): boolean {
  */
 function tenantShares(held: () => Promise<ReadonlyMap<string, number>>, perTenant = Number.POSITIVE_INFINITY) {
   const here = new Counts();
-  let known: ReadonlyMap<string, number> = new Map();
+  let shares: ReadonlyMap<string, number> = new Map();
   /** Taken since the journal was asked. */
-  let taken = new Counts();
+  let newShares = new Counts();
   const hasRoom = (tenant: string): boolean =>
-    Math.max((known.get(tenant) ?? 0) + taken.of(tenant), here.of(tenant)) < perTenant;
+    Math.max((shares.get(tenant) ?? 0) + newShares.of(tenant), here.of(tenant)) < perTenant;
   return {
     async passedOver(): Promise<readonly string[]> {
       if (perTenant === Number.POSITIVE_INFINITY) return [];
-      known = await held();
-      taken = new Counts();
-      return [...known.keys()].filter((tenant) => !hasRoom(tenant));
+      shares = await held();
+      newShares = new Counts();
+      return [...shares.keys()].filter((tenant) => !hasRoom(tenant));
     },
 
     /** Takes a share of the tenant. Returns false if it has as much as it may. */
     take(tenant: string): boolean {
       if (!hasRoom(tenant)) return false;
-      taken.add(tenant, 1);
+      newShares.add(tenant, 1);
       here.add(tenant, 1);
       return true;
     },

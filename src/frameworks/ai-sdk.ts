@@ -47,8 +47,8 @@ function declared<Input>(tool: Pick<LoopTool, "description" | "schema">) {
 
 function running(tool: Pick<LoopTool, "run">, input: unknown, abortSignal: AbortSignal | undefined) {
   // A loop that stops reading the iterable cancels the program too.
-  const left = new AbortController();
-  const signal = abortSignal ? AbortSignal.any([abortSignal, left.signal]) : left.signal;
+  const cancellation = new AbortController();
+  const signal = abortSignal ? AbortSignal.any([abortSignal, cancellation.signal]) : cancellation.signal;
   const { running, progress } = runWithProgress(tool, input, signal);
   return Object.assign(running, {
     async *[Symbol.asyncIterator](): AsyncGenerator<string, void> {
@@ -56,7 +56,7 @@ function running(tool: Pick<LoopTool, "run">, input: unknown, abortSignal: Abort
         yield* progress;
         yield await running;
       } finally {
-        left.abort();
+        cancellation.abort();
       }
     },
   });
@@ -148,12 +148,12 @@ export function callIn(
   messages: readonly unknown[],
   { name, callId, input }: Pick<LoopCall, "name" | "callId" | "input">,
 ): LoopCall & { readonly isApproved: boolean } {
-  const { answered, made, responses } = readMessages(messages);
+  const { answered, toolCalls, responses } = readMessages(messages);
   const call = { name, callId, input, answered: answered.get(quickKey(callId)) ?? 0 };
   const isMine = (one: LoopCall) => one.callId === callId && one.answered === call.answered;
   const mine = responses.filter((one) => isMine(one.call));
   // Of several calls with one id, nobody knows which one the person was shown.
-  const isOnly = made.filter(isMine).length === 1;
+  const isOnly = toolCalls.filter(isMine).length === 1;
   return { ...call, isAsked: mine.length > 0, isApproved: isOnly && mine.at(-1)?.approved === true };
 }
 
@@ -170,7 +170,7 @@ interface Response {
 
 /** The results by the `quickKey` of each call id so far, and what persons have answered about calls. An id may be that of several calls. */
 function readMessages(messages: readonly unknown[]) {
-  const made: LoopCall[] = [];
+  const toolCalls: LoopCall[] = [];
   const calls = new Map<unknown, LoopCall>();
   const asked = new Map<unknown, LoopCall>();
   const answered = new Map<unknown, number>();
@@ -183,8 +183,8 @@ function readMessages(messages: readonly unknown[]) {
     switch (part["type"]) {
       case "tool-call": {
         const about = { name: textOf(part, "toolName") ?? "", callId, input: fieldOf(part, "input") };
-        made.push({ ...about, answered: answered.get(key) ?? 0, isAsked: true });
-        calls.set(key, made.at(-1)!);
+        toolCalls.push({ ...about, answered: answered.get(key) ?? 0, isAsked: true });
+        calls.set(key, toolCalls.at(-1)!);
         break;
       }
       case "tool-result":
@@ -199,5 +199,5 @@ function readMessages(messages: readonly unknown[]) {
         break;
     }
   }
-  return { answered, made, responses };
+  return { answered, toolCalls, responses };
 }

@@ -43,7 +43,7 @@ export const AS_TOOL_RULES = {
    */
   toolApproval: option<ToolApproval>(
     "a function, or statuses and functions by the names of tools",
-    (given) => typeof given === "function" || isFields(given),
+    (value) => typeof value === "function" || isFields(value),
   ),
   /**
    * Of OpenAI Agents: `needsApproval` of the calls that programs make, for all or by the names of tools. A call that needs a
@@ -51,7 +51,7 @@ export const AS_TOOL_RULES = {
    */
   needsApproval: option<NeedsApproval>(
     "true, false, a function, or these by the names of tools",
-    (given) => typeof given === "boolean" || typeof given === "function" || isFields(given),
+    (value) => typeof value === "boolean" || typeof value === "function" || isFields(value),
   ),
   /** Of OpenAI Agents: tool input guardrails, which check the calls that programs make. */
   inputGuardrails: array<InputGuardrail>("an array of tool input guardrails"),
@@ -181,9 +181,9 @@ function refuseOthers(loop: LoopName, own: OwnOptions): void {
     for (const name of names)
       if (own[name] !== undefined && of !== loop)
         throw optionError(`${SUBJECT}({ ${name} })`, `to be left out: it is for ${JSON.stringify(of)}`, own[name]);
-  const given = OWN_MEANS[loop]?.find((name) => own[name] !== undefined);
-  if (given !== undefined && given !== "interrupt" && own.conversation === undefined)
-    throw optionError(`${SUBJECT}({ conversation })`, `an id of the conversation, beside ${given}`, undefined);
-  if (given !== undefined && own.approve)
-    throw optionError(`${SUBJECT}({ approve })`, `to be left out beside ${given}, which decides`, own.approve);
+  const optionName = OWN_MEANS[loop]?.find((name) => own[name] !== undefined);
+  if (optionName !== undefined && optionName !== "interrupt" && own.conversation === undefined)
+    throw optionError(`${SUBJECT}({ conversation })`, `an id of the conversation, beside ${optionName}`, undefined);
+  if (optionName !== undefined && own.approve)
+    throw optionError(`${SUBJECT}({ approve })`, `to be left out beside ${optionName}, which decides`, own.approve);
 }

@@ -33,7 +33,7 @@ interface AgentsCallDetails {
 export function agentsTool(tool: LoopTool): AgentsTool {
   return Object.assign(declared(tool), {
     invoke: (_: unknown, input: string, details?: AgentsCallDetails) =>
-      told(() => tool.run(inputOf(input), { signal: details?.signal })),
+      catchFailure(() => tool.run(inputOf(input), { signal: details?.signal })),
     // Approval is asked for the calls that a program makes, while it runs.
     needsApproval: () => Promise.resolve(false),
   });
@@ -53,7 +53,7 @@ function declared(tool: Pick<LoopTool, "name" | "description" | "schema" | "isSt
   } as const;
 }
 
-async function told(run: () => Promise<string>): Promise<string> {
+async function catchFailure(run: () => Promise<string>): Promise<string> {
   try {
     return await run();
   } catch (error) {
@@ -70,12 +70,12 @@ export function agentsPausingTools(program: LoopTool, pausing: PausingTools, rul
   const invoked = new WeakMap<object, Set<string>>();
   const toolOf = (about: Pick<LoopTool, "name" | "description" | "schema" | "isStrict">): AgentsTool => {
     const { name } = about;
-    const callOf = (callId: string, input: unknown, decided?: boolean): LoopCall => ({
+    const callOf = (callId: string, input: unknown, decision?: boolean): LoopCall => ({
       name,
       callId,
       input,
       answered: 0,
-      isAsked: decided !== undefined,
+      isAsked: decision !== undefined,
     });
     const question = async (runContext: unknown, input: unknown, callId: string) => {
       for (const [id, call] of asked)
@@ -95,14 +95,14 @@ export function agentsPausingTools(program: LoopTool, pausing: PausingTools, rul
       needsApproval: async (runContext: unknown, input: unknown, callId = "") =>
         (await question(runContext, input, callId)) !== undefined,
       invoke: (runContext: unknown, input: string, details?: AgentsCallDetails) =>
-        told(async () => {
+        catchFailure(async () => {
           const callId = details?.toolCall?.callId ?? "";
           asked.delete(callId);
           const { rule, rethrow } = agentsRule(rules, runContext);
-          const decided = isFirst(invoked, runContext, callId) ? decidedIn(runContext, name, callId) : undefined;
-          const call = callOf(callId, inputOf(input), decided);
+          const decision = isFirst(invoked, runContext, callId) ? decidedIn(runContext, name, callId) : undefined;
+          const call = callOf(callId, inputOf(input), decision);
           try {
-            return await pausing.run(call, { rule, signal: details?.signal }, decided === true);
+            return await pausing.run(call, { rule, signal: details?.signal }, decision === true);
           } finally {
             rethrow();
           }

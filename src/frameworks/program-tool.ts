@@ -14,10 +14,10 @@ import type { ExecutionEvent } from "../executions/event.ts";
 import type { WaitingApproval } from "../executions/outcome.ts";
 import type { JournalRecord } from "../journal/record.ts";
 import type { ToolSet } from "../tools/tool-set.ts";
-import { type LeftHost, leftPrograms, leftText } from "./left-programs.ts";
+import { type ProgramsHost, loopPrograms, waitNotice } from "./loop-programs.ts";
 
 /** The part of a runtime that runs programs for another package's loop. */
-export interface ProgramHost extends LeftHost {
+export interface ProgramHost extends ProgramsHost {
   readonly tools: ToolSet;
   readonly tenant: string;
   /** What models are told of programs and of the search among tools now: it grows by what results were like. */
@@ -82,7 +82,7 @@ export type ProgramTool = ReturnType<typeof programTool>;
 /** `run_program` as all loops share it: its declaration, and how a call of it ends. */
 export function programTool(host: ProgramHost, { approve, context }: Pick<ExecuteOptions, "approve" | "context">) {
   const own = { approve, context };
-  const left = leftPrograms(host);
+  const programs = loopPrograms(host);
   return {
     name: RUN_PROGRAM,
     schema: writable(PROGRAM_SCHEMA),
@@ -102,8 +102,8 @@ export function programTool(host: ProgramHost, { approve, context }: Pick<Execut
     async run(input: unknown, { signal, approve: ofLoop, onProgress }: RunOptions): Promise<string> {
       const code = codeOf(input);
       signal?.throwIfAborted();
-      const handle = left.handleIn(code);
-      const execution = handle ?? left.newHandle();
+      const handle = programs.handleIn(code);
+      const execution = handle ?? programs.newHandle();
       const options = {
         ...own,
         // If the host decides about approvals, the loop's own means must not.
@@ -112,12 +112,12 @@ export function programTool(host: ProgramHost, { approve, context }: Pick<Execut
         onEvent: progressOf(execution, onProgress),
       };
       const running =
-        handle === undefined ? host.execute(code, { id: execution, ...options }) : left.look(handle, options);
+        handle === undefined ? host.execute(code, { id: execution, ...options }) : programs.look(handle, options);
       const report = await running.catch(notRun);
       if (!report) throw new PortcullisError("program_failed", NO_PROGRAM);
       if (report.outcome.type !== "waiting") return textOfReport(report, signal);
-      left.leave(report.execution, handle === undefined ? code : "", own);
-      return leftText(report.execution, report.outcome);
+      programs.leave(report.execution, handle === undefined ? code : "", own);
+      return waitNotice(report.execution, report.outcome);
     },
   };
 }

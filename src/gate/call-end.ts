@@ -58,12 +58,12 @@ export class CallEnd {
     return new Promise((resolve, reject) => {
       let isSettled = false;
       const once =
-        <Given>(take: (given: Given) => Read | Promise<Read>) =>
-        (given: Given): void => {
+        <Input>(take: (value: Input) => Read | Promise<Read>) =>
+        (value: Input): void => {
           if (isSettled) return;
           isSettled = true;
           try {
-            resolve(take(given));
+            resolve(take(value));
           } catch (error) {
             reject(error);
           }

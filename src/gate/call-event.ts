@@ -4,24 +4,24 @@ import { objectSchema } from "../base/values/object-schema.ts";
 import { CALL_LINE, numberField } from "./call-line.ts";
 
 /** What each event says. Types with names keep the comments of their fields in declaration files. */
-export type ToldFields = {
+export type CommonFields = {
   execution: z.ZodString;
   /** Milliseconds since 1970. */
   at: z.ZodNumber;
 };
 
 export type EventSchemas<Fields> = {
-  readonly [Type in keyof Fields]: z.ZodObject<{ type: z.ZodLiteral<Type & string> } & ToldFields & Fields[Type]>;
+  readonly [Type in keyof Fields]: z.ZodObject<{ type: z.ZodLiteral<Type & string> } & CommonFields & Fields[Type]>;
 };
 
 /** Schemas of events, from the fields that each type of event has of its own. */
 export function eventSchemas<Fields extends Readonly<Record<string, z.core.$ZodLooseShape>>>(
   fields: Fields,
 ): EventSchemas<Fields> {
-  const told: ToldFields = { execution: z.string(), at: z.number() };
+  const base: CommonFields = { execution: z.string(), at: z.number() };
   const schemas = Object.entries(fields).map(([type, own]) => [
     type,
-    objectSchema({ type: z.literal(type), ...told, ...own }),
+    objectSchema({ type: z.literal(type), ...base, ...own }),
   ]);
   return Object.fromEntries(schemas) as EventSchemas<Fields>;
 }

@@ -3,7 +3,7 @@ import { elsewhere } from "../tools/tool-facts.ts";
 import type { Tool } from "../tools/tool.ts";
 import type { AnsweredRecord, CallRecord, DecisionRecord, RetryRecord } from "../journal/record.ts";
 import type { Failure, Refusal, Value } from "./answer.ts";
-import type { DecidedApproval } from "./approve/approval.ts";
+import type { FinalApproval } from "./approve/approval.ts";
 import type { GrantUse } from "./approve/grant-terms.ts";
 import type { CallEvent, EventFields } from "./call-event.ts";
 import { addNamed } from "./run/named.ts";
@@ -84,29 +84,29 @@ export class CallLedger {
   }
 
   /** Resolves once the journal holds the gate's decision. */
-  decided(identity: CallIdentity, facts: Decision, call?: OpenCall): Promise<void> {
+  noteDecision(identity: CallIdentity, facts: Decision, call?: OpenCall): Promise<void> {
     return this.#parts.log.append(this.#record(identity, facts, call));
   }
 
-  /** Like `decided` with `allowed`. Before a call that changes something, it also survives a loss of power. */
+  /** Like `noteDecision` with `allowed`. Before a call that changes something, it also survives a loss of power. */
   allowed(call: OpenCall): Promise<void> {
     const { log } = this.#parts;
-    const record = this.#made(call, "allowed");
-    return call.decided.effect === "read" ? log.append(record) : log.appendSafely(record);
+    const record = this.#recordOf(call, "allowed");
+    return call.ruling.effect === "read" ? log.append(record) : log.appendSafely(record);
   }
 
   /** The call is answered as an earlier call was. Written together with its answer: until then another one could stand for it. */
   reused(call: OpenCall, { at: answeredAt, approval }: EarlierCall): void {
     const { log } = this.#parts;
-    const record = this.#made(call, "reused");
+    const record = this.#recordOf(call, "reused");
     log.defer({ ...record, answeredAt });
     if (approval) log.defer({ type: "decision", ...approval, call: record.call, remembered: approval.call, at: now() });
   }
 
-  #made(call: OpenCall, decision: "allowed" | "reused"): CallRecord {
-    const { decided, identity, tool } = call;
-    const effect = tool.effectOf && decided.effect;
-    return this.#record(identity, { decision, effect, earlier: earlierOf(decided) }, call);
+  #recordOf(call: OpenCall, decision: "allowed" | "reused"): CallRecord {
+    const { ruling, identity, tool } = call;
+    const effect = tool.effectOf && ruling.effect;
+    return this.#record(identity, { decision, effect, earlier: earlierOf(ruling) }, call);
   }
 
   #record({ callId, tool, caller }: CallIdentity, facts: Decision, call: OpenCall | undefined): CallRecord {
@@ -136,7 +136,7 @@ export class CallLedger {
   /** The returned record is in the journal once `done` resolves. */
   approved(
     { callId }: CallIdentity,
-    { type, ...details }: DecidedApproval,
+    { type, ...details }: FinalApproval,
     by: { readonly remembered?: string; readonly granted?: GrantUse } = {},
   ) {
     const record: DecisionRecord = {
@@ -162,7 +162,7 @@ export class CallLedger {
     if (streamed) this.#tell({ type: "call_streamed", ...identity, ...streamed });
   }
 
-  left({ span, handling, reader }: OpenCall): void {
+  noteWaiting({ span, handling, reader }: OpenCall): void {
     const { items, bytes } = begunOf(handling.stream !== undefined, reader?.handed) ?? { bytes: 0 };
     this.#streamedBytes += bytes;
     span?.end({ outcome: "waiting", bytes, items });
@@ -178,10 +178,10 @@ export class CallLedger {
 
   failed(call: OpenCall, { code }: Failure, error: unknown): void {
     const { isReused, attempt } = call.handling;
-    const isFirst = attempt === 1 && call.decided.effectBefore === undefined;
+    const isFirst = attempt === 1 && call.ruling.effectBefore === undefined;
     const refused = (isFirst && REFUSED_BY_SOURCE.get(error as WeakKey) === (call.tool.place ?? "")) || undefined;
     const outcome = { type: "failed", code } as const;
-    const facts = { bytes: 0, outcome, started: !isReused && !refused, streamed: call.given };
+    const facts = { bytes: 0, outcome, started: !isReused && !refused, streamed: call.progress };
     this.#ended(call, facts, { ok: false, code, refused }, { error });
   }
 
@@ -198,14 +198,14 @@ export class CallLedger {
   ): void {
     const line = lineOf(call, facts);
     const { bytes, items, outcome, started } = line;
-    const told = answered ? this.#answered(call, line, { items, ...answered }) : line;
+    const summary = answered ? this.#answered(call, line, { items, ...answered }) : line;
     call.span?.end({ outcome: outcome.type, code: answered?.code, bytes, items, text });
     if (started && outcome.type !== "value") this.#keepInput(call);
-    this.#list(told, call, error);
+    this.#list(summary, call, error);
   }
 
   refused(call: AnyCall, { code }: Refusal, error?: unknown): void {
-    const facts = { bytes: 0, outcome: { type: "refused", code }, started: false, streamed: call.given } as const;
+    const facts = { bytes: 0, outcome: { type: "refused", code }, started: false, streamed: call.progress } as const;
     const line = lineOf(call, facts);
     // The name of an unknown tool may be any text.
     const isUnknown = code === "tool_unknown";
@@ -217,8 +217,8 @@ export class CallLedger {
     this.#list(isForeign ? { ...line, tool: UNKNOWN_TOOL } : line, call, error);
   }
 
-  #keepInput({ identity, decided, shownText }: OpenCall): void {
-    const isKept = decided.effect !== "read" && this.inputs.size < INPUTS_KEPT && shownText.length <= INPUT_LENGTH;
+  #keepInput({ identity, ruling, shownText }: OpenCall): void {
+    const isKept = ruling.effect !== "read" && this.inputs.size < INPUTS_KEPT && shownText.length <= INPUT_LENGTH;
     if (isKept && !this.#parts.scope?.redactor) this.inputs.set(identity.callId, shownText);
   }
 
@@ -242,11 +242,21 @@ export class CallLedger {
     facts: Pick<AnsweredRecord, "ok" | "code" | "refused" | "shape" | "items">,
   ): CallLine {
     const { callId, ms, bytes } = line;
-    const { display, shown, partsLeftOut, named } = call.handling.beside;
-    const left = { ...(partsLeftOut && { partsLeftOut }), ...(named?.length && { named: [...named] }) };
-    const record = { type: "answered", call: callId, ...facts, display, shown, ...left, ms, bytes, at: now() } as const;
+    const { display, shown, partsLeftOut, named } = call.handling.extras;
+    const extras = { ...(partsLeftOut && { partsLeftOut }), ...(named?.length && { named: [...named] }) };
+    const record = {
+      type: "answered",
+      call: callId,
+      ...facts,
+      display,
+      shown,
+      ...extras,
+      ms,
+      bytes,
+      at: now(),
+    } as const;
     this.#parts.log.defer(record);
-    return { ...line, display: display && (JSON.parse(display) as unknown), ...left };
+    return { ...line, display: display && (JSON.parse(display) as unknown), ...extras };
   }
 
   #list(line: CallLine, call: AnyCall, thrown?: unknown): void {
@@ -283,10 +293,10 @@ interface LineFacts extends Pick<CallLine, "bytes" | "outcome" | "started"> {
 }
 
 function lineOf(
-  { identity, since, tool, decided, handling }: AnyCall,
+  { identity, since, tool, ruling, handling }: AnyCall,
   { bytes, outcome, started, streamed }: LineFacts,
 ): CallLine {
-  const earlier = handling?.isReused && decided?.earlier;
+  const earlier = handling?.isReused && ruling?.earlier;
   return {
     ...identity,
     ms: monotonic() - since,
@@ -294,13 +304,13 @@ function lineOf(
     outcome,
     started,
     ...begunOf(started, streamed),
-    ...((started || earlier) && tool?.effectOf && { effect: decided?.effect }),
+    ...((started || earlier) && tool?.effectOf && { effect: ruling?.effect }),
     ...(started && handling && handling.attempt > 1 && { attempts: handling.attempt }),
     ...(earlier && { from: { execution: earlier.execution, callId: earlier.call } }),
   };
 }
 
-export function earlierOf({ earlier }: OpenCall["decided"]): CallRecord["earlier"] {
+export function earlierOf({ earlier }: OpenCall["ruling"]): CallRecord["earlier"] {
   return earlier && { execution: earlier.execution, call: earlier.call };
 }
 

@@ -60,39 +60,39 @@ export class CallSteps {
   /** Continues a call at the step that its journal records, or begins it. Resolves with undefined if the call ends first. */
   goOn(call: OpenCall, past: PastCall): Promise<Answer | undefined> {
     const { admission, calls, earlier } = this.#parts;
-    const { decided, converted, decision, result, retried, streamed } = past;
-    const wasShown = decided && SHOWN.has(decided.decision);
-    const shown = { converted, digest: decided?.inputDigest };
+    const { ruling, converted, decision, result, retried, streamed } = past;
+    const wasShown = ruling && SHOWN.has(ruling.decision);
+    const shown = { converted, digest: ruling?.inputDigest };
     const refused = wasShown || converted !== undefined ? admission.show(call, shown, true) : undefined;
     if (refused) return calls.refuse(call, refused);
-    if (decided?.earlier) call.decided.earlier = earlier?.find(decided.earlier);
+    if (ruling?.earlier) call.ruling.earlier = earlier?.find(ruling.earlier);
     if (streamed) call.handling.streamed = streamed;
     if (retried) call.handling.attempt = retried.attempt + 1;
     const { callId } = call.identity;
-    if (decision?.allow) call.decided.approval = { type: "approved", ...detailsOf(decision) };
-    switch (decided?.decision) {
+    if (decision?.allow) call.ruling.approval = { type: "approved", ...detailsOf(decision) };
+    switch (ruling?.decision) {
       case "held":
-        call.decided.approval = { type: "held" };
-        call.decided.policy = decided.policy;
-        call.decided.isUnknown = decided.code === OUTCOME_UNKNOWN;
-        calls.waits.hold(callId, decided.at);
-        if (decision) return this.#obey(call, decision, decided.code);
-        if (decided.code === OUTCOME_UNKNOWN) return this.#waitOutside(call, decided.code);
+        call.ruling.approval = { type: "held" };
+        call.ruling.policy = ruling.policy;
+        call.ruling.isUnknown = ruling.code === OUTCOME_UNKNOWN;
+        calls.waits.hold(callId, ruling.at);
+        if (decision) return this.#obey(call, decision, ruling.code);
+        if (ruling.code === OUTCOME_UNKNOWN) return this.#waitOutside(call, ruling.code);
         return this.#goOnHeld(call);
       case "client":
-        calls.waits.hold(callId, decided.at);
+        calls.waits.hold(callId, ruling.at);
         return result ? this.#obey(call, result) : this.#waitOutside(call);
       case "reused":
-        return this.#answerAlike(call, call.decided.earlier);
+        return this.#answerAlike(call, call.ruling.earlier);
       case "allowed":
-        call.decided.effectBefore = decided.effect ?? call.tool.effect;
+        call.ruling.effectBefore = ruling.effect ?? call.tool.effect;
         return this.#completeStream(call, past) ?? this.#repeat(call);
       case "refused":
         // The program has not been told yet. What was decided, or not in time, holds.
         if (decision?.allow === false) return this.#obey(call, decision);
-        if (decided.code === "policy_denied") return this.#refuseByPolicy(call, decided.policy ?? "");
-        if (decided.code === "approval_expired") call.decided.approval = { type: "held" };
-        return call.decided.approval ? this.#expired(call) : this.#begin(call);
+        if (ruling.code === "policy_denied") return this.#refuseByPolicy(call, ruling.policy ?? "");
+        if (ruling.code === "approval_expired") call.ruling.approval = { type: "held" };
+        return call.ruling.approval ? this.#expired(call) : this.#begin(call);
       default:
         return this.#begin(call);
     }
@@ -117,7 +117,7 @@ export class CallSteps {
     if (this.#parts.calls.isGone(call)) return undefined;
     if (!found) return this.#beginAnew(call);
     if ("ok" in found) return found;
-    call.decided.earlier = found;
+    call.ruling.earlier = found;
     if (found.answer) return this.#answerAlike(call, found);
     // Also of a tool that may be run again: the new call has another idempotency key, and an agent's starts another conversation.
     return this.#decideUnknown(call);
@@ -156,7 +156,7 @@ export class CallSteps {
         if (ruled.type === "none") return calls.refuse(call, sentences.policyUnavailable(call), ruled.error);
         // The tool's own rule may have changed what it was given.
         if (ruled.type === "allow") return this.#run(call, call.tool.approvable ? undefined : { input });
-        call.decided.policy = ruled.reason;
+        call.ruling.policy = ruled.reason;
         return NEEDS_APPROVAL;
       }),
     );
@@ -165,7 +165,7 @@ export class CallSteps {
 
     if (calls.isGone(call)) return undefined;
     const { identity, inputDigest, tool } = call;
-    const { policy } = call.decided;
+    const { policy } = call.ruling;
     const isKnown =
       remembered.of(tool, inputDigest) !== undefined || remembered.grants.fits(tool, identity.callId, call.shownText);
     if (!isKnown && !scope.approve)
@@ -177,17 +177,17 @@ export class CallSteps {
           `${tool.name} needs approval for this call, and there is no \`approve\`: pass one to createRuntime, or to execute, agent, call or asTool; or define the tool with approval: "never".`,
         ),
       );
-    call.decided.approval = { type: "held" };
+    call.ruling.approval = { type: "held" };
     calls.waits.hold(identity.callId);
-    const facts = { decision: "held", policy, earlier: earlierOf(call.decided) } as const;
-    const held = ledger.decided(identity, facts, call);
+    const facts = { decision: "held", policy, earlier: earlierOf(call.ruling) } as const;
+    const held = ledger.noteDecision(identity, facts, call);
     if (!isKnown) await held;
     if (calls.isGone(call)) return undefined;
     return this.#decideAlike(call) ?? this.#askAndRun(call);
   }
 
   #refuseByPolicy(call: OpenCall, reason: string): Promise<Answer | undefined> {
-    call.decided.policy = reason;
+    call.ruling.policy = reason;
     return this.#parts.calls.refuse(call, sentences.policyDenied(call, reason));
   }
 
@@ -211,19 +211,19 @@ export class CallSteps {
     const alike = this.#decideAlike(call);
     if (alike) return alike;
     const { identity, inputDigest } = call;
-    const { policy } = call.decided;
+    const { policy } = call.ruling;
     const grants = remembered.grants.leftFor(call.tool);
-    const grantsLeft = remembered.grants.left;
+    const grantsLeft = remembered.grants.room;
     const about = { policy, grants: grants.length > 0 ? grants : undefined, grantsLeft };
     const request = { ...approvalAbout(call, execution, scope), ...about, ...call.shownInput(), inputDigest };
     const asked = inContext(() => askApproval(scope.approve, request, (id) => remembered.grants.takePlace(id)));
-    const decided = await Promise.race([asked, calls.waits.arrivalOf(identity.callId) ?? asked]);
+    const answer = await Promise.race([asked, calls.waits.arrivalOf(identity.callId) ?? asked]);
     if (calls.isGone(call)) return undefined;
     // A decision from outside came first, or the time is over.
-    if ("type" in decided) return this.#follow(call, decided);
-    const { approval } = decided;
-    if (approval === "none" && canWait && log.isDurable) ledger.undecided(identity, decided.error);
-    else if (approval === "none") return calls.refuse(call, sentences.approvalUnavailable(call), decided.error);
+    if ("type" in answer) return this.#follow(call, answer);
+    const { approval } = answer;
+    if (approval === "none" && canWait && log.isDurable) ledger.undecided(identity, answer.error);
+    else if (approval === "none") return calls.refuse(call, sentences.approvalUnavailable(call), answer.error);
     if (approval === "later" || approval === "none") {
       if (canWait) return LATER;
       return calls.refuse(call, sentences.approvalUnavailable(call), sentences.cannotWait(call.tool.name));
@@ -238,7 +238,7 @@ export class CallSteps {
       return this.#follow(call, first);
     }
     await this.#keep(call, record);
-    return this.#carryOut(call, record, { read: { input }, error: decided.error });
+    return this.#carryOut(call, record, { read: { input }, error: answer.error });
   }
 
   /** Does what was decided about a call that needs approval. The journal holds the decision, or will before it holds anything else. */
@@ -248,7 +248,7 @@ export class CallSteps {
     { read, error }: { readonly read?: { readonly input: unknown }; readonly error?: unknown } = {},
   ): Promise<Answer | undefined> {
     const { allow, note } = decision;
-    call.decided.approval = { type: allow ? "approved" : "denied", ...detailsOf(decision) };
+    call.ruling.approval = { type: allow ? "approved" : "denied", ...detailsOf(decision) };
     return allow ? this.#run(call, read) : this.#parts.calls.refuse(call, sentences.approvalDenied(call, note), error);
   }
 
@@ -258,11 +258,11 @@ export class CallSteps {
     const { identity, inputDigest, tool } = call;
     const first = calls.waits.arrived(identity.callId);
     if (first) return this.#follow(call, first);
-    const known = remembered.of(tool, inputDigest);
-    if (!known) return remembered.grants.take(call, ledger)?.then((record) => this.#unlessFirst(call, record));
-    const { by, note } = detailsOf(known);
-    const approval = { type: known.allow ? "approved" : "denied", by, note } as const;
-    const { record, done } = ledger.approved(identity, approval, { remembered: known.call });
+    const decision = remembered.of(tool, inputDigest);
+    if (!decision) return remembered.grants.take(call, ledger)?.then((record) => this.#unlessFirst(call, record));
+    const { by, note } = detailsOf(decision);
+    const approval = { type: decision.allow ? "approved" : "denied", by, note } as const;
+    const { record, done } = ledger.approved(identity, approval, { remembered: decision.call });
     return done.then(() => this.#unlessFirst(call, record));
   }
 
@@ -286,12 +286,12 @@ export class CallSteps {
     return decision.grant && share.lane.work(this.#letThrough(tool.name, decision.call));
   }
 
-  *#letThrough(tool: string, decided: string): SlicedWork<void> {
+  *#letThrough(tool: string, originId: string): SlicedWork<void> {
     const { calls, ledger, remembered } = this.#parts;
     for (const held of calls.waits.heldOf(tool)) {
       const { callId } = held.identity;
-      const isHeld = held.decided.approval?.type === "held" && !held.decided.isUnknown && !calls.isGone(held);
-      if (callId === decided || !isHeld || calls.waits.arrived(callId)) continue;
+      const isHeld = held.ruling.approval?.type === "held" && !held.ruling.isUnknown && !calls.isGone(held);
+      if (callId === originId || !isHeld || calls.waits.arrived(callId)) continue;
       // If the journal fails here, it also refuses the records that follow, and the call rejects with that.
       remembered.grants.take(held, ledger)?.then((record) => calls.waits.take(record), ignore);
       yield;
@@ -308,11 +308,11 @@ export class CallSteps {
     for (const text of scope.redactor && !isToldByDriver ? [shownText, JSON.stringify(shownText)] : [])
       if (await scope.redactor?.changes(text)) return calls.refuse(call, sentences.inputInvalid(call, tool, REDACTED));
     if (calls.isGone(call)) return undefined;
-    earlier?.noteMade(call.decided.effect);
+    earlier?.noteMade(call.ruling.effect);
     if (!canWait) return calls.fail(call, sentences.handlerFailed(tool.name, "", ""), sentences.cannotWait(tool.name));
-    call.decided.isRecorded = true;
+    call.ruling.isRecorded = true;
     calls.waits.hold(identity.callId);
-    await ledger.decided(identity, { decision: "client" }, call);
+    await ledger.noteDecision(identity, { decision: "client" }, call);
     if (calls.isGone(call)) return undefined;
     ledger.started(identity, tool);
     return this.#waitOutside(call);
@@ -343,13 +343,13 @@ export class CallSteps {
         ? calls.fail(call, sentences.handlerFailed(call, "", record.error ?? ""))
         : runner.deliver(call, record.value, record.redacted);
     }
-    if (record.allow) call.decided.approval = { type: "approved", ...detailsOf(record) };
+    if (record.allow) call.ruling.approval = { type: "approved", ...detailsOf(record) };
     if (record.done !== undefined) return runner.deliver(call, record.done, record.redacted);
     if (code !== OUTCOME_UNKNOWN) return this.#carryOut(call, record);
     if (!record.allow) return this.#failUnknown(call);
     // Where the journal has a part of the input, another one was shown: whether this one may be used is decided as of any other.
-    if (!call.decided.earlier?.isHidden) return this.#run(call);
-    call.decided.isUnknown = false;
+    if (!call.ruling.earlier?.isHidden) return this.#run(call);
+    call.ruling.isUnknown = false;
     return this.#beginAnew(call);
   }
 
@@ -361,18 +361,18 @@ export class CallSteps {
     calls.waits.release(identity.callId);
     call.setLate(`No answer came within ${waitMs} ms.`);
     if (code === OUTCOME_UNKNOWN) return this.#failUnknown(call);
-    return call.decided.approval?.type === "held"
+    return call.ruling.approval?.type === "held"
       ? calls.refuse(call, sentences.approvalExpired(tool.name, waitMs))
-      : calls.fail(call, sentences.resultExpired(tool.name, call.decided.effect, waitMs));
+      : calls.fail(call, sentences.resultExpired(tool.name, call.ruling.effect, waitMs));
   }
 
   /** Answers a call whose stream has ended and was given as a whole: only its end is left to tell. Undefined else. */
   #completeStream(call: OpenCall, { answered, streamed }: PastCall): Promise<Answer | undefined> | undefined {
-    const given = call.given;
-    if (!streamed || !given || !answered?.ok || answered.items !== given.items) return undefined;
-    call.decided.isRecorded = true;
+    const progress = call.progress;
+    if (!streamed || !progress || !answered?.ok || answered.items !== progress.items) return undefined;
+    call.ruling.isRecorded = true;
     call.handling.started = true;
-    return Promise.resolve(this.#parts.calls.finish(call, streamEnded(given, true)));
+    return Promise.resolve(this.#parts.calls.finish(call, streamEnded(progress, true)));
   }
 
   async #repeat(call: OpenCall): Promise<Answer | undefined> {
@@ -381,20 +381,20 @@ export class CallSteps {
       const refused = await this.#readEffect(call);
       if (refused !== EFFECT_READ) return refused;
     }
-    if (call.decided.effect !== "write" || tool.onUnknown === "retry") return this.#run(call);
+    if (call.ruling.effect !== "write" || tool.onUnknown === "retry") return this.#run(call);
     return this.#decideUnknown(call);
   }
 
   async #decideUnknown(call: OpenCall): Promise<Answer | undefined> {
     const { calls, canWait, ledger } = this.#parts;
-    const { decided, identity, tool } = call;
+    const { ruling, identity, tool } = call;
     if (tool.onUnknown === "fail" || !canWait) return this.#failUnknown(call);
     const refused = call.shown ? EFFECT_READ : await this.#readEffect(call);
     if (refused !== EFFECT_READ) return refused;
     calls.waits.hold(identity.callId);
-    decided.isUnknown = true;
-    const facts = { decision: "held", code: OUTCOME_UNKNOWN, earlier: earlierOf(decided) } as const;
-    await ledger.decided(identity, facts, call);
+    ruling.isUnknown = true;
+    const facts = { decision: "held", code: OUTCOME_UNKNOWN, earlier: earlierOf(ruling) } as const;
+    await ledger.noteDecision(identity, facts, call);
     return this.#waitOutside(call, OUTCOME_UNKNOWN);
   }
 
@@ -407,7 +407,7 @@ export class CallSteps {
   }
 
   #failUnknown(call: OpenCall): Answer | undefined {
-    const { tool, decided } = call;
-    return this.#parts.calls.fail(call, sentences.outcomeUnknown(tool.name, decided.earlier !== undefined));
+    const { tool, ruling } = call;
+    return this.#parts.calls.fail(call, sentences.outcomeUnknown(tool.name, ruling.earlier !== undefined));
   }
 }

@@ -57,15 +57,21 @@ export async function callTool(
 ): Promise<CallAnswer> {
   const { gate, journal, leaseMs, limits, signal, onEvent } = scope;
   const { tool, inputText, caller } = request;
-  const known = gate.tools.get(tool);
+  const definition = gate.tools.get(tool);
   const input = Buffer.byteLength(inputText) <= limits.inputBytes ? inputText : "";
   const execution = randomUUID();
-  const header = { ...headerBase(execution, scope, known ? [known] : []), kind: "call", tool, caller, input } as const;
+  const header = {
+    ...headerBase(execution, scope, definition ? [definition] : []),
+    kind: "call",
+    tool,
+    caller,
+    input,
+  } as const;
   const driver = { driver: randomUUID(), leaseMs };
   const log = new ExecutionLog(journal, header, await createExecution(journal, header, driver), driver, undefined);
   const spans = scope.telemetry?.hostCalls();
   const session = gate.open({ execution, scope, callers: [caller], isHosts: true, limits, log, spans, onEvent });
-  const items = known?.stream && reading ? hostItems(session, known, reading) : undefined;
+  const items = definition?.stream && reading ? hostItems(session, definition, reading) : undefined;
   const cancel = () => {
     items?.cancel("The call was cancelled before the end of its stream.");
     session.close();
@@ -119,9 +125,9 @@ async function answerAfter(items: HostItems, answer: Answer | undefined): Promis
 async function answerOf(answer: Answer | undefined, { share }: GateSession): Promise<CallAnswer> {
   const text = answer?.ok ? answer.text : answer?.value;
   const value = text === undefined ? undefined : await share.lane.run(() => JSON.parse(text) as unknown);
-  const beside = withoutUndefined({ parts: answer?.parts, from: answer?.from });
-  if (answer?.ok) return { ok: true, value, ...beside };
-  return { ...failureOf(answer), ...withoutUndefined({ value }), ...beside };
+  const extras = withoutUndefined({ parts: answer?.parts, from: answer?.from });
+  if (answer?.ok) return { ok: true, value, ...extras };
+  return { ...failureOf(answer), ...withoutUndefined({ value }), ...extras };
 }
 
 function failureOf(answer: (Answer & { readonly ok: false }) | undefined): CallFailure {

@@ -26,7 +26,7 @@ export class Gate implements SharedRules {
   }
 
   /** A gate for other tools. It shares the queues: a tool of both gates has one concurrency and one rate. */
-  beside(tools: ToolSet): Gate {
+  withTools(tools: ToolSet): Gate {
     return new Gate(tools, this.held, this.search.settings, this.toolQueues);
   }
 
@@ -41,9 +41,9 @@ export class Gate implements SharedRules {
   /** A gate for other tools: the same gate for the same set. */
   of(tools: ToolSet): Gate {
     if (tools === this.tools) return this;
-    const known = this.#others.get(tools) ?? this.beside(tools);
-    this.#others.set(tools, known);
-    return known;
+    const gate = this.#others.get(tools) ?? this.withTools(tools);
+    this.#others.set(tools, gate);
+    return gate;
   }
 
   open(options: SessionOptions): GateSession {

@@ -45,8 +45,8 @@ export function headerBase(
 /** What those say of themselves whose tools these are, by their places; of at most 32. */
 function answering(tools: readonly Tool[]): Readonly<Record<string, string>> {
   const sources = new Map(tools.map(({ place = "", answeredBy }) => [place, answeredBy] as const));
-  const told = [...sources].flatMap(([place, answeredBy]) => (answeredBy ? [[place, answeredBy()] as const] : []));
-  return Object.fromEntries(told.slice(0, 32));
+  const entries = [...sources].flatMap(([place, answeredBy]) => (answeredBy ? [[place, answeredBy()] as const] : []));
+  return Object.fromEntries(entries.slice(0, 32));
 }
 
 /** Whether tools are recorded as these are, in the same order. */

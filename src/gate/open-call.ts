@@ -40,7 +40,7 @@ export type CallIdentity = Pick<CallRequest, "callId" | "tool" | "caller">;
 
 /** What the journal says of a call that another driver has left open. */
 export interface PastCall {
-  readonly decided?: CallRecord | undefined;
+  readonly ruling?: CallRecord | undefined;
   /** JSON text of what the tool's schema made of the input; missing if it is as the caller sent it. */
   readonly converted?: string | undefined;
   readonly decision?: DecisionRecord | undefined;
@@ -74,7 +74,7 @@ export interface Handling {
   started: boolean;
   /** Set once it is answered as an earlier call was: no handler runs for it. */
   isReused?: true;
-  beside: AnswerExtras;
+  extras: AnswerExtras;
   /** Of a tool that streams: the stream, once the handler has given its iterable. */
   stream?: OpenStream;
   /** Of a stream that another driver had begun: whether the handler was told where to go on. */
@@ -117,8 +117,8 @@ export class OpenCall extends CallEnd {
   readonly inputBytes: number;
   readonly span: CallSpan | undefined;
   readonly since = monotonic();
-  readonly decided: CallDecision;
-  readonly handling: Handling = { attempt: 1, started: false, beside: NOTHING };
+  readonly ruling: CallDecision;
+  readonly handling: Handling = { attempt: 1, started: false, extras: NOTHING };
   /** Memory that its share holds for its input, and for what its schema made of that. */
   readonly held = { input: 0, shown: 0 };
   /** For the operator: what went wrong beside the call, like the tool's `approval` function, or a question of its handler that had no answer. The call went on. */
@@ -148,7 +148,7 @@ export class OpenCall extends CallEnd {
     this.idempotencyKey = idempotencyKey;
     this.isCounted = isCounted;
     this.span = span;
-    this.decided = { isRecorded: false, isUnknown: false, effect: tool.effect };
+    this.ruling = { isRecorded: false, isUnknown: false, effect: tool.effect };
     this.inputBytes = inputBytes;
     this.#inputText = inputText;
   }
@@ -206,9 +206,9 @@ export class OpenCall extends CallEnd {
   }
 
   /** Of a stream: what has left to its reader so far, also by earlier drivers. */
-  get given(): StreamProgress | undefined {
+  get progress(): StreamProgress | undefined {
     const { stream, streamed } = this.handling;
-    return this.reader && (stream?.given ?? { items: streamed?.items ?? 0, bytes: streamed?.bytes ?? 0 });
+    return this.reader && (stream?.progress ?? { items: streamed?.items ?? 0, bytes: streamed?.bytes ?? 0 });
   }
 
   /** The reader can take one batch more. After a take-up it may ask for it before the handler was called again. */
@@ -227,7 +227,7 @@ export class OpenCall extends CallEnd {
   readEffect(input: unknown): void {
     this.#isEffectRead = true;
     const { effect, error } = effectOfCall(this.tool, input);
-    this.decided.effect = graverEffect(effect, this.decided.effectBefore);
+    this.ruling.effect = graverEffect(effect, this.ruling.effectBefore);
     this.noticed ??= error;
   }
 

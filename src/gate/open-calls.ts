@@ -95,20 +95,20 @@ export class OpenCalls {
     const call = refused instanceof OpenCall ? refused : undefined;
     const { callId, tool, caller } = refused instanceof OpenCall ? refused.identity : refused;
     if (call && this.isGone(call)) return undefined;
-    if (call) call.decided.isRecorded = true;
+    if (call) call.ruling.isRecorded = true;
     this.#remove(callId);
     admission.takeFailure(answer);
     unread?.add(callId, memoryOf(answer.message));
     const { code } = answer;
-    const policy = code === "policy_denied" ? call?.decided.policy : undefined;
+    const policy = code === "policy_denied" ? call?.ruling.policy : undefined;
     const identity = { callId, tool, caller };
-    await ledger.decided(identity, { decision: "refused", code, policy }, policy === undefined ? undefined : call);
+    await ledger.noteDecision(identity, { decision: "refused", code, policy }, policy === undefined ? undefined : call);
     ledger.refused(call ?? { identity, since: monotonic() }, answer, error);
     return answer;
   }
 
   async drop(identity: CallIdentity): Promise<undefined> {
-    await this.#parts.ledger.decided(identity, { decision: "dropped" });
+    await this.#parts.ledger.noteDecision(identity, { decision: "dropped" });
   }
 
   /** Aborts a call if it has no answer yet, and drops a later result of its handler. */
@@ -133,7 +133,7 @@ export class OpenCalls {
   }
 
   end(call: OpenCall, reason: string): void {
-    const dropped = call.decided.isRecorded ? undefined : this.drop(call.identity);
+    const dropped = call.ruling.isRecorded ? undefined : this.drop(call.identity);
     // The call may have failed already, with the journal, and is then not awaited any more.
     dropped?.catch(ignore);
     this.#abort(call, reason, dropped);
@@ -172,6 +172,6 @@ export class OpenCalls {
 }
 
 /** What the handler gave for a model beside its value. */
-function besideOf({ handling: { beside } }: OpenCall): Pick<Answer, "parts" | "from" | "redacted"> {
-  return { parts: beside.parts, from: beside.from, redacted: beside.redacted };
+function besideOf({ handling: { extras } }: OpenCall): Pick<Answer, "parts" | "from" | "redacted"> {
+  return { parts: extras.parts, from: extras.from, redacted: extras.redacted };
 }

@@ -102,16 +102,16 @@ export class GateSession implements ParentSession, WorkBelow {
   constructor(gate: SharedRules, options: SessionOptions) {
     const { above, artifacts, callers, execution, limits, past, scope, visibleTo = callers } = options;
     const share = options.share ?? gate.held.share(scope.tenant, limits.totalBytes);
-    const given = { ...gate, ...options, share, visibleTo };
+    const base = { ...gate, ...options, share, visibleTo };
     const search = searchTool((input, context) => this.#search(gate, input, context));
     const kept = artifacts && sessionArtifacts(artifacts, limits.artifacts, share, scope.redactor);
     const own = new Map([search, ...(kept?.tools ?? [])].map((tool) => [tool.name, tool]));
-    const admission = (this.#admission = new Admission({ ...given, own, kept }));
+    const admission = (this.#admission = new Admission({ ...base, own, kept }));
     if (past) admission.budget.restore(past);
     const ledger = (this.#ledger = new CallLedger(options));
-    const calls = (this.#calls = new OpenCalls({ ...given, admission, ledger }));
+    const calls = (this.#calls = new OpenCalls({ ...base, admission, ledger }));
     const parts = {
-      ...given,
+      ...base,
       admission,
       ledger,
       calls,
@@ -153,7 +153,7 @@ export class GateSession implements ParentSession, WorkBelow {
     const work = <Value>(slices: SlicedWork<Value>) => this.share.lane.work(slices);
     const shown = scope.observed?.shown;
     const found = await search.find({ query, limit, among, caller, tenant, language, shown, work, onError });
-    if (call) call.handling.beside = { shown: found.map(shownDigest) };
+    if (call) call.handling.extras = { shown: found.map(shownDigest) };
     return found;
   }
 
@@ -222,7 +222,7 @@ export class GateSession implements ParentSession, WorkBelow {
     if (refusal) return this.#calls.refuse(request, refusal);
 
     // A call that an earlier driver has let in stays in: the streams beside it may have ended there.
-    const isLetIn = past.decided !== undefined && past.decided.decision !== "refused";
+    const isLetIn = past.ruling !== undefined && past.ruling.decision !== "refused";
     const isNewStream = found.stream && request.reader && !isLetIn;
     const overStreams = isNewStream && this.#admission.overStreams(found, this.#calls.streams);
     if (overStreams) return this.#calls.refuse(request, overStreams);
@@ -339,7 +339,7 @@ export class GateSession implements ParentSession, WorkBelow {
     this.budget.giveBackCalls(open.filter(({ isCounted }) => isCounted).length);
     for (const call of open) {
       call.end(reason);
-      this.#ledger.left(call);
+      this.#ledger.noteWaiting(call);
     }
     if (!this.#parts.share) this.share.end();
   }
@@ -383,7 +383,7 @@ export class GateSession implements ParentSession, WorkBelow {
   }
 }
 
-function withApprover(answer: Answer | undefined, { decided: { approval } }: OpenCall): Answer | undefined {
+function withApprover(answer: Answer | undefined, { ruling: { approval } }: OpenCall): Answer | undefined {
   const approvedBy = approval?.type === "approved" ? approverOf(approval) : undefined;
   return answer && approvedBy !== undefined ? { ...answer, approvedBy } : answer;
 }

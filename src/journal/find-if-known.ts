@@ -7,7 +7,7 @@ export function findIfKnown(journal: Journal, execution: ExecutionId): Promise<E
 }
 
 /** What is read of an execution; undefined if that fails with `execution_unknown`. */
-export async function ifKnown<Told>(read: () => Promise<Told>): Promise<Told | undefined> {
+export async function ifKnown<Value>(read: () => Promise<Value>): Promise<Value | undefined> {
   try {
     return await read();
   } catch (error) {

@@ -1,8 +1,8 @@
 import { ignore, queueMicrotask } from "../base/index.ts";
 
 /** Who is told of something, like the appends of a store. */
-export class Listeners<Told> {
-  readonly #listeners = new Set<{ readonly listener: (told: Told) => void }>();
+export class Listeners<News> {
+  readonly #listeners = new Set<{ readonly listener: (event: News) => void }>();
   readonly #onFirst: () => void;
   readonly #onLast: () => void;
 
@@ -12,7 +12,7 @@ export class Listeners<Told> {
     this.#onLast = onLast;
   }
 
-  add(listener: (told: Told) => void): Disposable {
+  add(listener: (event: News) => void): Disposable {
     const entry = { listener };
     this.#listeners.add(entry);
     if (this.#listeners.size === 1) this.#onFirst();
@@ -24,10 +24,10 @@ export class Listeners<Told> {
   }
 
   /** The listeners are called after the work under way: what they throw must not fail it. */
-  tell(told: Told): void {
+  tell(event: News): void {
     for (const entry of this.#listeners)
       queueMicrotask(() => {
-        if (this.#listeners.has(entry)) entry.listener(told);
+        if (this.#listeners.has(entry)) entry.listener(event);
       });
   }
 }

@@ -49,7 +49,7 @@ const redacted = z.int().positive().optional();
 /** Names of limits, versions and the like: some dozens. */
 const MAX_NAMES = 64;
 const byName = <Value extends z.ZodType>(value: Value) =>
-  z.record(own, value).refine((given) => Object.keys(given).length <= MAX_NAMES, `it has more than ${MAX_NAMES} names`);
+  z.record(own, value).refine((names) => Object.keys(names).length <= MAX_NAMES, `it has more than ${MAX_NAMES} names`);
 
 /** Amounts by their names in a report's `usage`: times and memory. */
 const usage = byName(amount).optional();
@@ -120,7 +120,7 @@ const hasTerms = ({ sums, ...others }: { readonly sums?: Readonly<Record<string,
 const noted = <Type extends string, Fields extends z.core.$ZodLooseShape>(type: Type, fields: Fields) =>
   strictObjectSchema({ type: z.literal(type), ...fields, at });
 /** A record with words of others, which may be redacted. */
-const said = <Type extends string, Fields extends z.core.$ZodLooseShape>(type: Type, fields: Fields) =>
+const textRecord = <Type extends string, Fields extends z.core.$ZodLooseShape>(type: Type, fields: Fields) =>
   noted(type, { redacted, ...fields });
 
 /** Schemas of records by type, and of headers by kind. The types of `record.ts` are derived from them. */
@@ -192,14 +192,14 @@ export const RECORD_SCHEMAS = {
     /** What the program has used up to the turn's end, by all its drivers. */
     usage,
   }),
-  message: said("message", {
+  message: textRecord("message", {
     from: z.enum(["model", "host", "user"]),
     /** JSON text, without the provider's `opaque` state. */
     message: json,
     /** The provider's opaque state after this turn: JSON text that is sent back to the provider and shown nowhere else. */
     opaque: json.optional(),
   }),
-  rest: said("rest", {
+  rest: textRecord("rest", {
     /** JSON text of the ending; missing after one turn alone, whose calls are for the host to answer. */
     ending: json.optional(),
   }),
@@ -210,11 +210,11 @@ export const RECORD_SCHEMAS = {
     instructions: words.optional(),
   }),
   tools: noted("tools", { tools, shown }),
-  compact: said("compact", {
+  compact: textRecord("compact", {
     /** JSON text: which turns are kept, and what was said and answered in them. */
     history: json,
   }),
-  retry: said("retry", {
+  retry: textRecord("retry", {
     /** Id of the call whose handler failed; missing for a request to a provider. */
     call: name.optional(),
     /** Number of the attempt that failed, from 1. */
@@ -224,7 +224,7 @@ export const RECORD_SCHEMAS = {
     /** Milliseconds until the next attempt. */
     delayMs: amount,
   }),
-  call: said("call", {
+  call: textRecord("call", {
     call: name,
     tool: words,
     caller: own,
@@ -246,7 +246,7 @@ export const RECORD_SCHEMAS = {
     answeredAt: amount.optional(),
   }),
   /** Its `at` is when the change had its answer. */
-  earlier: said("earlier", {
+  earlier: textRecord("earlier", {
     /** The call that made the change. */
     earlier: PARENT_REF,
     tool: words,
@@ -269,7 +269,7 @@ export const RECORD_SCHEMAS = {
       note: own.optional(),
     }).optional(),
   }),
-  decision: said("decision", {
+  decision: textRecord("decision", {
     call: name,
     allow: z.boolean(),
     /** Name of the approver. */
@@ -305,7 +305,7 @@ export const RECORD_SCHEMAS = {
     /** JSON text of the result, if the call had already been done. */
     done: json.optional(),
   }).refine(({ allow, grant, granted }) => allow || !(grant ?? granted), "a refusal has no grant"),
-  result: said("result", {
+  result: textRecord("result", {
     call: name,
     /** JSON text. */
     value: json.optional(),
@@ -313,7 +313,7 @@ export const RECORD_SCHEMAS = {
     /** By it a server knows the client's words again. Keyed: what was redacted cannot be found by it. */
     mark: z.int().nonnegative().optional(),
   }).refine(({ value, error }) => (value === undefined) !== (error === undefined), "expected either value or error"),
-  answered: said("answered", {
+  answered: textRecord("answered", {
     call: name,
     ok: z.boolean(),
     /** Code of a failure. */
@@ -337,7 +337,7 @@ export const RECORD_SCHEMAS = {
     /** Digests of the addresses that the result named: SHA-256 of the source and the address, its first 22 characters in base64url. */
     named: z.array(digest).optional(),
   }),
-  artifact: said("artifact", {
+  artifact: textRecord("artifact", {
     name: namedWords,
     /** JSON text. */
     value: json,
@@ -353,9 +353,9 @@ export const RECORD_SCHEMAS = {
      */
     call: name,
   }),
-  violation: said("violation", { detail: words }),
-  restart: said("restart", { detail: words }),
-  egress: said("egress", {
+  violation: textRecord("violation", { detail: words }),
+  restart: textRecord("restart", { detail: words }),
+  egress: textRecord("egress", {
     /** Host name as given by the program; empty if it was invalid. */
     host: words,
     port: amount,
@@ -368,7 +368,7 @@ export const RECORD_SCHEMAS = {
     /** The reason if the outcome is not `done`. */
     detail: words,
   }),
-  outcome: said("outcome", {
+  outcome: textRecord("outcome", {
     /** JSON text of the ending, with the value of a completed call. A completed program's value is in the last turn instead. */
     outcome: json,
     /** The runtime's notes on the ending, for the reader of the result. */

@@ -47,14 +47,14 @@ export async function diagnoseStore(
 /** What is damaged in the executions of a store: their entries, records and texts. */
 export async function* executionProblems(journal: Journal): AsyncGenerator<JournalProblem> {
   const damaged: PortcullisError[] = [];
-  const told = () => damaged.splice(0).map(({ message: problem }) => ({ problem }));
+  const drain = () => damaged.splice(0).map(({ message: problem }) => ({ problem }));
   try {
     for await (const summary of journal.list({ onDamaged: (error) => damaged.push(error) })) {
-      yield* told();
+      yield* drain();
       const problem = await problemOf(journal, summary);
       if (problem !== undefined) yield { execution: summary.execution, problem };
     }
-    yield* told();
+    yield* drain();
   } catch (error) {
     // The store itself cannot be read on.
     if (!hasCode(error, "journal_corrupt")) throw error;

@@ -1,6 +1,6 @@
 import type { Journal } from "./journal.ts";
 
-type Given<Method extends "create" | "append" | "read" | "find" | "list" | "renew"> = Parameters<Journal[Method]>;
+type Arguments<Method extends "create" | "append" | "read" | "find" | "list" | "renew"> = Parameters<Journal[Method]>;
 
 /** A journal that passes everything on to another one. Those that extend it do some of it in their own way. */
 export class WrappedJournal<Store extends Journal = Journal> implements Journal {
@@ -15,27 +15,27 @@ export class WrappedJournal<Store extends Journal = Journal> implements Journal 
     this.onAppend = store.onAppend?.bind(store);
   }
 
-  create(...given: Given<"create">) {
-    return this.store.create(...given);
+  create(...values: Arguments<"create">) {
+    return this.store.create(...values);
   }
 
-  append(...given: Given<"append">) {
-    return this.store.append(...given);
+  append(...values: Arguments<"append">) {
+    return this.store.append(...values);
   }
 
-  read(...given: Given<"read">) {
-    return this.store.read(...given);
+  read(...values: Arguments<"read">) {
+    return this.store.read(...values);
   }
 
-  find(...given: Given<"find">) {
-    return this.store.find(...given);
+  find(...values: Arguments<"find">) {
+    return this.store.find(...values);
   }
 
-  list(...given: Given<"list">) {
-    return this.store.list(...given);
+  list(...values: Arguments<"list">) {
+    return this.store.list(...values);
   }
 
-  renew(...given: Given<"renew">) {
-    return this.store.renew(...given);
+  renew(...values: Arguments<"renew">) {
+    return this.store.renew(...values);
   }
 }

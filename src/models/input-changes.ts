@@ -10,5 +10,5 @@ export function inputChanges(input: JsonSchema) {
     return inputChange(input, name === "gemini" ? flatSchema(declared) : declared);
   });
   ways.delete("");
-  return [...ways].map(([told, all]) => ({ providers: all.map(({ name }) => name), told }));
+  return [...ways].map(([change, all]) => ({ providers: all.map(({ name }) => name), told: change }));
 }

@@ -20,9 +20,9 @@ export function isModelName(value: unknown): value is ModelName {
 }
 
 /** The given model, or the model of a given name. Throws `model_unavailable` if there is no key. */
-export function modelOf(given: Model | ModelName): Model {
-  if (typeof given !== "string") return given;
-  const named = readModelName(given);
+export function modelOf(model: Model | ModelName): Model {
+  if (typeof model !== "string") return model;
+  const named = readModelName(model);
   if (!named) throw new TypeError("Names of models are checked before.");
   return makeModel(named.provider, { model: named.model });
 }

@@ -4,7 +4,7 @@ import type { ModelSettings, Opening, ToolChoice } from "./model.ts";
 import { SETTINGS_RULES } from "./setting-rules.ts";
 import { RUN_PROGRAM } from "../tools/tool-name.ts";
 
-export interface SettingsTaken {
+export interface ProviderSettings {
   /** The smallest limit of output tokens that it accepts. */
   readonly minOutputTokens: number;
   readonly stops: number;
@@ -22,7 +22,7 @@ export interface SettingsTaken {
 /** An option that the provider or a hosted program does not take, and why; undefined if there is none. */
 function refusalOf(
   settings: ModelSettings,
-  takes: SettingsTaken,
+  takes: ProviderSettings,
   hosted: boolean,
 ): readonly [option: string, why: string] | undefined {
   const { parallelCalls = true, reasoning, temperature, maxOutputTokens, stop = [], hostedTools = [] } = settings;
@@ -43,7 +43,7 @@ function refusalOf(
 
 export interface SettingsPlace {
   readonly model: string;
-  readonly takes: SettingsTaken;
+  readonly takes: ProviderSettings;
 }
 
 /** Throws `option_invalid` for a setting that is malformed, or that the provider or its hosted programs do not take. */

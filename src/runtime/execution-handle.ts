@@ -102,7 +102,7 @@ export class ExecutionHandle<Context = unknown> {
    * `decision_exists`, `tools_changed`, `execution_driven`, `head_moved`, and as `execute` and `agent` do.
    */
   async resume<Value = unknown>(
-    ...given: ContextArguments<ResumeOptions<Context, Value>, Context>
+    ...argument: ContextArguments<ResumeOptions<Context, Value>, Context>
   ): Promise<Report<Value>>;
   async resume<Answer = string>(options: ResumeAgentOptions<Context, Answer>): Promise<AgentReport<Answer>>;
   async resume(options: object = {}): Promise<Report | AgentReport<unknown>> {

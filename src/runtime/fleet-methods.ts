@@ -22,7 +22,7 @@ import type { ToolSet } from "../tools/tool-set.ts";
 import type { ScopeOptions } from "./scopes.ts";
 import { findEarlierOf, type NewProgram, programHeader, refuseReservedName } from "../executions/execute.ts";
 import type { Ending } from "../executions/outcome.ts";
-import { givenByTools, prepare } from "../executions/prepare/prepare.ts";
+import { resultKinds, prepare } from "../executions/prepare/prepare.ts";
 import { tooLargeText } from "../executions/prepare/refuse-text.ts";
 import { sameProgram } from "../executions/resume.ts";
 import { refuseOther } from "../executions/run-under-id.ts";
@@ -103,7 +103,7 @@ async function submitProgram(scope: Scope, source: string, { execution, result, 
   // The worker finds it again. What cannot be gone on from is refused here.
   if (corrects) await findEarlierOf(scope, corrects);
   const tools = gate.tools.visibleTo(["programmatic"]);
-  const prepared = await prepare(source, language, { tenant, signal }, givenByTools(tools));
+  const prepared = await prepare(source, language, { tenant, signal }, resultKinds(tools));
   signal.throwIfAborted();
   const program = prepared.ok ? prepared.program : source;
   const header = programHeader(scope, { execution, source, program, result, corrects, trace: telemetry?.here });

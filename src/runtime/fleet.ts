@@ -38,7 +38,7 @@ export interface Fleet extends AsyncDisposable {
    */
   work<Context>(
     runtime: FleetRuntime<Context>,
-    ...given: ContextArguments<WorkOptions<Context>, Context>
+    ...argument: ContextArguments<WorkOptions<Context>, Context>
   ): Promise<Worker>;
   /** @internal Opens the queue. Rejects with `queue_unavailable`, and as the journal does. */
   open(): Promise<void>;

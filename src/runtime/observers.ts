@@ -66,8 +66,8 @@ export type Listener = (event: AgentEvent) => void;
 export type HostObservers = ReturnType<typeof hostObservers>;
 
 /** What a runtime tells of all that it runs: events to its listeners, failures to the operator's log, spans to OpenTelemetry. */
-export function hostObservers({ onEvent, logger: given = CONSOLE_LOGGER, redact, captures }: ObserverParts) {
-  const logger = cleanLogger(given);
+export function hostObservers({ onEvent, logger: hostLogger = CONSOLE_LOGGER, redact, captures }: ObserverParts) {
+  const logger = cleanLogger(hostLogger);
   const log: Log = (entry, message) => logger.error({ tool: "", execution: "", callId: "", ...entry }, message);
   const redactor = redact && redactorFor(redact, log);
   const onMissing = (err: unknown) => log({ code: "telemetry_missing", err }, TELEMETRY_MISSING);
@@ -109,10 +109,10 @@ type Log = (entry: { readonly code: string; readonly tool?: string; readonly err
 
 /** Tells the operator if the function fails, and where: its error's own message may quote the text. */
 function redactorFor(redact: Redact, log: Log): Redactor {
-  let told = 0;
+  let count = 0;
   return new Redactor(redact, (error) => {
-    told += 1;
-    if (told > MAX_TOLD) return;
+    count += 1;
+    if (count > MAX_TOLD) return;
     const why = PortcullisError.is(error) ? error.message : "The `redact` function failed.";
     const cause = PortcullisError.is(error) ? (error.cause ?? error) : error;
     log({ code: "redact_failed", err: placesOf(cause, why) }, why);
@@ -168,11 +168,11 @@ function observe(
 function tellUnread(
   logger: Required<Logger>,
   { execution, model, parts }: AgentEvent & { readonly type: "parts_unread" },
-  told: Set<string>,
+  seenKinds: Set<string>,
 ): void {
-  const kinds = parts.filter((kind) => !told.has(kind));
-  if (kinds.length === 0 || told.size >= MAX_TOLD) return;
-  for (const kind of kinds) told.add(kind);
+  const kinds = parts.filter((kind) => !seenKinds.has(kind));
+  if (kinds.length === 0 || seenKinds.size >= MAX_TOLD) return;
+  for (const kind of kinds) seenKinds.add(kind);
   logger.warn(
     { tool: "", execution, callId: "", code: "parts_unread" },
     `A reply of ${model} has parts that are not read, and nothing was done with them: ${kinds.join(", ")}.`,
@@ -194,7 +194,7 @@ function tellChanged(
 export function hiddenNamesBy(redactor: Redactor | undefined): HiddenNames | undefined {
   if (!redactor) return undefined;
   const isHidden = async (text: string) => {
-    for (const to of ["journal", "model"] as const) if ((await redactor.text(text, { to })).taken > 0) return true;
+    for (const to of ["journal", "model"] as const) if ((await redactor.text(text, { to })).count > 0) return true;
     return false;
   };
   return async (names) => {
@@ -213,15 +213,15 @@ function cleanLogger(logger: Logger): Required<Logger> {
 
 /** An error with the places of another one in the host's code, and with no word of it. */
 function placesOf(error: unknown, message: string): Error {
-  const told = new Error(message);
-  told.stack = `Error: ${message}`;
+  const copy = new Error(message);
+  copy.stack = `Error: ${message}`;
   try {
     const { name, message: own, stack = "" } = error as Error;
     const head = own === "" ? name : `${name}: ${own}`;
     // The words in a stack stay as they were when it was made.
-    if (stack.startsWith(`${head}\n    at `)) told.stack += stack.slice(head.length);
+    if (stack.startsWith(`${head}\n    at `)) copy.stack += stack.slice(head.length);
   } catch {}
-  return told;
+  return copy;
 }
 
 /** A listener of all events, for one that knows no events of conversations. */
@@ -258,9 +258,9 @@ const MAX_CAUSES = 3;
  */
 function redactedEvents(redactor: Redactor, tell: Listener) {
   const printed = new Map<string, Extract<AgentEvent, { readonly type: "output" }>>();
-  let told: Promise<void> = Promise.resolve();
+  let queue: Promise<void> = Promise.resolve();
   const add = (redacted: () => Promise<AgentEvent>) => {
-    told = told.then(async () => tell(await redacted()));
+    queue = queue.then(async () => tell(await redacted()));
   };
   const addPrinted = (execution: string) => {
     const event = printed.get(execution);
@@ -280,7 +280,7 @@ function redactedEvents(redactor: Redactor, tell: Listener) {
     /** Resolves once all so far are told. */
     async flush(): Promise<void> {
       for (const execution of printed.keys()) addPrinted(execution);
-      await told;
+      await queue;
     },
   };
 }
@@ -318,8 +318,8 @@ async function redactedEvent(event: AgentEvent, redactor: Redactor): Promise<Age
 async function redactedError(thrown: unknown, redactor: Redactor, about: About, causes = MAX_CAUSES): Promise<unknown> {
   try {
     if (!(thrown instanceof Error)) return await redactor.value(thrown, about);
-    const given = causes === 0 ? undefined : thrown.cause;
-    const cause = given === undefined ? undefined : await redactedError(given, redactor, about, causes - 1);
+    const rawCause = causes === 0 ? undefined : thrown.cause;
+    const cause = rawCause === undefined ? undefined : await redactedError(rawCause, redactor, about, causes - 1);
     const options = cause === undefined ? {} : { cause };
     const message = await textWithout(redactor, thrown.message, about);
     const clean = PortcullisError.is(thrown)

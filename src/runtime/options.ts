@@ -42,16 +42,16 @@ import type { Sandbox } from "../sandboxes/sandbox.ts";
 import type { SearchFilter } from "../tools/search/tool-search.ts";
 import type { Embed } from "../tools/search/tool-vectors.ts";
 import { TELEMETRY } from "../gate/telemetry/options.ts";
-import { GIVEN_TOOLS, type GivenTools } from "../tools/current-tools.ts";
+import { TOOLS_OPTION, type ToolsOption } from "../tools/current-tools.ts";
 import { PLACES_OPTION } from "./work-under-way.ts";
 import type { ClientResult, Decision } from "../executions/decide.ts";
 import { type Caller, CALLERS } from "../tools/tool.ts";
 
 export const JOURNAL = withAdvice(
   option<Journal>("a journal: create, append, read, find, list and renew", isJournal),
-  (given) =>
-    typeof given === "string"
-      ? `For a file write createSqliteJournal({ path: ${describe(given)} }), imported from "portcullis".`
+  (value) =>
+    typeof value === "string"
+      ? `For a file write createSqliteJournal({ path: ${describe(value)} }), imported from "portcullis".`
       : undefined,
 );
 const LISTENER = listener<(event: ExecutionEvent) => void>();
@@ -71,7 +71,7 @@ export const RUNTIME_RULES = {
    * The tools that programs and models may call, or a function that returns those that there are now. It is asked at the
    * beginning of each execution and conversation, which keep them.
    */
-  tools: required(GIVEN_TOOLS),
+  tools: required(TOOLS_OPTION),
   /** Where programs run: `"isolate"` by default. The caller disposes of a sandbox that it passes in. */
   sandbox: option<"isolate" | "docker" | Sandbox>(`"isolate", "docker" or a sandbox`, isSandboxOption),
   /**
@@ -108,8 +108,8 @@ export const RUNTIME_RULES = {
    * Finds what must not leave: to a model, into the journal, to logs. `redactSecrets()` is one. Programs compute with values
    * as they are.
    */
-  redact: withAdvice({ ...REDACT, accepts: (given) => REDACT.accepts(given) && given !== redactSecrets }, (given) =>
-    given === redactSecrets ? "Call it: redact: redactSecrets()." : undefined,
+  redact: withAdvice({ ...REDACT, accepts: (value) => REDACT.accepts(value) && value !== redactSecrets }, (value) =>
+    value === redactSecrets ? "Call it: redact: redactSecrets()." : undefined,
   ),
   /**
    * Spans and metrics for OpenTelemetry, wherever an SDK is registered in the process: `{ capture: ["inputs", "results",
@@ -156,7 +156,7 @@ export type RuntimeOptions<Context = unknown> = Omit<
   "tools" | "approve" | "policy"
 > & {
   /** The tools that programs and models may call, or a function that returns those that there are now. */
-  readonly tools: GivenTools<Context>;
+  readonly tools: ToolsOption<Context>;
   /** Decides calls that need approval. */
   readonly approve?: Approve<Context>;
   /**
@@ -217,7 +217,7 @@ export type SignalOptions = OptionsOf<typeof SIGNAL_RULES>;
 /** A derived runtime inherits the options that are omitted. */
 export const DERIVE_RULES = {
   /** The tools that programs and models may call. */
-  tools: GIVEN_TOOLS,
+  tools: TOOLS_OPTION,
   /** Where executions are recorded. */
   journal: JOURNAL,
   ...pick(RUNTIME_RULES, "onEvent", "logger"),
@@ -229,11 +229,11 @@ export const DERIVE_RULES = {
 
 export type DeriveOptions<Context = unknown> = Omit<OptionsOf<typeof DERIVE_RULES>, "tools"> & {
   /** The tools that programs and models may call. */
-  readonly tools?: GivenTools<Context>;
+  readonly tools?: ToolsOption<Context>;
 };
 
-const byCallId = <Said>(expected: string) =>
-  option<Readonly<Record<string, Said>>>(expected, (given) => isFields(given) && Object.keys(given).length > 0);
+const byCallId = <Value>(expected: string) =>
+  option<Readonly<Record<string, Value>>>(expected, (value) => isFields(value) && Object.keys(value).length > 0);
 
 export const DECISIONS = byCallId<Decision>('decisions by call id, like { "1": { allow: true } }');
 export const RESULTS = byCallId<ClientResult>('results by call id, like { "1": { value: 4 } }');
@@ -260,7 +260,7 @@ export const CALL_RULES = {
    */
   idempotencyKey: option<string>(
     "a text of 1 to 256 characters",
-    (given) => typeof given === "string" && given.length > 0 && given.length <= 256,
+    (value) => typeof value === "string" && value.length > 0 && value.length <= 256,
   ),
   /** Decides about calls that need approval, in place of the runtime's `approve`. */
   approve: APPROVE,

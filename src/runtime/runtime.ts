@@ -34,7 +34,7 @@ import {
 } from "../executions/execute-options.ts";
 import { type Limits, resolveLimits } from "../executions/limits.ts";
 import type { ListedExecution } from "./executions/listed-execution.ts";
-import type { LeftOpen, TakeUpWork, Unrecovered } from "./executions/recover.ts";
+import type { OpenExecutions, TakeUpWork, Unrecovered } from "./executions/recover.ts";
 import { RECOVER_RULES, type RecoverOptions } from "./executions/recover-options.ts";
 import { resultSchemaOf } from "../executions/drive/ending/result-schema.ts";
 import type { ResumeOptions } from "../executions/resume-options.ts";
@@ -108,7 +108,7 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
   readonly #observers: HostObservers;
   readonly #work: WorkUnderWay;
   readonly #removeLoad: (() => void) | undefined;
-  readonly #left: LeftOpen = new Map();
+  readonly #openReasons: OpenExecutions = new Map();
   readonly #observed: ObservedResults | undefined;
 
   /** @internal */
@@ -116,9 +116,9 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
     const { sandbox, gate, limits, tenant, parent, observeResults } = parts;
     this.#observers = hostObservers(parts);
     const { redactor } = this.#observers;
-    const given = plainStore(parts.journal);
-    const journal = redactor ? new RedactingJournal(given, redactor) : parts.journal;
-    countReadings(gate.held, storeOf(journal), given, journal);
+    const store = plainStore(parts.journal);
+    const journal = redactor ? new RedactingJournal(store, redactor) : parts.journal;
+    countReadings(gate.held, storeOf(journal), store, journal);
     this.#work = workUnderWay(parts.places, parent);
     // The load of a derived runtime counts in the runtime that it is derived from.
     this.#removeLoad = parent ? undefined : addLoad(() => this.#load);
@@ -166,9 +166,9 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
    */
   async execute<Value = unknown>(
     program: string,
-    ...given: ContextArguments<ExecuteOptions<Context, Value>, Context>
+    ...argument: ContextArguments<ExecuteOptions<Context, Value>, Context>
   ): Promise<Report<Value>> {
-    const [options = {}] = given;
+    const [options = {}] = argument;
     const read = readOptions("execute", options, EXECUTE_RULES);
     const result = resultSchemaOf(read.result, "execute({ result })");
     return this.#run("execute", read, listenerOfPrograms(read.onEvent), async (scope) => {
@@ -195,13 +195,13 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
     options: RecoverOptions<Context> & Required<Pick<RecoverOptions, "model">>,
   ): AsyncGenerator<Report | AgentReport | Unrecovered>;
   recover(
-    ...given: ContextArguments<RecoverOptions<Context> & { readonly model?: never }, Context>
+    ...argument: ContextArguments<RecoverOptions<Context> & { readonly model?: never }, Context>
   ): AsyncGenerator<Report | Unrecovered>;
   recover(options: RecoverOptions<Context>): AsyncGenerator<Report | AgentReport | Unrecovered>;
   async *recover(
-    ...given: ContextArguments<RecoverOptions<Context>, Context>
+    ...argument: ContextArguments<RecoverOptions<Context>, Context>
   ): AsyncGenerator<Report | AgentReport | Unrecovered> {
-    const [options = {}] = given;
+    const [options = {}] = argument;
     const read = readOptions("recover", options, RECOVER_RULES);
     const { gate } = this.#scopes.of("recover", {});
     const { recover } = await import("./executions/recover.ts");
@@ -209,7 +209,7 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
       ...this.#takingUp("recover", read),
       signal: this.closing,
       concurrency: read.concurrency,
-      left: this.#left,
+      reasons: this.#openReasons,
       only: (one) => read.only?.(one) ?? true,
     });
     for await (const one of recovering) yield "error" in one || "transcript" in one ? one : reportOf(one, gate.tools);
@@ -287,7 +287,7 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
     const { scope, flush, end } = this.#observers.observe(own, read.onEvent);
     return openConversation<Context, Answer>(
       scope,
-      { given: options, read },
+      { options, read },
       {
         untilEnded: (running) => this.#work.untilEnded(running),
         inPlace: async (signal, work) => {
@@ -298,7 +298,7 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
           }
         },
         selectTools: (tools) =>
-          this.#scopes.gateFor(read, this.#parts.gate.beside(this.tools.select(tools, "setTools(tools)"))).tools,
+          this.#scopes.gateFor(read, this.#parts.gate.withTools(this.tools.select(tools, "setTools(tools)"))).tools,
         onDisposed: end,
       },
     );
@@ -334,9 +334,9 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
    */
   async asTool<Loop extends keyof LoopTools>(
     loop: Loop,
-    ...given: ContextArguments<AsToolOptions<Context>, Context>
+    ...argument: ContextArguments<AsToolOptions<Context>, Context>
   ): Promise<LoopTools[Loop]> {
-    const [options = {}] = given;
+    const [options = {}] = argument;
     const { tenant, limits } = this;
     const gate = this.#scopes.gateFor({ context: (options as { readonly context?: unknown }).context });
     const { toolsFor } = await import("../frameworks/loops.ts");
@@ -381,13 +381,13 @@ export class Runtime<Context = unknown> implements AsyncDisposable {
     options: DeriveOptions<Context>,
     authority: Pick<ScopeParts, "owner" | "owners" | "ownerSignal"> = {},
   ): Runtime<Context> {
-    const { tools: given, limits, ...changed } = readOptions("derive", options, DERIVE_RULES);
-    const tools = given && currentTools(given, "derive({ tools })");
+    const { tools: toolOption, limits, ...changed } = readOptions("derive", options, DERIVE_RULES);
+    const tools = toolOption && currentTools(toolOption, "derive({ tools })");
     return new Runtime<Context>({
       ...this.#parts,
       ...changed,
       limits: resolveLimits(this.#parts.limits, limits, optionsIn("derive", "limits")),
-      ...(tools && { tools, gate: this.#parts.gate.beside(tools.set) }),
+      ...(tools && { tools, gate: this.#parts.gate.withTools(tools.set) }),
       ...authority,
       ownsSandbox: false,
       observed: this.#observed,

@@ -66,7 +66,7 @@ export function runtimeScopes(
   observed: ObservedResults | undefined,
   closing: AbortSignal,
 ) {
-  const onLeftOut = (left: readonly ToolFailure[]) => observers.toolsLeftOut(left);
+  const onLeftOut = (failures: readonly ToolFailure[]) => observers.toolsLeftOut(failures);
   const base = baseScope(parts, journal, observers, closing);
   const gateNow = (): Gate => base.gate.of(parts.tools.renew(onLeftOut));
   const gateFor = (
@@ -96,7 +96,7 @@ export function runtimeScopes(
       const others = [options.signal, parts.ownerSignal].filter((one) => one !== undefined);
       return {
         ...changed,
-        gate: gateFor(options, selected ? gate.beside(selected) : gate),
+        gate: gateFor(options, selected ? gate.withTools(selected) : gate),
         observed: observed?.(changed.tenant),
         signal: others.length === 0 ? closing : AbortSignal.any([...others, closing]),
       };

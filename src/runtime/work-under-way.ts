@@ -55,14 +55,14 @@ export type ExecutionPlaces = NonNullable<ReturnType<typeof placesOf>>;
  * What an execution starts itself, programs of a conversation and whatever a handler runs, shares its place: otherwise
  * it would wait for a place that its caller holds. Undefined if nothing is bounded. Throws `option_invalid`.
  */
-export function placesOf(given: PlacesOptions | undefined) {
-  const read = readOptions(optionsIn("createRuntime", "executions"), given ?? {}, PLACES_RULES);
+export function placesOf(options: PlacesOptions | undefined) {
+  const read = readOptions(optionsIn("createRuntime", "executions"), options ?? {}, PLACES_RULES);
   const { concurrency: atOnce = Infinity, perTenant, queued } = read;
   if (read.concurrency === undefined && perTenant === undefined) return undefined;
   const places = new Places({ atOnce, first: atOnce, perTenant, queued, full: () => busy(queued) });
   return {
     get state(): QueueState {
-      return { running: places.taken, waiting: places.waiting };
+      return { running: places.activeCount, waiting: places.waiting };
     },
     /**
      * Runs work when there is a place for it. Once the signal is aborted it runs at once, because it ends at once. Calls
@@ -154,14 +154,14 @@ export function workUnderWay(places: ExecutionPlaces | undefined, parent: WorkUn
     },
     async suspend(afterMs) {
       await untilIdle(afterMs);
-      const left = [...running];
+      const tasks = [...running];
       ending.abort(
         new PortcullisError(
           "runtime_suspended",
           "The runtime was suspended. What it ran stays open in the journal: `recover` or `resume` of another runtime continues it.",
         ),
       );
-      const ended = await Promise.allSettled(left);
+      const ended = await Promise.allSettled(tasks);
       const errors = ended.map((one): unknown => (one.status === "rejected" ? one.reason : undefined));
       return errors.filter((error) => hasCode(error, "runtime_suspended")).length;
     },

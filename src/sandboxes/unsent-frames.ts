@@ -55,15 +55,15 @@ export class UnsentFrames {
   }
 
   #takeSmall(): string[] {
-    const taken: string[] = [];
+    const frames: string[] = [];
     for (let length = 0; this.#next < this.#frames.length;) {
       const frame = this.#frames[this.#next] ?? "";
       length += lengthOf(frame);
       if (length > PART_LENGTH) break;
-      taken.push([frame].flat().join(""));
+      frames.push([frame].flat().join(""));
       this.#forget();
     }
-    return taken;
+    return frames;
   }
 
   /** Writes the next part of a large frame; the first part comes after the length prefix. */

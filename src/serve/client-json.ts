@@ -32,7 +32,7 @@ export function readClientJson(
   text: UntrustedText,
   reader: TextReader,
 ): ClientJson | Promise<ClientJson> {
-  const told = (read: ReadSound): ClientJson =>
+  const toClientJson = (read: ReadSound): ClientJson =>
     read.ok
       ? read
       : {
@@ -40,7 +40,7 @@ export function readClientJson(
           message: read.fault === "lost" ? `${lossText(read.lost)}.` : SENTENCES[read.fault].replace("WHAT", what),
         };
   const read = readJson(text, BOUNDS, reader, VALUES);
-  return read instanceof Promise ? read.then(told) : told(read);
+  return read instanceof Promise ? read.then(toClientJson) : toClientJson(read);
 }
 
 /** `WHAT` stands for what was read. */

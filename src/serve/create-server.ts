@@ -117,8 +117,8 @@ function serverOf(runtime: Runtime, options: Options, app: App): PortcullisServe
     await listener?.close();
     return { leftOpen };
   };
-  const listen = async (given: ListenOptions = {}): Promise<Listening> => {
-    const { port, host = LOOPBACK } = readOptions("listen", given, LISTEN_RULES);
+  const listen = async (input: ListenOptions = {}): Promise<Listening> => {
+    const { port, host = LOOPBACK } = readOptions("listen", input, LISTEN_RULES);
     if (token !== undefined && !isLoopback(host)) throw openTo(host);
     if (closed) throw closedServer();
     if (isListening) throw invalid("listen: this server already listens. Create another server to listen again.");
@@ -142,13 +142,13 @@ function serverOf(runtime: Runtime, options: Options, app: App): PortcullisServe
     listener: nodeListener(fetch, { idleMs, onError }),
     token,
     listen,
-    setKeys: (given) => {
-      if (token === undefined) return replaceKeys(keys, given);
+    setKeys: (newKeys) => {
+      if (token === undefined) return replaceKeys(keys, newKeys);
       throw invalid("setKeys: this server has a token and no keys. Create another server with keys.");
     },
     recover: () => driving.recover(),
-    close: (given = {}) => {
-      const { drainMs } = readOptions("close", given, CLOSE_RULES);
+    close: (input = {}) => {
+      const { drainMs } = readOptions("close", input, CLOSE_RULES);
       return (closed ??= drain(drainMs));
     },
   };
@@ -160,11 +160,11 @@ function openTo(host: string): PortcullisError {
   );
 }
 
-function replaceKeys(keys: CurrentKeys, given: string | object): void {
+function replaceKeys(keys: CurrentKeys, newKeys: string | object): void {
   try {
-    keys.replace(readKeys("setKeys(keys)", given));
+    keys.replace(readKeys("setKeys(keys)", newKeys));
   } catch (error) {
-    keys.keep(keysLeftBy(given));
+    keys.keep(keysLeftBy(newKeys));
     throw error;
   }
 }
@@ -237,8 +237,8 @@ function readKeys(place: string, keys: string | object): Keys {
 }
 
 const decidePath: DecideCommand = (execution, { callId, hold }, _, answer) => {
-  const said = { done: '"done":{"value":JSON}', allow: '"allow":true', deny: '"allow":false' };
-  const decision = `{${said[answer]}${hold > 1 ? `,"hold":${hold}` : ""}}`;
+  const fields = { done: '"done":{"value":JSON}', allow: '"allow":true', deny: '"allow":false' };
+  const decision = `{${fields[answer]}${hold > 1 ? `,"hold":${hold}` : ""}}`;
   const body = `{"decisions":{${JSON.stringify(callId)}:${decision}}}`;
   return `POST /v1/executions/${encodeURIComponent(execution)}/decisions ${body}`;
 };

@@ -46,10 +46,10 @@ export function currentKeys(first: Keys, server: Runtime, storedMs: number, onRe
   const put = (next: Keys) => {
     const before = keys;
     keys = next;
-    const left = new Set(next.all.map((key) => helds.get(key)));
+    const nextHelds = new Set(next.all.map((key) => helds.get(key)));
     for (const key of before.all) {
       const was = helds.get(key);
-      if (was && !left.has(was) && !was.end.signal.aborted) endKey(key, was, onRevoked);
+      if (was && !nextHelds.has(was) && !was.end.signal.aborted) endKey(key, was, onRevoked);
     }
   };
   keys.all.forEach(hold);
@@ -107,9 +107,9 @@ function newHeld(runtime: Runtime, key: Key, storedMs: number): Held {
 
 function expire(key: Key, held: Held, onRevoked: (key: Key) => void): void {
   if (key.expires === undefined) return;
-  const left = Date.parse(key.expires) - now();
-  if (left <= 0) endKey(key, held, onRevoked);
-  else held.expiry = after(countable(left), () => expire(key, held, onRevoked)).unref();
+  const remaining = Date.parse(key.expires) - now();
+  if (remaining <= 0) endKey(key, held, onRevoked);
+  else held.expiry = after(countable(remaining), () => expire(key, held, onRevoked)).unref();
 }
 
 function endKey(key: Key, { end, expiry }: Held, onRevoked: (key: Key) => void): void {

@@ -22,7 +22,7 @@ export function runtimeFor(
   if (above)
     throw new PortcullisError(
       "option_invalid",
-      `limits of the key ${id}: ${above.name} may be at most ${above.most} here, and ${above.given} was given.`,
+      `limits of the key ${id}: ${above.name} may be at most ${above.most} here, and ${above.value} was given.`,
     );
   const tools = toolsOf(runtime, principal);
   return runtime.derive({ tenant, limits, tools }, { owner: { key: id, ...more }, ownerSignal });
@@ -30,9 +30,9 @@ export function runtimeFor(
 
 /** The first limit above the allowed one: limits only narrow. */
 export function limitAbove(limits: LimitChanges = {}, allowed: LimitChanges = {}) {
-  for (const [name, given = 0] of Object.entries(limits)) {
+  for (const [name, value = 0] of Object.entries(limits)) {
     const most = allowed[name as keyof LimitChanges];
-    if (most !== undefined && given > most) return { name, given, most };
+    if (most !== undefined && value > most) return { name, value, most };
   }
   return undefined;
 }

@@ -49,7 +49,7 @@ export const SERVER_RULES = {
   keys: secret(
     option<string | object>(
       '{ "keys": [ … ] }, as text or parsed',
-      (given) => typeof given === "string" || (typeof given === "object" && given !== null),
+      (value) => typeof value === "string" || (typeof value === "object" && value !== null),
     ),
   ),
   /** The token if there are no keys, of at least 16 characters; a new one by default. Its tenant is that of the runtime. */
@@ -60,7 +60,7 @@ export const SERVER_RULES = {
    */
   model: option<Model | ModelName | readonly (Model | ModelName)[]>(
     `a model, its name (${MODEL_NAMES}), or a list of such`,
-    (given) => (Array.isArray(given) ? given.length > 0 && given.every(isServed) : isServed(given)),
+    (value) => (Array.isArray(value) ? value.length > 0 && value.every(isServed) : isServed(value)),
   ),
   /** Maximum of turns after each message in a conversation of a client; 20 by default. Clients may ask for fewer. */
   maxTurns: MAX_TURNS,
@@ -82,8 +82,8 @@ export const SERVER_RULES = {
   secrets: secret(
     option<readonly string[]>(
       "a list of texts of at least 32 characters",
-      (given) =>
-        Array.isArray(given) && given.length > 0 && given.every((one) => typeof one === "string" && one.length >= 32),
+      (value) =>
+        Array.isArray(value) && value.length > 0 && value.every((one) => typeof one === "string" && one.length >= 32),
     ),
   ),
   /** Names, beside its own, under which clients may address the server, like that of a proxy; with its port if it is none of HTTP's. */

@@ -140,13 +140,13 @@ export function policiesIn(subject: PolicySubject, written: unknown) {
         ...patterns.filter(({ prefix }) => names.some((name) => name.startsWith(prefix!))),
         ...names.flatMap((name) => whole.get(name) ?? []),
       ];
-      const said = fitting.map(({ policy }) => policy);
-      if (said.at(-1) === false) return false;
-      const own: WrittenPolicy = Object.assign({}, all, ...said);
+      const policies = fitting.map(({ policy }) => policy);
+      if (policies.at(-1) === false) return false;
+      const own: WrittenPolicy = Object.assign({}, all, ...policies);
       if (own.allowedCallers === undefined) {
-        const given = others();
-        if (given === false) return false;
-        if (given) return { ...given, ...own };
+        const fallback = others();
+        if (fallback === false) return false;
+        if (fallback) return { ...fallback, ...own };
       }
       const entry = fitting.at(-1);
       // What stands beside entries may be meant for the tools of these entries alone.

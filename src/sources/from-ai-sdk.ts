@@ -48,10 +48,10 @@ type Run<Result = unknown> = (input: unknown, options: object) => Result;
 
 function schemaOf(name: string, schema: unknown): Schema {
   // The AI SDK also accepts a function that returns the schema.
-  const made: unknown = typeof schema === "function" && !("~standard" in schema) ? (schema as () => unknown)() : schema;
-  if (typeof made !== "object" || made === null || !(AI_SDK_SCHEMA in made))
-    return foreignSchema("fromAiSdk", name, made);
-  const { jsonSchema: plain, validate } = made as object as {
+  const spec: unknown = typeof schema === "function" && !("~standard" in schema) ? (schema as () => unknown)() : schema;
+  if (typeof spec !== "object" || spec === null || !(AI_SDK_SCHEMA in spec))
+    return foreignSchema("fromAiSdk", name, spec);
+  const { jsonSchema: plain, validate } = spec as object as {
     readonly jsonSchema: unknown;
     readonly validate?: unknown;
   };

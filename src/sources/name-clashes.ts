@@ -10,7 +10,7 @@ export function problemText(problem: string): string {
 }
 
 /** The problem of a described tool that is left out. */
-export function leftOut(tool: string, why: string): string {
+export function omissionText(tool: string, why: string): string {
   return problemText(`${commentLine(tool, TOOL_LENGTH)} is left out: ${why.replace(/\.$/, "")}`);
 }
 

@@ -24,9 +24,9 @@ export async function fromMcp(server: McpServer, policies?: McpPolicies): Promis
  * that is not set and a tool that does not exist, and as `fromMcp` does; then nothing is left running.
  */
 export async function fromMcpConfig(
-  ...given: Parameters<typeof import("./mcp/config/mcp-config.ts").fromMcpConfig>
+  ...args: Parameters<typeof import("./mcp/config/mcp-config.ts").fromMcpConfig>
 ): Promise<McpConfig> {
-  return (await import("./mcp/config/mcp-config.ts")).fromMcpConfig(...given);
+  return (await import("./mcp/config/mcp-config.ts")).fromMcpConfig(...args);
 }
 
 /**

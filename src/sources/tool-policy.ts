@@ -86,9 +86,9 @@ export function withResult<Own extends Pick<ToolPolicy, "shape" | "outputSchema"
 function shaped(shape: NonNullable<ToolPolicy["shape"]>, run: ForeignTool["execute"]): ForeignTool["execute"] {
   return async (input, context) => {
     const result = await run(input, context);
-    const made = shape as (result: unknown, input: unknown) => unknown;
-    if (!Content.is(result)) return made(result, input);
-    return result.isError ? result : withValue(result, await made(result.value, input));
+    const transform = shape as (result: unknown, input: unknown) => unknown;
+    if (!Content.is(result)) return transform(result, input);
+    return result.isError ? result : withValue(result, await transform(result.value, input));
   };
 }
 

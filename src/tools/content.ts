@@ -115,8 +115,8 @@ export function content<const Value = { readonly parts: readonly PartHandle[] }>
 ): Content<Value> {
   const { value, parts = [], ...others } = readOptions("content", options, CONTENT_RULES);
   const kept = keptParts(parts);
-  const known = (value === undefined ? { parts: kept.map(handleOf) } : value) as Value;
-  return new Content({ ...others, value: known, parts: kept });
+  const result = (value === undefined ? { parts: kept.map(handleOf) } : value) as Value;
+  return new Content({ ...others, value: result, parts: kept });
 }
 
 /** A result that names addresses; the result as it is, if there are none. */
@@ -131,8 +131,8 @@ export function failedContent(value: unknown, parts: readonly PartInput[], messa
 }
 
 /** The value of content changed, and all else as it is. */
-export function withValue(made: Content, value: unknown): Content {
-  return new Content(Object.assign({}, made, { value }));
+export function withValue(result: Content, value: unknown): Content {
+  return new Content(Object.assign({}, result, { value }));
 }
 
 function handleOf(part: StoredPart): PartHandle {
@@ -196,9 +196,9 @@ function keptPart(part: unknown, place: string): StoredPart {
   const type = fieldOf(part, "type");
   if (type !== "link" && type !== "image" && type !== "file")
     throw optionError(`${place}.type`, '"image", "file" or "link"', type);
-  const given = withoutUndefined(part as object);
-  if (type === "link") return { ...checkOptions(fieldsOf(place), given, PART_RULES.link), type };
-  const { data, ...kept } = checkOptions(fieldsOf(place), given, PART_RULES[type]);
+  const fields = withoutUndefined(part as object);
+  if (type === "link") return { ...checkOptions(fieldsOf(place), fields, PART_RULES.link), type };
+  const { data, ...kept } = checkOptions(fieldsOf(place), fields, PART_RULES[type]);
   const text =
     typeof data === "string" ? data : Buffer.from(data.buffer, data.byteOffset, data.byteLength).toString("base64");
   return { ...kept, type, data: text };

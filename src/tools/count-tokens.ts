@@ -58,8 +58,8 @@ function tokenizerOf(ranks: Ranks) {
   /** `bytes` must not be a slice of a longer text: the cache would keep that text in memory. */
   const countWord = (bytes: string): number => {
     if (ranks.has(bytes)) return 1;
-    const known = remembered.get(bytes);
-    if (known !== undefined) return known;
+    const hit = remembered.get(bytes);
+    if (hit !== undefined) return hit;
     const tokens = countBytePairs(bytes, ranks);
     if (remembered.size === REMEMBERED) remembered.clear();
     remembered.set(bytes, tokens);

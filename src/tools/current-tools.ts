@@ -3,13 +3,13 @@ import type { Tool } from "./tool.ts";
 import { areSameTools, type ToolFailure, TOOLS, ToolSet } from "./tool-set.ts";
 
 /** The tools of a runtime, or a function that returns its current tools. */
-export type GivenTools<Context = unknown> = readonly Tool<Context>[] | (() => readonly Tool<Context>[]);
+export type ToolsOption<Context = unknown> = readonly Tool<Context>[] | (() => readonly Tool<Context>[]);
 
 /** Rule of an option whose tools may change. */
-export const GIVEN_TOOLS = callbackRule(
-  option<GivenTools>(
+export const TOOLS_OPTION = callbackRule(
+  option<ToolsOption>(
     `${TOOLS.expected}, or a function that returns one`,
-    (given) => typeof given === "function" || TOOLS.accepts(given),
+    (value) => typeof value === "function" || TOOLS.accepts(value),
   ),
 );
 
@@ -17,16 +17,16 @@ export const GIVEN_TOOLS = callbackRule(
  * The tools of a runtime. An execution keeps the tools that the runtime has when the execution begins. Throws as a `ToolSet`
  * does, and as the function. `option` names the tools in an error.
  */
-export function currentTools(given: GivenTools, option: string) {
-  let set = new ToolSet(typeof given === "function" ? given() : given, option);
+export function currentTools(source: ToolsOption, option: string) {
+  let set = new ToolSet(typeof source === "function" ? source() : source, option);
   /** What the set was made of. */
-  let made = set.all;
+  let list = set.all;
 
   /** What there is goes before what its source has changed, and both before what takes a name anew. */
   const newness = (tool: Tool): number => {
-    const known = set.get(tool.name);
-    if (known === tool) return 0;
-    return known && known.source === tool.source ? 1 : 2;
+    const namesake = set.get(tool.name);
+    if (namesake === tool) return 0;
+    return namesake && namesake.source === tool.source ? 1 : 2;
   };
 
   return {
@@ -40,16 +40,16 @@ export function currentTools(given: GivenTools, option: string) {
      * conflict: the list of one source must not stop the tools of the others, so the newcomer is left out. `onLeftOut` is
      * told of it once.
      */
-    renew(onLeftOut: (left: readonly ToolFailure[]) => void): ToolSet {
-      if (typeof given !== "function") return set;
-      const tools = given();
-      if (Array.isArray(tools) && areSameTools(made, tools)) return set;
-      const left: ToolFailure[] = [];
-      const setOf = (all: readonly Tool[]) => new ToolSet(all, option, (one) => left.push(one));
+    renew(onLeftOut: (failures: readonly ToolFailure[]) => void): ToolSet {
+      if (typeof source !== "function") return set;
+      const tools = source();
+      if (Array.isArray(tools) && areSameTools(list, tools)) return set;
+      const failures: ToolFailure[] = [];
+      const setOf = (all: readonly Tool[]) => new ToolSet(all, option, (one) => failures.push(one));
       let renewed = setOf(tools);
-      if (left.splice(0).length > 0) renewed = setOf(tools.toSorted((a, b) => newness(a) - newness(b)));
-      [made, set] = [[...tools], renewed];
-      if (left.length > 0) onLeftOut(left);
+      if (failures.splice(0).length > 0) renewed = setOf(tools.toSorted((a, b) => newness(a) - newness(b)));
+      [list, set] = [[...tools], renewed];
+      if (failures.length > 0) onLeftOut(failures);
       return set;
     },
   };

@@ -34,8 +34,8 @@ export function defineTextTool<
 export const CLIENT_TEXT_STEPS = 2_000_000;
 
 /** Like `defineTextTool`, with so many steps for the check of a text. */
-export function textTool<Context>(given: unknown, maxSteps: number): Tool<Context> {
-  const { name, format: written, ...others } = isFields(given) ? given : {};
+export function textTool<Context>(options: unknown, maxSteps: number): Tool<Context> {
+  const { name, format: written, ...others } = isFields(options) ? options : {};
   const place = toolPlace(name, MAKER);
   for (const option of ["inputSchema", "input", "unknownFields", "regex"])
     if (Object.hasOwn(others, option))
@@ -47,7 +47,7 @@ export function textTool<Context>(given: unknown, maxSteps: number): Tool<Contex
     const { format: read } = readOptions(place, { format: written }, FORMAT_RULES);
     const format = read === "text" ? read : Object.freeze({ regex: read.regex });
     const inputSchema = textSchema(place, format, maxSteps);
-    const tool = isFields(given) ? { name, ...others, inputSchema, unknownFields: "allow" } : given;
+    const tool = isFields(options) ? { name, ...others, inputSchema, unknownFields: "allow" } : options;
     return makeTool<Context>(tool, { maker: MAKER, textFormat: format });
   } catch (error) {
     throw invalid(error);

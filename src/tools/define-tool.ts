@@ -94,13 +94,13 @@ export function defineTool<
 }
 
 /** What a maker of tools adds: its own name, for errors, and what only its tools have. */
-interface Made {
+interface MakerFacts {
   readonly maker: string;
   readonly textFormat: TextFormat;
 }
 
 /** The tool of checked options. A tool with a `textFormat` takes one text in place of named fields. */
-export function makeTool<Context>(options: unknown, made?: Made): Tool<Context> {
+export function makeTool<Context>(options: unknown, extras?: MakerFacts): Tool<Context> {
   const {
     effect,
     approval,
@@ -109,12 +109,12 @@ export function makeTool<Context>(options: unknown, made?: Made): Tool<Context> 
     outputSchema: output,
     stream,
     ...read
-  } = readToolOptions(options, made?.maker);
+  } = readToolOptions(options, extras?.maker);
   const { name, inputSchema: input } = read;
   const fault = toolNameFault(name);
   if (fault !== undefined)
     throw new PortcullisError("tool_invalid", `Tool ${JSON.stringify(name)}: this name cannot be used: ${fault}.`);
-  if (!made && !isLazy(input)) refuseUnnamedFields(name, jsonSchemaOf(name, "input", input));
+  if (!extras && !isLazy(input)) refuseUnnamedFields(name, jsonSchemaOf(name, "input", input));
   if (output !== undefined && !isLazy(output)) jsonSchemaOf(name, "output", output);
   const tool = Object.freeze<Tool<Context>>({
     ...read,
@@ -127,7 +127,7 @@ export function makeTool<Context>(options: unknown, made?: Made): Tool<Context> 
     needsApproval:
       typeof approval === "function" ? approval : approval === "always" ? needsApprovalAlways : () => false,
     tags: tags && [...tags],
-    textFormat: made?.textFormat,
+    textFormat: extras?.textFormat,
   });
   checkInputFields(tool);
   return tool;
@@ -148,11 +148,11 @@ export function refuseUnnamedFields(name: string, schema: JsonSchema): void {
 }
 
 function readToolOptions(options: unknown, maker?: string) {
-  const given = isFields(options) ? options : {};
-  const place = toolPlace(given.name, maker);
+  const fields = isFields(options) ? options : {};
+  const place = toolPlace(fields.name, maker);
   try {
-    refuseForeignWords(place, given);
-    refuseSchemas(place, given);
+    refuseForeignWords(place, fields);
+    refuseSchemas(place, fields);
     const read = readOptions(place, options, TOOL_RULES);
     const { retry, rate, ...others } = read;
     const repeated = retry && { retry: readOptions(optionsIn(place, "retry"), retry, RETRY_RULES) };
@@ -224,17 +224,17 @@ const FOREIGN_WORDS = {
 } as const satisfies Readonly<Record<string, keyof typeof TOOL_RULES>>;
 
 /** Answers the words of other libraries with those of this one, all at once. */
-function refuseForeignWords({ subject }: OptionPlace, given: Fields): void {
+function refuseForeignWords({ subject }: OptionPlace, fields: Fields): void {
   const sentences = Object.entries(FOREIGN_WORDS)
-    .filter(([word, own]) => Object.hasOwn(given, word) && given[own] === undefined)
+    .filter(([word, own]) => Object.hasOwn(fields, word) && fields[own] === undefined)
     .map(([word, own]) => `\`${word}\` is called \`${own}\` here`);
   if (sentences.length > 0) throw new PortcullisError("tool_invalid", `${subject}: ${sentences.join("; ")}.`);
 }
 
 /** Refuses what is nearly a schema, and says what it lacks. The rules of the options refuse the rest. */
-function refuseSchemas({ at }: OptionPlace, given: Fields): void {
+function refuseSchemas({ at }: OptionPlace, fields: Fields): void {
   for (const side of ["inputSchema", "outputSchema"] as const) {
-    const fault = schemaFault(given[side]);
+    const fault = schemaFault(fields[side]);
     if (fault !== undefined) throw new PortcullisError("tool_invalid", `${at(side)}: ${fault}`);
   }
 }

@@ -14,9 +14,9 @@ export function effectOfCall(
 ): CallEffect {
   if (!effectOf) return { effect };
   try {
-    const given: unknown = effectOf(input);
-    const known = EFFECTS.find((one) => one === given);
-    if (known !== undefined) return { effect: known };
+    const answer: unknown = effectOf(input);
+    const match = EFFECTS.find((one) => one === answer);
+    if (match !== undefined) return { effect: match };
     const message = `The \`effect\` function of ${name} gave no effect, so the call counted as a write.`;
     return { effect: "write", error: new PortcullisError("callback_failed", message) };
   } catch (error) {

@@ -191,15 +191,15 @@ export function storedSchema(
       "option_invalid",
       `jsonSchema(schema): the schema has ${text.length} characters of JSON, at most ${longest} are allowed.`,
     );
-  const take = (taken: number) => {
-    const unfit = states?.take(taken);
+  const take = (count: number) => {
+    const unfit = states?.take(count);
     if (unfit !== undefined) refuseUnchecked(`the schema ${unfit}`);
   };
   // If nothing is left, it is not compiled at all.
   take(0);
   const stored = lazySchema(() => JSON.parse(text) as JsonSchema, { identify: () => text, maxSteps });
-  const { states: taken = 0, unchecked = [] } = compiledForm(stored) ?? {};
-  take(taken);
+  const { states: stateCount = 0, unchecked = [] } = compiledForm(stored) ?? {};
+  take(stateCount);
   unchecked.forEach(onUnchecked);
   return stored;
 }
@@ -265,8 +265,8 @@ function alternativesText(faults: readonly StandardSchemaV1.Issue[]): string {
       const message = fault.message.replace(/\.$/, "");
       return path === "" ? message : `${path}: ${message}`;
     });
-  const told = [...new Set(texts)].slice(0, ALTERNATIVES_TOLD);
-  return told.length === 0 ? "" : ` (${told.join("; or ")})`;
+  const list = [...new Set(texts)].slice(0, ALTERNATIVES_TOLD);
+  return list.length === 0 ? "" : ` (${list.join("; or ")})`;
 }
 
 function keysOf({ path = [] }: StandardSchemaV1.Issue): readonly PropertyKey[] {

@@ -29,8 +29,8 @@ export function textSchema(place: OptionPlace, format: TextFormat, maxSteps: num
       ...own,
       vendor: "portcullis-text",
       validate(value: unknown) {
-        const given = textIn(value);
-        return given === undefined ? { issues: [{ message: "expected one text" }] } : check(given);
+        const input = textIn(value);
+        return input === undefined ? { issues: [{ message: "expected one text" }] } : check(input);
       },
     },
   } as Schema<string, string>;

@@ -19,8 +19,8 @@ function withoutDefaults(schema: JsonSchema): unknown {
 
 /** SHA-256 in hex of a tool's interface: its name, both JSON Schemas but for their defaults, and whether it streams, without policy and handler. */
 export function toolDigest(tool: Tool): string {
-  const known = digests.get(tool);
-  if (known !== undefined) return known;
+  const hit = digests.get(tool);
+  if (hit !== undefined) return hit;
   const { name, inputSchema: input, outputSchema: output, stream } = tool;
   const schemas = [
     identityOf(input) ?? withoutDefaults(jsonSchemaOf(name, "input", input)),

@@ -80,10 +80,10 @@ export function isIdentifier(text: string): boolean {
 export function identifierOf(text: string): string {
   const plain = text.normalize("NFKC");
   const cleaned = plain.replaceAll(NOT_IN_IDENTIFIER, "_").replace(/^(?!\p{XID_Start}|_)/u, "_");
-  const told = plain.match(NOT_IN_IDENTIFIER)?.some((one) => one > "\x7f")
+  const identifier = plain.match(NOT_IN_IDENTIFIER)?.some((one) => one > "\x7f")
     ? `${cleaned.slice(0, LONGEST / 2)}_${hash("sha256", text).slice(0, 8)}`
     : cleaned;
-  return RESERVED.has(told) || RESERVED_FOR.has(told) ? `${told}_` : told;
+  return RESERVED.has(identifier) || RESERVED_FOR.has(identifier) ? `${identifier}_` : identifier;
 }
 
 /**

@@ -80,8 +80,8 @@ export function outputSchemaOf({ name, outputSchema: output, stream }: Tool): Js
 }
 
 function compiledInput({ name, inputSchema: input }: ToolInput): CompiledSchema {
-  const known = compiledForm(input) ?? librarySchemas.get(input);
-  if (known) return known;
+  const hit = compiledForm(input) ?? librarySchemas.get(input);
+  if (hit) return hit;
   const compiled = compileSchema(silentWhereUnsaid(input["~standard"].vendor, jsonSchemaOf(name, "input", input)));
   librarySchemas.set(input, compiled);
   return compiled;

@@ -67,8 +67,8 @@ export class ToolSet {
     const off = this.#switched.filter((tool) => !isEnabled(tool, audience, onFailed));
     if (off.length === 0) return this;
     const key = off.map(({ name }) => name).join(" ");
-    const known = this.#parts.get(key);
-    if (known) return known;
+    const hit = this.#parts.get(key);
+    if (hit) return hit;
     const part = new ToolSet(this.all.filter((tool) => !off.includes(tool)));
     if (this.#parts.size >= PARTS_KEPT) this.#parts.clear();
     this.#parts.set(key, part);
@@ -124,9 +124,9 @@ function isEnabled(
   onFailed: (failed: ToolFailure) => void,
 ): boolean {
   try {
-    const given: unknown = enabled?.(audience);
-    if (typeof given === "boolean") return given;
-    const got = given instanceof Promise ? "a promise" : describe(given);
+    const answer: unknown = enabled?.(audience);
+    if (typeof answer === "boolean") return answer;
+    const got = answer instanceof Promise ? "a promise" : describe(answer);
     throw new PortcullisError("callback_failed", `The function \`enabled\` failed: expected true or false, got ${got}`);
   } catch (cause) {
     const why = PortcullisError.is(cause) ? cause.message : "The function `enabled` failed";

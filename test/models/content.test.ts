@@ -203,7 +203,7 @@ test("a hosted program gets the text of a result alone", async () => {
 
 // ---- labels -----------------------------------------------------------------------------------------------------
 
-const MARKED = { marksFailure: true, told: [] };
+const MARKED = { marksFailure: true, notes: [] };
 const sentText = (result: Partial<CallResult>, facts: BlockFacts = MARKED) =>
   labelledText(resultOf("c1", { text: "x", ...result }), facts);
 const withProvenance = (provenance: Partial<CallResult["provenance"]>, facts?: BlockFacts) =>
@@ -211,14 +211,14 @@ const withProvenance = (provenance: Partial<CallResult["provenance"]>, facts?: B
 
 test("S13: one line says what the block does not: a failure, what was cut and taken out, the source, the approver, the parts", () => {
   expect(sentText({ isError: true })).toBe("x");
-  expect(sentText({ isError: true }, { marksFailure: false, told: [] })).toBe("[failed]\nx");
+  expect(sentText({ isError: true }, { marksFailure: false, notes: [] })).toBe("[failed]\nx");
   expect(withProvenance({ cut: "of which only the beginning is shown" })).toBe(
     "[cut: 18002 bytes, of which only the beginning is shown]\nx",
   );
   expect(withProvenance({ cut: "2 printed lines left out", summary: "completed, 1.2 s, 3 calls, 40 bytes" })).toBe(
     "[cut: 2 printed lines left out]\nx",
   );
-  const told = { marksFailure: true, told: ["with image (image/png, 6 bytes)"] };
+  const told = { marksFailure: true, notes: ["with image (image/png, 6 bytes)"] };
   expect(withProvenance({ from: "https://a.example/b?c=1" })).toBe('[at "https://a.example/b?c=1"]\nx');
   expect(withProvenance({ source: "crm", filtered: "2 secrets", approvedBy: "ann" }, told)).toBe(
     "[from crm, filtered: 2 secrets, approved by ann, with image (image/png, 6 bytes)]\nx",

@@ -1,6 +1,6 @@
 import { describe, hasCode, ignore, PortcullisError } from "../errors.ts";
 
-type Callback = (...given: never[]) => unknown;
+type Callback = (...args: never[]) => unknown;
 
 /**
  * What becomes of an error of a function that the host gave. `asked`: it is thrown, or rejects, as `callback_failed`.
@@ -11,22 +11,22 @@ export type CallbackKind = "asked" | "quoting" | "told";
 
 /** A function that is given twice is guarded once: what is kept by function stays found. */
 const guards = new WeakMap<Callback, Map<string, Callback>>();
-const made = new WeakSet<Callback>();
+const allGuards = new WeakSet<Callback>();
 
 /**
  * The one way in which functions of the host are called. Whatever it throws, at once or later, ends neither the process nor
  * says anything in place of an answer. `owner` is what it is a method of.
  */
-export function guardCallback<Given>(kind: CallbackKind, name: string, given: Given, owner?: object): Given {
-  if (typeof given !== "function" || made.has(given as unknown as Callback)) return given;
-  const callback = given as unknown as Callback;
-  const known = guards.get(callback) ?? new Map<string, Callback>();
-  guards.set(callback, known);
+export function guardCallback<Callable>(kind: CallbackKind, name: string, value: Callable, owner?: object): Callable {
+  if (typeof value !== "function" || allGuards.has(value as unknown as Callback)) return value;
+  const callback = value as unknown as Callback;
+  const guardsByName = guards.get(callback) ?? new Map<string, Callback>();
+  guards.set(callback, guardsByName);
   // A method of several objects has a guard for each.
-  const guard = (owner ? undefined : known.get(name)) ?? guardOf(kind, name, callback, owner);
-  if (!owner) known.set(name, guard);
-  made.add(guard);
-  return guard as unknown as Given;
+  const guard = (owner ? undefined : guardsByName.get(name)) ?? guardOf(kind, name, callback, owner);
+  if (!owner) guardsByName.set(name, guard);
+  allGuards.add(guard);
+  return guard as unknown as Callable;
 }
 
 function guardOf(kind: CallbackKind, name: string, callback: Callback, owner?: object): Callback {
@@ -34,9 +34,9 @@ function guardOf(kind: CallbackKind, name: string, callback: Callback, owner?: o
     if (kind === "told") return undefined;
     throw callbackFailed(name, error, kind === "quoting");
   };
-  return (...given) => {
+  return (...args) => {
     try {
-      const answer: unknown = Reflect.apply(callback, owner, given);
+      const answer: unknown = Reflect.apply(callback, owner, args);
       if (!isPromise(answer)) return answer;
       const settled = Promise.resolve(answer).catch(failed);
       // It counts as handled: the answer may be needed no longer, or no promise was expected.

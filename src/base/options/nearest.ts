@@ -7,11 +7,11 @@ const MOST_WORK = 250_000;
  * The known names most similar to a name that was not found, the best first. Leaves out names that are too different.
  * Empty where the comparison would hold up the thread.
  */
-export function nearest(name: string, known: readonly string[], max = 3): string[] {
+export function nearest(name: string, candidates: readonly string[], max = 3): string[] {
   const wanted = name.slice(0, 128).toLowerCase();
-  const characters = known.reduce((sum, { length }) => sum + length, 0);
+  const characters = candidates.reduce((sum, { length }) => sum + length, 0);
   if (wanted.length * characters > MOST_WORK) return [];
-  return known
+  return candidates
     .map((candidate) => ({ candidate, distance: distance(wanted, candidate.toLowerCase()) }))
     .filter(({ distance: far }) => far !== undefined)
     .toSorted((a, b) => (a.distance ?? 0) - (b.distance ?? 0) || (a.candidate < b.candidate ? -1 : 1))
@@ -20,20 +20,20 @@ export function nearest(name: string, known: readonly string[], max = 3): string
 }
 
 /** Whether hardly a letter of a name, or of its last part, is another than that of a known name. */
-export function isSlip(name: string, known: string): boolean {
+export function isSlip(name: string, candidate: string): boolean {
   const part = (one: string) => lastPart(one).slice(0, 128).toLowerCase();
-  return edits(part(name), part(known), 1) <= 1;
+  return edits(part(name), part(candidate), 1) <= 1;
 }
 
 /** A sentence with the known name that was probably meant, to stand after another; empty if none is similar. */
-export function didYouMean(name: string, known: readonly string[]): string {
-  const [meant] = nearest(name, known, 1);
+export function didYouMean(name: string, candidates: readonly string[]): string {
+  const [meant] = nearest(name, candidates, 1);
   return meant === undefined ? "" : ` Did you mean ${meant}?`;
 }
 
 /** The end of a sentence about a name: with the known name that was probably meant, if one is similar. */
-export function orMeant(name: string, known: readonly string[]): string {
-  const [meant] = nearest(name, known, 1);
+export function orMeant(name: string, candidates: readonly string[]): string {
+  const [meant] = nearest(name, candidates, 1);
   return meant === undefined ? "." : `, did you mean ${meant}?`;
 }
 
@@ -46,8 +46,8 @@ function distance(wanted: string, candidate: string): number | undefined {
 
 function editsIfNear(wanted: string, candidate: string, penalty = 0): number | undefined {
   const most = Math.max(1, Math.floor(wanted.length / 3));
-  const made = edits(wanted, candidate, most);
-  return made <= most ? made + penalty : undefined;
+  const count = edits(wanted, candidate, most);
+  return count <= most ? count + penalty : undefined;
 }
 
 /** Edits from one name to another, counted up to one more than asked for. */

@@ -17,11 +17,11 @@ export interface OptionRule<Value, Presence extends OptionPresence> {
   readonly accepts: (value: unknown) => boolean;
   readonly presence: Presence;
   /** A sentence for a value that is refused: what to write in its place. */
-  readonly advice?: (given: unknown) => string | undefined;
+  readonly advice?: (value: unknown) => string | undefined;
   /** Whether its value is secret, or may have secrets in it: errors show its type and its length, and nothing else. */
   readonly isSecret?: true;
   /** Of functions: what becomes of their errors. */
-  readonly guard?: (name: string, given: unknown) => unknown;
+  readonly guard?: (name: string, value: unknown) => unknown;
   /** Value of an option that is left out. */
   readonly default?: Value;
   /** Carries the type; never set. */
@@ -69,7 +69,7 @@ export function option<Value>(expected: string, accepts: (value: unknown) => boo
 /** A rule with advice for refused values: what to write in their place. */
 export function withAdvice<Rule extends OptionRule<unknown, OptionPresence>>(
   rule: Rule,
-  advice: (given: unknown) => string | undefined,
+  advice: (value: unknown) => string | undefined,
 ): Rule {
   return { ...rule, advice };
 }
@@ -107,7 +107,7 @@ export function wholeNumber({
   const rule: OptionalNumberRule = {
     expected:
       max === Number.MAX_SAFE_INTEGER ? `a whole number of at least ${min}` : `a whole number from ${min} to ${max}`,
-    accepts: (given) => Number.isSafeInteger(given) && (given as number) >= min && (given as number) <= max,
+    accepts: (input) => Number.isSafeInteger(input) && (input as number) >= min && (input as number) <= max,
     presence: "optional",
     min,
     max,
@@ -122,7 +122,7 @@ export function wholeNumberOrInfinity({
 }: Pick<Bounds, "min"> & { readonly default: number }): DefaultRule<number> {
   const rule = option<number>(
     `a whole number of at least ${min}, or Infinity`,
-    (given) => given === Infinity || (Number.isSafeInteger(given) && (given as number) >= min),
+    (input) => input === Infinity || (Number.isSafeInteger(input) && (input as number) >= min),
   );
   return withDefault(rule, value);
 }
@@ -130,7 +130,7 @@ export function wholeNumberOrInfinity({
 export function oneOf<const Value extends string>(values: readonly Value[]): OptionRule<Value, "optional"> {
   const quoted = values.map((value) => `"${value}"`);
   const expected = [quoted.slice(0, -1).join(", "), quoted.at(-1)].filter((part) => part !== "").join(" or ");
-  return option(expected, (given) => values.some((value) => value === given));
+  return option(expected, (input) => values.some((value) => value === input));
 }
 
 export function text({
@@ -144,17 +144,17 @@ export function text({
 } = {}): OptionRule<string, "optional"> {
   return option(
     expected,
-    (given) => typeof given === "string" && given.length >= minLength && given.length <= maxLength,
+    (value) => typeof value === "string" && value.length >= minLength && value.length <= maxLength,
   );
 }
 
 /** A string with more than white space. */
 export function words(expected = "a non-blank string"): OptionRule<string, "optional"> {
-  return option(expected, (given) => typeof given === "string" && given.trim() !== "");
+  return option(expected, (value) => typeof value === "string" && value.trim() !== "");
 }
 
 export function flag(): OptionRule<boolean, "optional"> {
-  return option("true or false", (given) => typeof given === "boolean");
+  return option("true or false", (value) => typeof value === "boolean");
 }
 
 /** A function that is asked for something. Its parameters and its result cannot be checked. If it fails, that has the code `callback_failed`. */
@@ -169,7 +169,7 @@ export function listener<Callback>(): OptionRule<Callback, "optional"> {
 
 /** A function that does the work itself, like a handler: its caller says what its errors mean. */
 export function bareFunction<Callback>(expected = "a function"): OptionRule<Callback, "optional"> {
-  return option(expected, (given) => typeof given === "function");
+  return option(expected, (value) => typeof value === "function");
 }
 
 /** A rule whose value may be a function that is asked. */
@@ -177,7 +177,7 @@ export function callbackRule<Rule extends OptionRule<unknown, OptionPresence>>(
   rule: Rule,
   kind: CallbackKind = "asked",
 ): Rule {
-  return { ...rule, guard: (name: string, given: unknown) => guardCallback(kind, name, given) };
+  return { ...rule, guard: (name: string, value: unknown) => guardCallback(kind, name, value) };
 }
 
 /** An object whose fields are checked elsewhere. */
@@ -190,7 +190,7 @@ export function array<Item>(expected = "an array"): OptionRule<readonly Item[], 
 }
 
 export function abortSignal(): OptionRule<AbortSignal, "optional"> {
-  return option("an AbortSignal", (given) => given instanceof AbortSignal);
+  return option("an AbortSignal", (value) => value instanceof AbortSignal);
 }
 
 /** Names of an options object and its options in errors. */
@@ -246,10 +246,10 @@ export function checkOptions<Rules extends OptionRules>(
   refuseUnknownNames(subject, options, Object.keys(rules));
   const checked: Record<string, unknown> = {};
   for (const [name, rule] of Object.entries(rules)) {
-    const given = options[name];
-    if (given === undefined && rule.presence !== "required") continue;
-    checkValue(at(name), given, rule);
-    checked[name] = rule.guard ? rule.guard(name, given) : given;
+    const value = options[name];
+    if (value === undefined && rule.presence !== "required") continue;
+    checkValue(at(name), value, rule);
+    checked[name] = rule.guard ? rule.guard(name, value) : value;
   }
   return checked as OptionsOf<Rules>;
 }
@@ -280,13 +280,13 @@ function refuseUnknownNames(subject: string, options: object, names: readonly st
 }
 
 /** The fields that have a value: options may be missing, but not `undefined`. */
-type Given<Fields> = {
+type Defined<Fields> = {
   readonly [Name in keyof Fields as undefined extends Fields[Name] ? never : Name]: Fields[Name];
 } & {
   readonly [Name in keyof Fields as undefined extends Fields[Name] ? Name : never]?: Exclude<Fields[Name], undefined>;
 };
 
 /** Leaves out the fields that are `undefined`. */
-export function withoutUndefined<Fields extends object>(fields: Fields): Given<Fields> {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Given<Fields>;
+export function withoutUndefined<Fields extends object>(fields: Fields): Defined<Fields> {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Defined<Fields>;
 }

@@ -27,7 +27,7 @@ export class Places {
   readonly #first: number;
   readonly #full: () => Error;
   readonly #line: WaitingLine<Waiter>;
-  readonly #taken = new Counts();
+  readonly #counts = new Counts();
 
   constructor({ atOnce, first = 0, perTenant, queued, full = () => new Error("Too many wait.") }: PlaceBounds) {
     this.#atOnce = atOnce;
@@ -36,8 +36,8 @@ export class Places {
     this.#line = new WaitingLine(queued, perTenant);
   }
 
-  get taken(): number {
-    return this.#taken.all;
+  get activeCount(): number {
+    return this.#counts.all;
   }
 
   get waiting(): number {
@@ -54,7 +54,7 @@ export class Places {
    * comes. Calls `onWaiting` once it stands in the line.
    */
   take(tenant: string, signal?: AbortSignal, onWaiting?: () => void): Release | Promise<Release | undefined> {
-    if (this.#line.mayHave(tenant, this.#taken.byKey) && this.#isFreeFor(tenant)) return this.#place(tenant);
+    if (this.#line.mayHave(tenant, this.#counts.byKey) && this.#isFreeFor(tenant)) return this.#place(tenant);
     if (signal?.aborted) return Promise.resolve(undefined);
     // One promise, because calls of thousands wait here.
     const { promise, resolve, reject } = Promise.withResolvers<Release | undefined>();
@@ -77,11 +77,11 @@ export class Places {
   }
 
   #isFreeFor(tenant: string): boolean {
-    return this.taken < this.#atOnce + (this.#taken.of(tenant) === 0 ? this.#first : 0);
+    return this.activeCount < this.#atOnce + (this.#counts.of(tenant) === 0 ? this.#first : 0);
   }
 
   #place(tenant: string): Release {
-    const giveBack = this.#taken.take(tenant, 1);
+    const giveBack = this.#counts.take(tenant, 1);
     return () => {
       giveBack?.();
       this.#line.comesLast(tenant);
@@ -91,7 +91,7 @@ export class Places {
 
   #serve(): void {
     for (;;) {
-      const tenant = this.#line.next(this.#taken.byKey);
+      const tenant = this.#line.next(this.#counts.byKey);
       if (tenant === undefined || !this.#isFreeFor(tenant)) return;
       this.#line.take(tenant)?.begin(this.#place(tenant));
     }

@@ -114,10 +114,10 @@ function cut(text: string, fields: readonly LargeField[], bounds: JsonBounds, in
   const fault = exceeded(text, { ...bounds, values: bounds.values + most });
   if (fault !== undefined) return fault;
   for (const [field, { path, values, isPlain }] of fields.entries()) {
-    const made = without(text, path, inPlace);
-    if (made === undefined || exceeded(made.rest, bounds) !== undefined) continue;
-    const part = exact(made.part, { ...bounds, values }, isPlain ? 0 : values);
-    return typeof part === "string" ? part : { rest: exactText(made.rest), field, part };
+    const result = without(text, path, inPlace);
+    if (result === undefined || exceeded(result.rest, bounds) !== undefined) continue;
+    const part = exact(result.part, { ...bounds, values }, isPlain ? 0 : values);
+    return typeof part === "string" ? part : { rest: exactText(result.rest), field, part };
   }
   return "values";
 }
@@ -148,12 +148,12 @@ function inOrder(_: string, value: unknown): unknown {
 
 /** Whether each text of some blocks is the JSON of a structure, or of one of its fields, or they are that of a field's elements. */
 function repeats(whole: string, blocks: readonly string[]): boolean {
-  const [structure = "", ...given] = [whole, ...blocks].map(exactText);
+  const [structure = "", ...blockTexts] = [whole, ...blocks].map(exactText);
   // A block is JSON, or the text of a string.
-  const texts = given.map((json) => [json, JSON.stringify(json)].map(valueDigest));
+  const texts = blockTexts.map((json) => [json, JSON.stringify(json)].map(valueDigest));
   const fields = [...(wholly(fieldTexts(structure))?.values() ?? [])];
-  const said = new Set([structure, ...fields].map(valueDigest));
-  if (texts.every((forms) => forms.some((form) => said.has(form)))) return true;
+  const digests = new Set([structure, ...fields].map(valueDigest));
+  if (texts.every((forms) => forms.some((form) => digests.has(form)))) return true;
   return fields.some((field) => {
     const entries = wholly(entryTexts(field.trim(), texts.length + 1)) ?? [];
     return entries.length === texts.length && entries.every((entry, at) => texts[at]?.includes(valueDigest(entry)));

@@ -59,19 +59,19 @@ const thread = new JobThread<{ readonly length: number }, unknown>({
 type Promisable<Value> = Value | Promise<Value>;
 
 /** Texts are read in the caller's turn if they are short, without a promise; on the thread if they are long. */
-function read<Name extends keyof Readers, Made>(
+function read<Name extends keyof Readers, Result>(
   name: Name,
   asked: Parameters<Readers[Name]>,
   reader: TextReader,
-  made: (settled: JobResult<ReturnType<Readers[Name]>>) => Made,
-): Promisable<Made> {
+  convert: (settled: JobResult<ReturnType<Readers[Name]>>) => Result,
+): Promisable<Result> {
   const texts = (asked as unknown[]).flat(3).filter((one) => typeof one === "string");
   const length = sumOf(texts, (text) => text.length);
   if (length <= AT_ONCE)
-    return made((READERS[name] as unknown as (...given: typeof asked) => ReturnType<Readers[Name]>)(...asked));
+    return convert((READERS[name] as unknown as (...args: typeof asked) => ReturnType<Readers[Name]>)(...asked));
   const release = reader.hold(sumOf(texts, (text) => memoryOf(text)));
   const job = { name, asked, length } as { readonly length: number };
-  return (thread.do(job, reader) as Promise<JobResult<ReturnType<Readers[Name]>>>).finally(release).then(made);
+  return (thread.do(job, reader) as Promise<JobResult<ReturnType<Readers[Name]>>>).finally(release).then(convert);
 }
 
 /** The value of a text, or why it has none: it exceeds a bound, takes too long to be measured, or is no JSON. */

@@ -16,10 +16,10 @@ export class ByteList {
     this.bytes += part.byteLength;
     for (let rest = part; rest.byteLength > 0;) {
       if (this.#used === this.#block.byteLength) this.#newBlock(rest.byteLength);
-      const taken = rest.subarray(0, this.#block.byteLength - this.#used);
-      this.#block.set(taken, this.#used);
-      this.#used += taken.byteLength;
-      rest = rest.subarray(taken.byteLength);
+      const slice = rest.subarray(0, this.#block.byteLength - this.#used);
+      this.#block.set(slice, this.#used);
+      this.#used += slice.byteLength;
+      rest = rest.subarray(slice.byteLength);
     }
   }
 

@@ -68,8 +68,8 @@ function whereOf(cause: unknown, file: string): string {
   });
   // Without a frame, the text is the message, which the failure tells.
   if (!lines.some((line) => /^ {1,40}at /.test(line))) return "";
-  const left = lines.length - LINES;
-  return [...lines.slice(0, LINES), ...(left > 0 ? [`… ${left} more lines`] : [])].join("\n");
+  const remaining = lines.length - LINES;
+  return [...lines.slice(0, LINES), ...(remaining > 0 ? [`… ${remaining} more lines`] : [])].join("\n");
 }
 
 /**

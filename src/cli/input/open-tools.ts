@@ -150,12 +150,12 @@ type Allowed = ReturnType<typeof parseAllow>;
 /** `pattern` is a name, a namespace followed by `.*`, or `*`. */
 function parseAllow(text: string) {
   const [pattern, effect, ...rest] = text.split("=") as [string, ...string[]];
-  const known = EFFECTS.find((one) => one === effect);
-  if (pattern === "" || known === undefined || rest.length > 0)
+  const match = EFFECTS.find((one) => one === effect);
+  if (pattern === "" || match === undefined || rest.length > 0)
     throw new UsageFailure(
       `--allow: expected tools and their effect, like files.*=read (${EFFECTS.join(", ")}), got ${JSON.stringify(text)}.`,
     );
-  return { pattern, effect: known };
+  return { pattern, effect: match };
 }
 
 /** Applies the options `--allow` to tools that nothing else is said about. The last option that fits a tool decides. */
@@ -229,9 +229,9 @@ async function readOpenApiFile(
       "option_invalid",
       `${path}: this is the document itself. Write a file beside it that names it, and the address of the API, and give that one: ${JSON.stringify({ name: "api", spec: basename(path), baseUrl: "https://api.example.com/v1" })}`,
     );
-  const { portcullis = {}, $schema: _, spec, ...given } = checkOptions(place, file, OPENAPI_FILE_RULES);
+  const { portcullis = {}, $schema: _, spec, ...fields } = checkOptions(place, file, OPENAPI_FILE_RULES);
   const variables = { env: process.env, folder: dirname(resolve(path)) };
-  const expanded = Object.entries(given).map(([name, one]) => [name, expandWithin(place.at(name), one, variables)]);
+  const expanded = Object.entries(fields).map(([name, one]) => [name, expandWithin(place.at(name), one, variables)]);
   const options = Object.fromEntries(expanded) as Omit<OpenApiOptions, "spec">;
   const inside = `${options.name}.`;
   const filePolicies = policiesIn(

@@ -82,10 +82,10 @@ export function agentAsTool<Context = unknown>(options: AgentToolOptions<Context
     const { scope } = origin;
     const request = requestWith(scope.answering?.());
     const above = { session: origin, execution: context.execution, callId: context.callId };
-    const { tenant, context: given } = scope;
+    const { tenant, context: hostContext } = scope;
     const gate = scope.gate
-      .beside(tools)
-      .for({ tenant, context: given, model: request.model.name }, scope.onSwitchFailed);
+      .withTools(tools)
+      .for({ tenant, context: hostContext, model: request.model.name }, scope.onSwitchFailed);
     const inner = { ...scope, gate, hostTools: undefined, above, signal: context.signal };
     const { execution, callId } = context;
     const { runAgent } = await import("../resume-agent.ts");
@@ -171,8 +171,8 @@ interface TaskInput {
  * one name.
  */
 export function taskTool<Context = unknown>(agents: readonly Tool<Context>[]): Tool<Context> {
-  const known = agentsOf(agents);
-  const { all } = known;
+  const agentSet = agentsOf(agents);
+  const { all } = agentSet;
   const allowedCallers = CALLERS.filter((caller) => all.every((agent) => agent.allowedCallers.includes(caller)));
   if (allowedCallers.length === 0)
     throw new PortcullisError(
@@ -188,12 +188,12 @@ export function taskTool<Context = unknown>(agents: readonly Tool<Context>[]): T
     allowedCallers,
     effect: all.every(({ effect }) => effect === "read")
       ? "read"
-      : (input) => known.get(input.agent)?.effect ?? "write",
+      : (input) => agentSet.get(input.agent)?.effect ?? "write",
     onUnknown: "retry",
     concurrency: Math.min(...all.map((agent) => agent.concurrency)),
     timeoutMs: Math.max(...all.map((agent) => agent.timeoutMs)),
     async execute({ agent, task, context: more }, context) {
-      const chosen = known.get(agent);
+      const chosen = agentSet.get(agent);
       if (!chosen || chosen.execute === "client")
         throw new PortcullisError("tool_failed", `There is no agent ${agent}.`);
       const whole = more === undefined ? task : `${task}\n\n${more}`;
@@ -213,8 +213,8 @@ function agentsOf(agents: unknown): ToolSet {
 }
 
 /** The value of an agent's answer. Nothing else checks it against the agent's own schema. */
-async function valueOf({ name, outputSchema: output }: Tool, given: unknown): Promise<unknown> {
-  const validated = output ? await validate(output, given) : { ok: true as const, value: given };
+async function valueOf({ name, outputSchema: output }: Tool, answer: unknown): Promise<unknown> {
+  const validated = output ? await validate(output, answer) : { ok: true as const, value: answer };
   if (validated.ok) return validated.value;
   throw new PortcullisError("tool_failed", `${name}: the answer does not fit: ${issuesText(validated.issues)}.`);
 }

@@ -128,9 +128,9 @@ async function mayOverlap({ scope, session }: Sending, call: ModelCall): Promise
 async function beginCall(turn: AnsweredTurn, one: Pending): Promise<void> {
   if (one.overlaps) return answer(turn, one);
   await turn.inOrder.add(async () => {
-    const left = Promise.withResolvers<void>();
-    one.leave = left.resolve;
-    await Promise.race([answer(turn, one), left.promise]);
+    const exit = Promise.withResolvers<void>();
+    one.leave = exit.resolve;
+    await Promise.race([answer(turn, one), exit.promise]);
   });
 }
 
@@ -173,8 +173,8 @@ async function callTool(sending: Sending, call: ToolCall): Promise<CallResult> {
 /** Journals a call that the gate cannot decide: its caller is unknown, or its turn did not allow it. */
 async function refuseCall({ log }: LiveConversation, call: ToolCall, why: string): Promise<CallResult> {
   const { id, tool, caller } = call;
-  const decided = { decision: "refused", code: "caller_not_allowed", at: now() } as const;
-  await log.append({ type: "call", call: id, tool, caller, ...decided });
+  const decision = { decision: "refused", code: "caller_not_allowed", at: now() } as const;
+  await log.append({ type: "call", call: id, tool, caller, ...decision });
   return refusal(call, why);
 }
 

@@ -37,16 +37,16 @@ export interface ResultWays {
 export async function resultOfAnswer(call: ToolCall, answer: Answer, ways: ResultWays): Promise<CallResult> {
   const { redactor } = ways;
   if (!redactor) return wholeResult(call, answer, ways);
-  const { redacted, taken } = await redactAnswer(answer, redactor, { to: "model", tool: call.tool, callId: call.id });
-  if (taken === 0) return wholeResult(call, redacted, ways);
-  const keep: ResultWays["keep"] = (callId, text) => ways.keep(callId, text, taken);
+  const { redacted, count } = await redactAnswer(answer, redactor, { to: "model", tool: call.tool, callId: call.id });
+  if (count === 0) return wholeResult(call, redacted, ways);
+  const keep: ResultWays["keep"] = (callId, text) => ways.keep(callId, text, count);
   const result = await wholeResult(call, redacted, { ...ways, keep, loads: false });
   const bytes = answer.ok ? answer.bytes : result.provenance.bytes;
-  return { ...result, provenance: { ...result.provenance, bytes, filtered: filteredText(taken) } };
+  return { ...result, provenance: { ...result.provenance, bytes, filtered: filteredText(count) } };
 }
 
-function filteredText(taken: number): string {
-  return `${taken} ${taken === 1 ? "character" : "characters"} redacted`;
+function filteredText(count: number): string {
+  return `${count} ${count === 1 ? "character" : "characters"} redacted`;
 }
 
 async function wholeResult(call: ToolCall, answer: Answer, ways: ResultWays): Promise<CallResult> {
@@ -135,7 +135,7 @@ export function resultOfReport(
   { report, approvedBy }: { readonly report: Report; readonly approvedBy: string | undefined },
 ): CallResult {
   const { text, isError, cut, redacted = 0 } = report.output;
-  const left = [
+  const omissions = [
     cut?.valueBytes === undefined ? [] : `a value of ${cut.valueBytes} bytes, ${OF_VALUE}`,
     cut?.logLines === undefined ? [] : `${cut.logLines} printed lines left out`,
   ]
@@ -145,7 +145,7 @@ export function resultOfReport(
   const provenance = {
     tool: RUN_PROGRAM,
     bytes: Buffer.byteLength(text),
-    cut: left || undefined,
+    cut: omissions || undefined,
     filtered: redacted === 0 ? undefined : filteredText(redacted),
     summary,
   };

@@ -109,11 +109,11 @@ interface RemainingBudget {
   readonly contextTokens: number;
 }
 
-function whyWrapUp(last: ModelTurn, left: RemainingBudget): string | undefined {
+function whyWrapUp(last: ModelTurn, budget: RemainingBudget): string | undefined {
   const tokens = tokensOf(last);
-  if (left.turns === 1) return "no further turn is left";
-  if (tokens > 0 && left.tokens < 2 * tokens) return "the tokens for this conversation are nearly spent";
-  return tokens > left.contextTokens * FULL_SHARE ? "your context is nearly full" : undefined;
+  if (budget.turns === 1) return "no further turn is left";
+  if (tokens > 0 && budget.tokens < 2 * tokens) return "the tokens for this conversation are nearly spent";
+  return tokens > budget.contextTokens * FULL_SHARE ? "your context is nearly full" : undefined;
 }
 
 /** The ending with a turn that does not count; undefined for a turn that does. */
@@ -178,7 +178,7 @@ async function takeReply({ live, scope, session, span }: Sending, isLast: boolea
   const conversation = await live.conversation();
   const reasoning: string[] = [];
   const turn = async () => {
-    const given = await conversation.turn({
+    const turnReply = await conversation.turn({
       signal,
       reader: readerOf(session.share, signal),
       maxTokens: budget.tokensLeft,
@@ -192,7 +192,7 @@ async function takeReply({ live, scope, session, span }: Sending, isLast: boolea
       onRetry: ({ attempt, reason, delayMs }) =>
         log.append({ type: "retry", attempt, reason: cleanText(reason), delayMs, at: now() }),
     });
-    return asRecorded(given, reasoning.join(""));
+    return asRecorded(turnReply, reasoning.join(""));
   };
   const model = live.model.name;
   const reply = await (span ? span.chat(model, turn, endOfTurn) : turn());
@@ -262,8 +262,8 @@ async function wrapsUp({ live, session }: Sending): Promise<boolean> {
   const last = turns.at(-1)?.turn;
   // A provider that makes the history shorter keeps the context from being full.
   const room = request.compact === "provider" ? Infinity : contextTokens;
-  const left = { turns: maxTurns - turns.length, tokens: session.budget.tokensLeft, contextTokens: room };
-  const why = wrapUp && last && !isOfProgram(last) ? whyWrapUp(last, left) : undefined;
+  const budget = { turns: maxTurns - turns.length, tokens: session.budget.tokensLeft, contextTokens: room };
+  const why = wrapUp && last && !isOfProgram(last) ? whyWrapUp(last, budget) : undefined;
   if (why === undefined) return false;
   await live.say([noticeOf("wrap_up", why)]);
   return true;
@@ -286,8 +286,8 @@ function hostedEvent(news: HostedNews, execution: string): EventFields<AgentEven
       return { type: "program_ended", execution, callId, hosted: true, isError, files };
     }
     default: {
-      const { call: callId, ...told } = news;
-      return { execution, callId, ...told };
+      const { call: callId, ...fields } = news;
+      return { execution, callId, ...fields };
     }
   }
 }

@@ -13,7 +13,7 @@ import type { LiveConversation } from "./live-conversation.ts";
 import { endingOf, type PastConversation, readOwnConversation } from "../from-journal/past-conversation.ts";
 import type { History } from "../from-journal/restore-conversation.ts";
 import { takeUp } from "../resume-agent.ts";
-import { type SaidMessage, saidByUser } from "../prompt/said-message.ts";
+import { type SaidMessage, messagesByUser } from "../prompt/said-message.ts";
 
 export interface CopiedTurns {
   readonly live: LiveConversation;
@@ -74,8 +74,8 @@ export async function takeOver(scope: AgentScope, id: ExecutionId, work: Continu
       );
     // Before the take-over: an ending that cannot be read refuses the conversation, which would be held for ever.
     const ending = await endingOf(past, scope.redactor);
-    const taken = { ...request, allowChangedTools, asks, subject: "conversation", rests: true };
-    return { live: await takeUp(scope, past, taken, history), ending };
+    const resumeWork = { ...request, allowChangedTools, asks, subject: "conversation", rests: true };
+    return { live: await takeUp(scope, past, resumeWork, history), ending };
   } catch (error) {
     history.end();
     throw error;
@@ -116,14 +116,14 @@ async function copied(
   const continues = { turns: turns.length, ...(from && { execution: from.header.execution, ...toolsOf(from) }) };
   const model = turns[0]?.model ?? request.model.name;
   const live = await beginConversation(scope, request, { task: "", execution, continues, model, rests: true });
-  const first = task === "" ? [] : saidByUser([task]);
+  const first = task === "" ? [] : messagesByUser([task]);
   const whole = turns.map((one, index) => ({
     ...one,
     said: index === 0 ? [...first, ...one.said] : one.said,
     results: new Map([...one.results].map(([id, result]) => [id, { ...result, text: copiedReport(result.text) }])),
   }));
-  const left = turns.length === 0 ? [...first, ...said] : said;
-  await orBrokenOff(live, writeCopy(live, whole, left));
+  const tail = turns.length === 0 ? [...first, ...said] : said;
+  await orBrokenOff(live, writeCopy(live, whole, tail));
   live.reopen();
   return live;
 }
@@ -139,7 +139,7 @@ const TURNS_WRITTEN = 128;
 async function writeCopy(
   { log, request, scope }: LiveConversation,
   turns: readonly KeptTurn[],
-  left: readonly SaidMessage[],
+  tail: readonly SaidMessage[],
 ): Promise<void> {
   const lane = new Lane(scope.tenant);
   const at = now();
@@ -158,7 +158,7 @@ async function writeCopy(
     await lane.work(noting(turns.slice(from, from + TURNS_WRITTEN)));
     await log.append();
   }
-  says(left);
+  says(tail);
   goesTo(request.model.name);
   await log.append({ type: "rest", ending: JSON.stringify({ type: "cancelled" }), at });
 }

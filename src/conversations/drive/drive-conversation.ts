@@ -12,7 +12,7 @@ import { type AgentReport, agentReport } from "../agent-report.ts";
 import { answerCalls } from "../calls/answer-calls.ts";
 import { refusal } from "../calls/call-result.ts";
 import type { AgentEnding } from "../event.ts";
-import { type KeptTurn, saidInSend, turnsOfSend, transcriptTurns } from "../from-journal/conversation-state.ts";
+import { type KeptTurn, messagesOfSend, turnsOfSend, transcriptTurns } from "../from-journal/conversation-state.ts";
 import { cancelPrograms } from "../from-journal/past-conversation.ts";
 import { checkAnswer, type CheckedAnswer } from "../prompt/answer-schema.ts";
 import { ROLES } from "../prompt/programs-option.ts";
@@ -217,7 +217,7 @@ async function untilEnding(sending: Sending): Promise<Ended> {
 async function isMended({ live, scope, session }: Sending, { end }: ModelTurn, ending: AgentEnding): Promise<boolean> {
   const found = mendable(end, ending);
   const { request, state } = live;
-  if (!found || request.notices === false || scope.signal.aborted || isNoticed(saidInSend(state), found.notice))
+  if (!found || request.notices === false || scope.signal.aborted || isNoticed(messagesOfSend(state), found.notice))
     return false;
   if (turnsOfSend(state).length >= request.maxTurns || session.budget.tokensLeft <= 0) return false;
   // A turn that does not count is taken out of what the model is sent.
@@ -230,7 +230,7 @@ async function endingAfterCalls({ live, scope, session }: Sending): Promise<Agen
   if (scope.signal.aborted) return undefined;
   const { state, request, execution } = live;
   const found = request.notices === false ? undefined : findRepetition(turnsOfSend(state));
-  if (found && isNoticed(saidInSend(state), "stuck")) return stuckEnding(found);
+  if (found && isNoticed(messagesOfSend(state), "stuck")) return stuckEnding(found);
   if (found) await live.say([noticeOf("stuck", stuckText(found))]);
   const usage = session.budget.tokenUsage;
   const stop = await request.stopWhen?.({ execution, turns: transcriptTurns(state.turns), usage });
@@ -239,7 +239,7 @@ async function endingAfterCalls({ live, scope, session }: Sending): Promise<Agen
 
 /** Whether calls of a turn were begun by another driver: then no limit ends the conversation before they have results. */
 function hasBegun({ state, hasBegun: has }: LiveConversation, { results }: KeptTurn): boolean {
-  return results.size > 0 || has || state.open.values().some(({ decided }) => decided !== undefined);
+  return results.size > 0 || has || state.open.values().some(({ ruling }) => ruling !== undefined);
 }
 
 async function cancelOpen({ live, scope }: Sending): Promise<void> {

@@ -175,9 +175,9 @@ export class LiveConversation {
   }
 
   /** Another model answers from here on, or the same one by other instructions. Rejects as `Model.converse` does, and then nothing changed. */
-  async changeModel(model: Model, given?: string): Promise<void> {
+  async changeModel(model: Model, text?: string): Promise<void> {
     const { request, scope, state } = this;
-    const instructions = given ?? request.instructionsFor?.(model.name) ?? state.answering.instructions;
+    const instructions = text ?? request.instructionsFor?.(model.name) ?? state.answering.instructions;
     const opening = openingFor(model, scope, { ...request, instructions });
     const conversation = await this.openedWith(opening, model);
     await this.log.append({ type: "model", model: model.name, instructions, at: now() });
@@ -193,14 +193,14 @@ export class LiveConversation {
   }
 
   /** Says something to the model. Throws `option_invalid` for a part that its provider does not take, and then nothing was said. */
-  async say(said: readonly SaidMessage[]): Promise<void> {
-    if (said.length > 0) this.#tell(await this.conversation(), said);
-    await this.log.append(...recordOf({ said }));
+  async say(messages: readonly SaidMessage[]): Promise<void> {
+    if (messages.length > 0) this.#tell(await this.conversation(), messages);
+    await this.log.append(...recordOf({ said: messages }));
   }
 
-  #tell(conversation: ModelConversation, said: readonly SaidMessage[]): void {
+  #tell(conversation: ModelConversation, messages: readonly SaidMessage[]): void {
     try {
-      for (const { message } of said) conversation.say(message);
+      for (const { message } of messages) conversation.say(message);
     } catch (error) {
       this.forget();
       throw error;
@@ -211,9 +211,9 @@ export class LiveConversation {
   async takeTurn(turn: ModelTurn, isLast = false): Promise<KeptTurn> {
     // A turn that does not count is never restored.
     const { opaque } = isWholeEnd(turn.end) ? await this.conversation() : {};
-    const taken = this.log.append(...recordOf({ turn }, opaque));
+    const append = this.log.append(...recordOf({ turn }, opaque));
     // Both records are written together.
-    await (isLast ? this.log.append({ type: "rest", at: now() }) : taken);
+    await (isLast ? this.log.append({ type: "rest", at: now() }) : append);
     const open = this.state.turns.at(-1) as KeptTurn;
     this.open = open;
     this.hasBegun = false;
@@ -290,6 +290,6 @@ export class LiveConversation {
 /** The record of results. They have the record's time, so that a conversation that is taken up has the same results. */
 function dated(results: readonly CallResult[]) {
   const at = now();
-  const told = results.map((result) => ({ ...result, provenance: { ...result.provenance, at } }));
-  return recordOf({ results: told }, undefined, at);
+  const datedResults = results.map((result) => ({ ...result, provenance: { ...result.provenance, at } }));
+  return recordOf({ results: datedResults }, undefined, at);
 }

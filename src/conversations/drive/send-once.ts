@@ -20,7 +20,7 @@ import {
 } from "../from-journal/past-conversation.ts";
 import { userMessages } from "../from-journal/conversation-state.ts";
 import { refusal } from "../calls/call-result.ts";
-import { saidByUser, messagesOf } from "../prompt/said-message.ts";
+import { messagesByUser, messagesOf } from "../prompt/said-message.ts";
 import { resumePast, takeUp } from "../resume-agent.ts";
 import { ConversationLog, withHistory } from "./conversation-log.ts";
 import { driveConversation } from "./drive-conversation.ts";
@@ -132,13 +132,13 @@ function isSaid(
   past: Pick<PastConversation, "header" | "turns" | "said">,
   { messages, expect, request }: SendWork,
 ): boolean {
-  const known = userMessages(past);
-  const { length } = known;
+  const history = userMessages(past);
+  const { length } = history;
   const { execution, model } = past.header;
   // Also if the message is said already: it was with other tools, or another schema of the answer.
   if (expect === 0 && isAskedOtherwise(past.header, owner)) throw anotherConversation(execution);
   if (expect === undefined) return false;
-  if (messages && isDeepStrictEqual(known.slice(expect, expect + messages.length), [...messages])) return true;
+  if (messages && isDeepStrictEqual(history.slice(expect, expect + messages.length), [...messages])) return true;
   if (expect === 0 && (length > 0 || model !== request.model.name)) throw anotherConversation(execution);
   if (expect === length) return false;
   throw new PortcullisError(
@@ -188,7 +188,7 @@ const GIVEN_UP = "The user went on before this call had an answer, so it was giv
 export async function sendOrGoOn(live: LiveConversation, messages: readonly UserMessage[] | undefined): Promise<void> {
   if (messages) {
     if (live.open) await giveUpOpenCalls(live);
-    return live.say(saidByUser(messages));
+    return live.say(messagesByUser(messages));
   }
   if (live.open) await live.refresh();
   else await refuseSilence(live, "send(message)");
@@ -196,9 +196,9 @@ export async function sendOrGoOn(live: LiveConversation, messages: readonly User
 }
 
 async function giveUpOpenCalls(live: LiveConversation): Promise<void> {
-  const left = live.openCalls;
-  if (left.length > 0) await cancelPrograms(live.scope, await live.read());
-  for (const call of left) live.takeResult(refusal(call, GIVEN_UP));
+  const openCalls = live.openCalls;
+  if (openCalls.length > 0) await cancelPrograms(live.scope, await live.read());
+  for (const call of openCalls) live.takeResult(refusal(call, GIVEN_UP));
   // What they count for, and calls that were answered by hand.
   await live.refresh();
   await live.closeTurn();

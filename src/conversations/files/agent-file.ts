@@ -72,10 +72,10 @@ export class AgentFile {
     if (names.includes("")) throw this.at("tools", "an item of tools is empty.");
     for (const name of names) {
       if (tools.some((tool) => isMeantBy(name, tool.name))) continue;
-      const known = tools.map((tool) => tool.name);
+      const toolNames = tools.map((tool) => tool.name);
       throw this.at(
         "tools",
-        `there is no tool ${JSON.stringify(name.slice(0, 200))} that an agent may have${orMeant(name, known)} A file can only leave tools out.`,
+        `there is no tool ${JSON.stringify(name.slice(0, 200))} that an agent may have${orMeant(name, toolNames)} A file can only leave tools out.`,
       );
     }
     return tools.filter((tool) => names.some((name) => isMeantBy(name, tool.name)));

@@ -10,7 +10,7 @@ import type {
   ToolDigest,
 } from "../../journal/record.ts";
 import type { CallResult, ModelCall, ModelTurn, UserMessage, ModelUsage } from "../../models/model.ts";
-import { applyToCall, CallHistory, isOfCall, type ToldAnswer } from "../../executions/from-journal/call-history.ts";
+import { applyToCall, CallHistory, isOfCall, type HistoryAnswer } from "../../executions/from-journal/call-history.ts";
 import type { UnansweredCall } from "../../executions/from-journal/execution-state.ts";
 import type { Caller } from "../../tools/tool.ts";
 import { RUN_PROGRAM } from "../../tools/tool-name.ts";
@@ -198,7 +198,7 @@ function takeTools(state: ConversationState, tools: readonly ToolDigest[]): void
 }
 
 function takeTurn(state: ConversationState, turn: ModelTurn, { opaque, at }: MessageRecord): void {
-  const taken = {
+  const keptTurn = {
     said: state.said,
     turn,
     opaque,
@@ -207,8 +207,8 @@ function takeTurn(state: ConversationState, turn: ModelTurn, { opaque, at }: Mes
     at,
     calls: new Map(turn.calls.map((call) => [call.id, call])),
   };
-  state.turns.push(taken);
-  state.sent.push(taken);
+  state.turns.push(keptTurn);
+  state.sent.push(keptTurn);
   state.said = [];
   state.rest = undefined;
   state.drivers = { ...state.drivers, isTakenUp: false };
@@ -243,30 +243,30 @@ function endCall({ calls, turns, rest, header }: ConversationState, result: Call
     if (last && call?.type === "tool_call")
       calls.make({ id, tool: call.tool, caller: call.caller as Caller, at: last.at, inputBytes: 0 });
   }
-  calls.tell(id, toldResult(result, at));
+  calls.tell(id, resultAnswer(result, at));
 }
 
 /** The answer of a call that has no record but its result. Its message does not say whether it was an answer. */
-export function toldResult({ isError, provenance }: CallResult, at: number): ToldAnswer {
+export function resultAnswer({ isError, provenance }: CallResult, at: number): HistoryAnswer {
   return { ok: !isError, bytes: provenance.bytes, at: provenance.at ?? at, code: () => undefined };
 }
 
-function takeSaid(state: ConversationState, said: readonly SaidMessage[]): void {
+function takeSaid(state: ConversationState, messages: readonly SaidMessage[]): void {
   // There may be more than a function takes arguments.
-  for (const one of said) state.said.push(one);
-  if (said.every(({ by }) => by === "user")) state.turnsBefore = state.turns.length - (state.open.size > 0 ? 1 : 0);
+  for (const one of messages) state.said.push(one);
+  if (messages.every(({ by }) => by === "user")) state.turnsBefore = state.turns.length - (state.open.size > 0 ? 1 : 0);
   state.rest = undefined;
 }
 
 /** A history says what changes in what was sent before it, which may have been shortened already. */
 function shortened({ turns, sent }: ConversationState, history: readonly CompactTurn[]): KeptTurn[] {
   const before = new Map(sent.map((kept) => [kept.turn, kept]));
-  return history.map(({ turn: place, said, results }) => {
+  return history.map(({ turn: place, said: messages, results }) => {
     const whole = turns[place];
     const kept = whole && before.get(whole.turn);
     if (!kept) throw new PortcullisError("journal_invalid", "The shortened history has a turn that was not sent.");
     const changed = results.map((result) => [result.callId, result] as const);
-    return { ...kept, said: said ?? kept.said, results: new Map([...kept.results, ...changed]) };
+    return { ...kept, said: messages ?? kept.said, results: new Map([...kept.results, ...changed]) };
   });
 }
 
@@ -275,7 +275,7 @@ export function turnsOfSend(state: Pick<ConversationState, "turns" | "turnsBefor
   return state.turns.slice(Math.max(state.turnsBefore, copiedTurns(state)));
 }
 
-export function saidInSend(state: ConversationState): readonly SaidMessage[] {
+export function messagesOfSend(state: ConversationState): readonly SaidMessage[] {
   return [...turnsOfSend(state).flatMap(({ said }) => said), ...state.said];
 }
 
@@ -314,9 +314,9 @@ export const MAX_ID_LENGTH = 10_000;
 
 /** Whether a call of a turn has a longer id, or a tool with a longer name. */
 export function hasLongNames({ calls, hosted }: Pick<ModelTurn, "calls" | "hosted">): boolean {
-  const made = calls.flatMap((one) => [one.id, "tool" in one ? one.tool : ""]);
-  const told = hosted.flatMap((one) => ("call" in one ? [one.call, one.tool] : []));
-  return [...made, ...told].some((name) => name.length > MAX_ID_LENGTH);
+  const ownNames = calls.flatMap((one) => [one.id, "tool" in one ? one.tool : ""]);
+  const hostedNames = hosted.flatMap((one) => ("call" in one ? [one.call, one.tool] : []));
+  return [...ownNames, ...hostedNames].some((name) => name.length > MAX_ID_LENGTH);
 }
 
 /** One turn of the model, and the results of its calls. */

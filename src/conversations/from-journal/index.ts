@@ -11,7 +11,7 @@ export {
   ConversationState,
   copiedTurns,
   type KnownState,
-  toldResult,
+  resultAnswer as toldResult,
   userMessages,
   MAX_TURN_CALLS,
   type Transcript,

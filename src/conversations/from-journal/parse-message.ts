@@ -23,7 +23,7 @@ export const TURN = MODEL_TURN.extend({
   hosted: MODEL_TURN.shape.hosted.max(MAX_TURN_HOSTED),
 }).refine((turn) => !hasLongNames(turn));
 
-export const SAID = z.array(
+export const MESSAGE_LIST = z.array(
   z.object({ by: z.enum(["user", "host"]), message: USER_MESSAGE, why: z.enum(NOTICES).optional() }),
 );
 
@@ -31,7 +31,9 @@ export const MESSAGE_RESULTS = z
   .array(CALL_RESULT)
   .refine((results) => results.every(({ callId }) => callId.length <= MAX_ID_LENGTH));
 
-const COMPACT = z.array(z.object({ turn: z.int().nonnegative(), said: SAID.optional(), results: MESSAGE_RESULTS }));
+const COMPACT = z.array(
+  z.object({ turn: z.int().nonnegative(), said: MESSAGE_LIST.optional(), results: MESSAGE_RESULTS }),
+);
 
 const BROKEN_OFF = z.object({ type: z.literal("crashed"), detail: text });
 
@@ -61,7 +63,7 @@ export function* readContent(record: JournalRecord): SlicedWork<HistoryContent |
     case "host":
       return { results: read(value, MESSAGE_RESULTS, what) };
     case "user":
-      return { said: read(value, SAID, what) };
+      return { said: read(value, MESSAGE_LIST, what) };
   }
 }
 
@@ -76,10 +78,15 @@ const FORM = z.object({
   task: text,
   model: text,
   turns: z.array(z.unknown()),
-  said: SAID.default([]),
+  said: MESSAGE_LIST.default([]),
   ending: z.looseObject({ type: text }),
 });
-const TURN_FORM = z.object({ said: SAID.default([]), turn: TURN, model: text.optional(), results: MESSAGE_RESULTS });
+const TURN_FORM = z.object({
+  said: MESSAGE_LIST.default([]),
+  turn: TURN,
+  model: text.optional(),
+  results: MESSAGE_RESULTS,
+});
 
 /**
  * Reads a saved conversation, which may come from an untrusted file, in slices: each of its calls has one result, unless the
@@ -89,10 +96,10 @@ const TURN_FORM = z.object({ said: SAID.default([]), turn: TURN, model: text.opt
 export function* readTranscript(transcript: Transcript, subject: string): SlicedWork<Omit<History, "isOpen">> {
   const form = FORM.safeParse(transcript);
   if (!form.success) throw optionError(subject, "a transcript, as runtime.agent gives it", transcript);
-  const { task, model, turns: given, said, ending } = form.data;
+  const { task, model, turns: items, said: lastMessages, ending } = form.data;
   const turns: KeptTurn[] = [];
   const seen = new Set<string>();
-  for (const [place, one] of given.entries()) {
+  for (const [place, one] of items.entries()) {
     const refused = (why: string) =>
       new PortcullisError("option_invalid", `${subject}: turn ${place + 1} of the transcript ${why}.`);
     const { success, data } = TURN_FORM.safeParse(one);
@@ -101,7 +108,7 @@ export function* readTranscript(transcript: Transcript, subject: string): Sliced
     if (before && data.said.length === 0 && before.turn.end.type !== "called" && before.turn.end.type !== "unfinished")
       throw refused("follows one that ended the conversation");
     const results = new Map(data.results.map((result) => [result.callId, result]));
-    const mayLack = ending.type === "waiting" && place + 1 === given.length;
+    const mayLack = ending.type === "waiting" && place + 1 === items.length;
     const asked = data.turn.calls.map(({ id }) => id).filter((id) => !mayLack || results.has(id));
     if (!isDeepStrictEqual(asked, [...results.keys()])) throw refused("has not one result for each of its calls");
     for (const { id } of data.turn.calls) {
@@ -111,5 +118,5 @@ export function* readTranscript(transcript: Transcript, subject: string): Sliced
     turns.push({ said: data.said, turn: data.turn, opaque: undefined, model: data.model ?? model, results });
     yield;
   }
-  return { task, turns, said };
+  return { task, turns, said: lastMessages };
 }

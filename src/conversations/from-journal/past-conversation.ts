@@ -164,10 +164,10 @@ export async function readBelow(
     // The driver of an agent that goes on counts its tokens in all budgets.
     if (hasEnded || !isOpen) usages.push(usage);
   };
-  const made = own.flatMap(({ turn }, index) =>
+  const modelCalls = own.flatMap(({ turn }, index) =>
     turn.calls.map((call) => ({ ...call, turn: index + copiedTurns(state) })),
   );
-  for (const { type, id, turn } of made) {
+  for (const { type, id, turn } of modelCalls) {
     if (type === "program_call") {
       const started = await startedBy(journal, header, id);
       if (started?.kind !== "program") continue;
@@ -230,8 +230,8 @@ async function agentsOf(journal: Journal, { state, lines, outcome }: Past) {
   const found: { readonly call: string; readonly isOpen: boolean; readonly agent: PastAgent }[] = [];
   if (!header) return found;
   const areAgents = new Map<string, boolean>();
-  const told = new Set(lines.map(({ callId }) => callId));
-  const untold = calls.values().filter(({ id }) => !told.has(String(id)));
+  const lineIds = new Set(lines.map(({ callId }) => callId));
+  const untold = calls.values().filter(({ id }) => !lineIds.has(String(id)));
   const open = untold.map(({ id, tool }) => ({ callId: String(id), tool, outcome: undefined }));
   for (const { callId: call, tool, outcome: end } of [...lines, ...open]) {
     if (areAgents.get(tool) === false) continue;
@@ -382,8 +382,8 @@ export function waitingCallsOf({ header, tools, open, outcome, rest }: PastConve
     }
     const { state } = program;
     const goesOn = standingOf(state, driven).state !== "waiting";
-    const { execution: own, tools: given = [] } = state.header ?? {};
-    return { calls: waitingCalls(state, driven), tools: given, execution: own, above: `${id}/`, goesOn };
+    const { execution: own, tools: programTools = [] } = state.header ?? {};
+    return { calls: waitingCalls(state, driven), tools: programTools, execution: own, above: `${id}/`, goesOn };
   });
 }
 

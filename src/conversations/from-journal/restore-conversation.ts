@@ -27,9 +27,9 @@ export async function restoreConversation(
   isOpen: boolean,
 ): Promise<ModelConversation> {
   const history = { task: header.task, turns: sent, said, isOpen };
-  const told = new Set(sent.map(({ turn }) => turn));
+  const sentTurns = new Set(sent.map(({ turn }) => turn));
   // Calls of turns that the model is not told of have ids too, which no later call may have.
-  const dropped = turns.filter(({ turn }) => !told.has(turn));
+  const dropped = turns.filter(({ turn }) => !sentTurns.has(turn));
   const conversation = await model.converse(withUsedIds(opening, dropped));
   if (sent.length > 0 && !conversation.restore)
     throw new PortcullisError(

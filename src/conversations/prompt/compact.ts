@@ -75,13 +75,13 @@ function handleOf(result: CallResult, isRepeatable: boolean): CallResult {
   const { text, callId, isError, provenance, parts = [] } = result;
   if (Buffer.byteLength(text) <= SMALL_BYTES && parts.length === 0) return result;
   const head = JSON.stringify(text.slice(0, HEAD_LENGTH).toWellFormed());
-  const beside =
+  const extras =
     parts.length === 0
       ? ""
       : `, ${parts.length} ${parts.length === 1 ? "image, file or link" : "images, files or links"}`;
   return {
     callId,
-    text: `The result was dropped to save room. It had ${Buffer.byteLength(text)} bytes${beside} and began ${head}.${isRepeatable ? " Make the call again if you need the rest." : " The call was made: do not repeat it for its result."}`,
+    text: `The result was dropped to save room. It had ${Buffer.byteLength(text)} bytes${extras} and began ${head}.${isRepeatable ? " Make the call again if you need the rest." : " The call was made: do not repeat it for its result."}`,
     isJson: false,
     isError,
     provenance: { ...provenance, cut: "dropped to save room" },
@@ -98,10 +98,10 @@ export async function compactTurns(
   sent: readonly KeptTurn[],
   compact: Compact,
 ): Promise<readonly ChangedTurn[] | undefined> {
-  const given = transcriptTurns(sent);
-  const wanted = await compact(given);
+  const transcript = transcriptTurns(sent);
+  const wanted = await compact(transcript);
   // Those that are given: a transcript's turns may lack what is only for the host.
-  const places = new Map(given.map(({ turn }, place) => [turn, place]));
+  const places = new Map(transcript.map(({ turn }, place) => [turn, place]));
   let last = -1;
   if (!Array.isArray(wanted)) throw invalid("it is no array");
   const kept = wanted.map((one: TranscriptTurn) => {
@@ -113,15 +113,15 @@ export async function compactTurns(
     return changedTurn(from, one);
   });
   if (kept.length === sent.length && kept.every(({ said, results }) => !said && results.length === 0)) return undefined;
-  const { MESSAGE_RESULTS: RESULTS, SAID } = await import("../from-journal/parse-message.ts");
+  const { MESSAGE_RESULTS: RESULTS, MESSAGE_LIST: SAID } = await import("../from-journal/parse-message.ts");
   for (const { said, results } of kept)
     if (!SAID.optional().safeParse(said).success || !RESULTS.safeParse(results).success)
       throw invalid("a message or a result of it is not like one of the history");
   return kept;
 }
 
-function changedTurn(from: KeptTurn, { said = [], results: given }: TranscriptTurn): ChangedTurn {
-  const byCall = new Map(given.map((result) => [result.callId, result]));
+function changedTurn(from: KeptTurn, { said: messages = [], results: newResults }: TranscriptTurn): ChangedTurn {
+  const byCall = new Map(newResults.map((result) => [result.callId, result]));
   const results: CallResult[] = [];
   for (const call of from.turn.calls) {
     const result = byCall.get(call.id);
@@ -132,7 +132,7 @@ function changedTurn(from: KeptTurn, { said = [], results: given }: TranscriptTu
     results.push(result);
   }
   if (byCall.size !== from.turn.calls.length) throw invalid("it has results of no call");
-  return { from, said: isSame(from.said, said) ? undefined : said, results };
+  return { from, said: isSame(from.said, messages) ? undefined : messages, results };
 }
 
 function invalid(why: string): Error {

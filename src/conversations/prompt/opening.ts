@@ -34,10 +34,10 @@ export function openingFor(
   const compactAt = compactAtOf(model, request, subject);
   const asked = settingsFor(settings, model.name);
   // With hosted programs all tools are declared, each with its callers.
-  const told = tools.visibleTo(programs === "hosted" ? ["direct", "programmatic"] : ["direct"]);
+  const visibleTools = tools.visibleTo(programs === "hosted" ? ["direct", "programmatic"] : ["direct"]);
   const situation = { tenant, limits, shares: true, shown: observed?.shown };
   const local = programs === "local" ? declarePrograms(search, language, situation) : undefined;
-  const all = told.map((tool) => ({ tool, declared: declare(tool, programs) }));
+  const all = visibleTools.map((tool) => ({ tool, declared: declare(tool, programs) }));
   // The provider of a hosted program reads the definitions of all tools.
   const isMany = programs !== "hosted" && isLarge(all.map(({ declared }) => declared));
   const isDeferred = ({ defer, pinned }: Tool) => programs !== "hosted" && (defer ?? (isMany && pinned !== true));
@@ -46,7 +46,7 @@ export function openingFor(
   const searched = local?.search ?? (deferred.length > 0 ? SEARCH_DIRECT : undefined);
   return {
     instructions: instructionsFor(programs, {
-      boundaries: local ? "" : callBoundaries(limits, told),
+      boundaries: local ? "" : callBoundaries(limits, visibleTools),
       own: instructions,
     }),
     settings: asked,
@@ -54,7 +54,7 @@ export function openingFor(
     tools: [shown, searched ?? []].flat(),
     deferred: deferred.length > 0 ? deferred : undefined,
     runProgram: local?.runProgram,
-    hosted: programs === "hosted" && told.some((tool) => isVisible(tool, ["programmatic"])),
+    hosted: programs === "hosted" && visibleTools.some((tool) => isVisible(tool, ["programmatic"])),
   };
 }
 

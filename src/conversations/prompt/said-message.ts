@@ -13,9 +13,9 @@ export interface SaidMessage {
 }
 
 /** Whether the host has told the model this since the user said something. */
-export function isNoticed(said: readonly SaidMessage[], notice: Notice): boolean {
-  const since = said.findLastIndex(({ by }) => by === "user") + 1;
-  return said.slice(since).some(({ why }) => why === notice);
+export function isNoticed(messages: readonly SaidMessage[], notice: Notice): boolean {
+  const since = messages.findLastIndex(({ by }) => by === "user") + 1;
+  return messages.slice(since).some(({ why }) => why === notice);
 }
 
 /** The text of a message, with a line for each image, file or link in it. */
@@ -24,7 +24,7 @@ export function messageText(message: UserMessage): string {
   return message.map((part) => (part.type === "text" ? part.text : `(${part.type} ${part.name ?? ""})`)).join("\n");
 }
 
-export function saidByUser(messages: readonly UserMessage[]): readonly SaidMessage[] {
+export function messagesByUser(messages: readonly UserMessage[]): readonly SaidMessage[] {
   return messages.map((message) => ({ by: "user", message }));
 }
 
@@ -39,10 +39,10 @@ const EXPECTED =
 export type UserMessages = UserMessage | readonly UserMessage[];
 
 /** The messages of what was said. Throws `option_invalid`; `label` names the argument. */
-export function messagesOf(said: unknown, label: string): readonly UserMessage[] {
-  if (isMessage(said)) return [said];
-  if (Array.isArray(said) && said.length > 0 && said.every(isMessage)) return said;
-  throw optionError(label, EXPECTED, said);
+export function messagesOf(value: unknown, label: string): readonly UserMessage[] {
+  if (isMessage(value)) return [value];
+  if (Array.isArray(value) && value.length > 0 && value.every(isMessage)) return value;
+  throw optionError(label, EXPECTED, value);
 }
 
 function isMessage(value: unknown): value is UserMessage {

@@ -104,15 +104,15 @@ export function programCheck(mode: ProgramCheckMode, checked: ProgramToCheck) {
       self.isJudged = true;
       const { findings, ms } = await checking;
       if (!findings) return { verdict: "not_made", findings: 0, ms };
-      const told = { findings: findings.length, ms };
+      const summary = { findings: findings.length, ms };
       const first = mode === "refuse" ? findings.find(({ about }) => about === "call") : undefined;
       if (first) {
         const message = `${REFUSED}\n${toldOf(findings).join("\n")}`;
         const fault = { name: "ProgramError", code: "calls_invalid", message };
-        return { verdict: "refused", ...told, fault: faultAt(source, fault, first.position) };
+        return { verdict: "refused", ...summary, fault: faultAt(source, fault, first.position) };
       }
       warnings = findings;
-      return { verdict: findings.length > 0 ? "warned" : "right", ...told };
+      return { verdict: findings.length > 0 ? "warned" : "right", ...summary };
     },
 
     /** A field that a result has, although its schema does not name it, is no fault of the program. */
@@ -136,6 +136,6 @@ export function programCheck(mode: ProgramCheckMode, checked: ProgramToCheck) {
 export type ProgramCheck = ReturnType<typeof programCheck>;
 
 function toldOf(findings: readonly ProgramFinding[]): readonly string[] {
-  const told = findings.slice(0, FINDINGS_TOLD).map(({ position, text }) => `Line ${position.line}: ${text}`);
-  return findings.length > told.length ? [...told, `There are ${findings.length - told.length} more.`] : told;
+  const lines = findings.slice(0, FINDINGS_TOLD).map(({ position, text }) => `Line ${position.line}: ${text}`);
+  return findings.length > lines.length ? [...lines, `There are ${findings.length - lines.length} more.`] : lines;
 }

@@ -66,7 +66,7 @@ class Declarer {
   #root: JsonSchema = {};
   #partsRead = 0;
   /** Types by their only part: a schema may refer to itself. */
-  #known = new Map<Fields, string>();
+  #typeNames = new Map<Fields, string>();
 
   /** `prefix` is the path of the namespace, with a dot. */
   namespace(prefix: string, tools: readonly Tool[], calls: ReadonlyMap<Tool, string>): string {
@@ -96,7 +96,7 @@ class Declarer {
 
   #typeOf(root: JsonSchema, side: "input" | "result"): string {
     this.#root = root;
-    this.#known = new Map();
+    this.#typeNames = new Map();
     return this.#type([root], [], side);
   }
 
@@ -120,8 +120,8 @@ class Declarer {
       const list = `Array<${this.#type(items, [...path, 0], side)}>`;
       return isInput ? this.#interface(side, { path, kinds }, () => [], ` extends ${list}`) : list;
     }
-    const known = parts.length === 1 ? this.#known.get(only) : undefined;
-    if (known !== undefined || kinds[0] !== "object") return known ?? "any";
+    const typeName = parts.length === 1 ? this.#typeNames.get(only) : undefined;
+    if (typeName !== undefined || kinds[0] !== "object") return typeName ?? "any";
     const fields = Map.groupBy(
       parts.flatMap(({ properties }) => Object.entries(plainFields(properties) ?? {})),
       ([field]) => field,
@@ -129,7 +129,7 @@ class Declarer {
     const required = new Set(isInput ? listOf(only, "required") : fields.keys());
     const isClosed = parts.every(({ additionalProperties }) => additionalProperties === false);
     return this.#interface(side, { path, names: [...fields.keys()], kinds, isClosed }, (name) => {
-      if (parts.length === 1) this.#known.set(only, name);
+      if (parts.length === 1) this.#typeNames.set(only, name);
       const members = [...fields].map(([field, all]) => {
         const within = all.map(([, schema]) => schema);
         const mark = required.has(field) ? "" : "?";
@@ -194,11 +194,11 @@ function kindsOf(part: Fields): readonly string[] {
 
 function readKinds({ type, enum: some, const: only, properties }: Fields): readonly string[] {
   const values = Array.isArray(some) ? (some as readonly unknown[]) : only === undefined ? undefined : [only];
-  const said = values?.map((value) => (value === null ? "null" : typeof value)) ?? [type].flat();
-  const kinds = said.map((kind) => (kind === "integer" ? "number" : kind));
+  const types = values?.map((value) => (value === null ? "null" : typeof value)) ?? [type].flat();
+  const kinds = types.map((kind) => (kind === "integer" ? "number" : kind));
   if (values === undefined && type === undefined) return isFields(properties) ? ["object"] : [];
-  const known = kinds.filter((kind) => typeof kind === "string");
-  return [...new Set(known)].filter((kind) => kind !== "null");
+  const kindNames = kinds.filter((kind) => typeof kind === "string");
+  return [...new Set(kindNames)].filter((kind) => kind !== "null");
 }
 
 function plainFields(properties: unknown): Fields | undefined {

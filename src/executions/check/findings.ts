@@ -116,12 +116,17 @@ async function readMessage(reading: Reading, message: string, here: string): Pro
   return text === undefined ? undefined : { about: "call", text };
 }
 
-function unknownField({ types: known, unsure, isMade }: Reading, field: string, holder: string, here: string): Read {
+function unknownField(
+  { types: typesByName, unsure, isMade }: Reading,
+  field: string,
+  holder: string,
+  here: string,
+): Read {
   const holders = holder.split(" | ").map((part) => HOLDER.exec(part) ?? []);
-  const types = holders.flatMap(([, name = ""]) => (unsure.has(name) ? [] : (known.get(name) ?? [])));
+  const types = holders.flatMap(([, name = ""]) => (unsure.has(name) ? [] : (typesByName.get(name) ?? [])));
   const [type] = types;
   if (!type || types.length < holders.length) return undefined;
-  if (type.of === "namespace") return unknownTool(known, String(type.path[0]), here);
+  if (type.of === "namespace") return unknownTool(typesByName, String(type.path[0]), here);
   if (!type.tool || type.of !== "result" || isMade(field)) return undefined;
   const isList = holders[0]?.[2] !== "";
   if (!isList && types.some(({ names }) => names.includes(field))) return undefined;
@@ -138,8 +143,8 @@ function unknownTool(types: Declarations["types"], prefix: string, here: string)
   const [, called] = CALLED.exec(here) ?? [];
   if (called === undefined) return undefined;
   const spaces = [...types.values()].filter(({ of }) => of === "namespace");
-  const known = spaces.flatMap(({ path, names }) => names.map((name) => `${String(path[0])}${name}`));
-  const [meant] = nearest(prefix + called, known, 1);
+  const toolNames = spaces.flatMap(({ path, names }) => names.map((name) => `${String(path[0])}${name}`));
+  const [meant] = nearest(prefix + called, toolNames, 1);
   const hint = meant === undefined ? "" : ` Did you mean ${pathOfTool(meant)}?`;
   return { about: "call", text: `there is no tool ${pathOfTool(prefix + called)}.${hint}` };
 }
@@ -169,12 +174,15 @@ async function withoutArgument(type: DeclaredType): Promise<Read> {
   return missing === undefined ? undefined : { about: "call", text: `${missing}${namesText(type, "")}` };
 }
 
-async function otherKind(type: DeclaredType | undefined, given: DeclaredKind | undefined): Promise<string | undefined> {
-  if (!type?.tool || !given || type.kinds.includes(given)) return undefined;
-  if (!(await refusesInput(type.tool, type.path, { kind: given }))) return undefined;
+async function otherKind(
+  type: DeclaredType | undefined,
+  valueKind: DeclaredKind | undefined,
+): Promise<string | undefined> {
+  if (!type?.tool || !valueKind || type.kinds.includes(valueKind)) return undefined;
+  if (!(await refusesInput(type.tool, type.path, { kind: valueKind }))) return undefined;
   const subject = type.path.length === 0 ? "the input" : JSON.stringify(placeText(type.path));
   const wanted = type.kinds.map((kind) => WORDS[kind] ?? kind).join(" or ");
-  return `${subject} of ${pathOfTool(type.tool.name)} has to be ${wanted}, not ${WORDS[given]}.`;
+  return `${subject} of ${pathOfTool(type.tool.name)} has to be ${wanted}, not ${WORDS[valueKind]}.`;
 }
 
 const WORDS: Readonly<Record<string, string>> = {
@@ -208,12 +216,12 @@ function isWholeLiteral(text: string): boolean {
 function madeFields(program: string): (field: string) => boolean {
   const names = (pattern: RegExp) => program.matchAll(pattern).map(([, name]) => name);
   const adds = /\bObject\.(?:assign|define)/.test(program);
-  const made = new Set([
+  const fieldNames = new Set([
     ...names(/\.([\w$]{1,64})\s{0,16}(?:[-+*/%&|^?<>]{0,3}=(?![=>])|\+\+|--)/g),
     ...names(/(?:\+\+|--|delete )[\w$.[\]]{1,200}\.([\w$]{1,64})/g),
     ...(adds ? names(/(?<![.\w$])([\w$]{1,64})/g) : []),
   ]);
-  return (field) => made.has(field);
+  return (field) => fieldNames.has(field);
 }
 
 /** `items[].price` */
@@ -224,10 +232,10 @@ function placeText(path: DeclaredType["path"]): string {
 function namesText({ names, of }: DeclaredType, wanted: string): string {
   if (names.length === 0) return "";
   const [meant] = nearest(wanted, names, 1);
-  const told = names.slice(0, NAMES_TOLD).map((name) => JSON.stringify(name));
-  const more = names.length > told.length ? ` and ${names.length - told.length} more` : "";
+  const list = names.slice(0, NAMES_TOLD).map((name) => JSON.stringify(name));
+  const more = names.length > list.length ? ` and ${names.length - list.length} more` : "";
   const hint = meant === undefined ? "" : ` Did you mean ${JSON.stringify(meant)}?`;
-  return ` It ${of === "input" ? "takes" : "has"} ${told.join(", ")}${more}.${hint}`;
+  return ` It ${of === "input" ? "takes" : "has"} ${list.join(", ")}${more}.${hint}`;
 }
 
 type Fault = { readonly unknown: string } | { readonly missing: string } | { readonly kind: DeclaredKind };

@@ -156,7 +156,7 @@ export class Driver {
     // After the ending is decided, a failure to open a guest has no effect.
     driving.catch(ignore);
     try {
-      await Promise.race([this.#end.told, driving]);
+      await Promise.race([this.#end.ending, driving]);
     } finally {
       signal.removeEventListener("abort", onAbort);
       this.#endWith({ type: "cancelled" });
@@ -168,7 +168,7 @@ export class Driver {
     const { notEvicted } = this.#guests;
     const { logs, printed } = this.#logs.shown;
     const { notes, remarks } = this.#words;
-    const ending = await this.#end.told;
+    const ending = await this.#end.ending;
     // A program that was cancelled while it waited for its approval has not come so far.
     this.#noteApprovalWait();
     const counts = { turns, restarts, notEvicted, unreplayable };
@@ -199,8 +199,8 @@ export class Driver {
     if (unapproved) return this.#endWith(unapproved);
     if (past) {
       const hasEnded = end.settled !== undefined || unreplayable !== undefined;
-      const left = hasEnded ? this.#state.calls.values().filter((call) => !isAnswered(call)) : [];
-      for (const call of left) this.#calls.noteUnmade(call);
+      const orphans = hasEnded ? this.#state.calls.values().filter((call) => !isAnswered(call)) : [];
+      for (const call of orphans) this.#calls.noteUnmade(call);
       if (end.settled) return this.#settle(end.settled, []);
       if (end.stopped) return this.#endWith(DIED_STOPPING);
       if (unreplayable !== undefined) return this.#endWith(endingUnreplayable(unreplayable));
@@ -396,7 +396,7 @@ export class Driver {
       tools: gate.tools,
       calls,
       overdraft,
-      openCalls: this.#calls.left(),
+      openCalls: this.#calls.listOpen(),
       lines: [...ledger.lines],
       inputs: ledger.inputs,
       lane: share.lane,

@@ -32,10 +32,10 @@ export function heldTurns(share: Share, isDurable: boolean) {
         if (isDurable && "id" in head && head.kind !== "items") storedBytes += close(head.id);
         // A journal in memory keeps a record of each batch, with its items or without.
         if (!isDurable && head.kind === "items") heldBytes += COMMAND_BYTES;
-        let taken = 0;
+        let count = 0;
         for (const command of commands) {
-          const bytes = (sizes[taken] ?? 0) + COMMAND_BYTES;
-          taken += 1;
+          const bytes = (sizes[count] ?? 0) + COMMAND_BYTES;
+          count += 1;
           heldBytes += bytes;
           if (isDurable) {
             if (command.kind === "call" || command.kind === "timer") open.set(command.id, bytes);
@@ -43,7 +43,7 @@ export function heldTurns(share: Share, isDurable: boolean) {
             else if (command.kind !== "settled" && command.kind !== "output") storedBytes += bytes;
             if (command.kind === "clear" || command.kind === "cancel") storedBytes += close(command.id);
           }
-          if (taken % COMMANDS_PER_SLICE === 0) yield;
+          if (count % COMMANDS_PER_SLICE === 0) yield;
         }
       }
       return share.hold(heldBytes);

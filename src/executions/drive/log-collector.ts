@@ -82,11 +82,11 @@ export interface ShownLogs {
 export function shownLogs(stretches: readonly Stretch[], logBytes: number): ShownLogs {
   const text = printedText(stretches);
   const bytes = Buffer.byteLength(text);
-  const left = sumOf(stretches, ({ dropped }) => dropped);
-  const lines = left + sumOf(stretches, (stretch) => linesIn(stretch.text));
+  const dropCount = sumOf(stretches, ({ dropped }) => dropped);
+  const lines = dropCount + sumOf(stretches, (stretch) => linesIn(stretch.text));
   const marks = stretches.filter(({ dropped }) => dropped > 0).length;
   if (bytes <= logBytes * 2 + marks * MARK_BYTES)
-    return { logs: { text, lines, bytes, dropped: left }, printed: undefined };
+    return { logs: { text, lines, bytes, dropped: dropCount }, printed: undefined };
   const { head, tail, shown } = bothEndsOf(stretches, logBytes);
   const dropped = lines - shown;
   const ends = `${head}${markOf(dropped)}${tail}`;

@@ -24,7 +24,7 @@ import { defineTool } from "../../tools/define-tool.ts";
 import { jsonSchema } from "../../tools/schema.ts";
 import { RUN_PROGRAM } from "../../tools/tool-name.ts";
 import type { FirstEnding } from "./ending/first-ending.ts";
-import type { LeftCall } from "./ending/settlement.ts";
+import type { CallAtEnd } from "./ending/settlement.ts";
 
 interface CallsParts {
   readonly scope: Scope;
@@ -78,7 +78,8 @@ export function callsOf({ scope, log, session, end, push, now }: CallsParts) {
     },
 
     /** The calls without an answer. Of a stream the guest notes whether the program has read it. */
-    left: (): readonly LeftCall[] => [...open.values()].filter((call) => !isAnswered(call) && !isStream(call.tool)),
+    listOpen: (): readonly CallAtEnd[] =>
+      [...open.values()].filter((call) => !isAnswered(call) && !isStream(call.tool)),
 
     stopReading: (id: number): void => {
       session.stopReading(String(id)).catch((error: unknown) => end.fail(error));

@@ -31,7 +31,7 @@ import type { Caller, Effect } from "../../tools/tool.ts";
  */
 
 export interface CallFacts {
-  decided?: CallRecord;
+  ruling?: CallRecord;
   holds?: number;
   /** JSON text of what the tool's schema made of the input; missing if it is as the caller sent it. */
   converted?: string;
@@ -98,12 +98,12 @@ function applyDecided(call: CallFacts, record: CallRecord): void {
   if (record.earlier !== undefined) call.earlier = record.earlier;
   if (record.decision === "reused") call.reused = true;
   else delete call.reused;
-  if (record.decision === "dropped" && call.decided?.decision === "allowed") {
+  if (record.decision === "dropped" && call.ruling?.decision === "allowed") {
     call.givenUp = record;
     return;
   }
-  const { input: _input, ...decided } = record;
-  call.decided = decided;
+  const { input: _input, ...ruling } = record;
+  call.ruling = ruling;
   if (record.decision === "allowed") call.started = true;
   if (record.decision !== "held") return;
   // A call whose outcome is unknown is held again, and needs a new decision.
@@ -116,10 +116,10 @@ export function holdOf({ holds = 1 }: Pick<CallFacts, "holds">): number {
   return holds;
 }
 
-export function isWaiting({ decided, decision, result, answered }: CallFacts): boolean {
+export function isWaiting({ ruling, decision, result, answered }: CallFacts): boolean {
   if (answered) return false;
-  if (decided?.decision === "held") return decision === undefined;
-  return decided?.decision === "client" && result === undefined;
+  if (ruling?.decision === "held") return decision === undefined;
+  return ruling?.decision === "client" && result === undefined;
 }
 
 /** Whether a call has waited for longer than its execution allows. It ends as soon as the execution is driven. */
@@ -128,8 +128,8 @@ export function isExpired(header: Pick<Header, "limits"> | undefined, call: Call
 }
 
 /** When a call has waited for as long as its execution allows, in milliseconds since 1970. */
-export function expiryOf(header: Pick<Header, "limits"> | undefined, { decided }: CallFacts): number {
-  return dueAt(decided?.at ?? 0, header?.limits.waitMs);
+export function expiryOf(header: Pick<Header, "limits"> | undefined, { ruling }: CallFacts): number {
+  return dueAt(ruling?.at ?? 0, header?.limits.waitMs);
 }
 
 export interface RecordedEnd extends Pick<CallLine, "outcome" | "bytes" | "items" | "partsLeftOut" | "named"> {
@@ -140,7 +140,7 @@ export interface RecordedEnd extends Pick<CallLine, "outcome" | "bytes" | "items
 }
 
 /** How a call ended; undefined while it has no answer. */
-function endOf({ decided, decision, answered, givenUp, at, streamed }: KnownCall): RecordedEnd | undefined {
+function endOf({ ruling, decision, answered, givenUp, at, streamed }: KnownCall): RecordedEnd | undefined {
   if (answered) {
     const { ok, code, bytes, items, shape, display, partsLeftOut, named } = answered;
     // The record counts from when a host took the call up; a person may have decided it long before that.
@@ -150,7 +150,7 @@ function endOf({ decided, decision, answered, givenUp, at, streamed }: KnownCall
       : { type: "failed", code: (code ?? "") as FailureCode };
     return { outcome, ms, bytes, items, display, partsLeftOut, named };
   }
-  const last = givenUp ?? decided;
+  const last = givenUp ?? ruling;
   if (last?.decision !== "refused" && last?.decision !== "dropped") return undefined;
   const outcome: CallOutcome =
     last.decision === "refused" ? { type: "refused", code: (last.code ?? "") as RefusalCode } : { type: "aborted" };
@@ -158,7 +158,7 @@ function endOf({ decided, decision, answered, givenUp, at, streamed }: KnownCall
 }
 
 export function isAnswered(call: CallFacts): boolean {
-  return call.answered !== undefined || call.decided?.decision === "refused";
+  return call.answered !== undefined || call.ruling?.decision === "refused";
 }
 
 /** A call, from its making on. */
@@ -173,11 +173,11 @@ export interface KnownCall extends CallFacts {
   end?: RecordedEnd | undefined;
 }
 
-export interface MadeCall extends Pick<KnownCall, "id" | "tool" | "caller" | "at"> {
+export interface CallBegin extends Pick<KnownCall, "id" | "tool" | "caller" | "at"> {
   readonly inputBytes: number;
 }
 
-export interface ToldAnswer {
+export interface HistoryAnswer {
   readonly ok: boolean;
   /** UTF-8 bytes of its value. */
   readonly bytes: number;
@@ -198,10 +198,10 @@ function withoutValue(code: string | undefined): CallOutcome {
 export class CallHistory {
   readonly #calls = new Map<string, KnownCall>();
   readonly #ended = new Set<KnownCall>();
-  made = 0;
+  total = 0;
   inputBytes = 0;
 
-  get known(): number {
+  get size(): number {
     return this.#calls.size;
   }
 
@@ -233,8 +233,8 @@ export class CallHistory {
     return this.#calls.get(id);
   }
 
-  make({ inputBytes, ...call }: MadeCall): void {
-    this.made += 1;
+  make({ inputBytes, ...call }: CallBegin): void {
+    this.total += 1;
     this.inputBytes += inputBytes;
     // A journal from elsewhere may make a call twice.
     const before = this.#calls.get(call.id);
@@ -276,7 +276,7 @@ export class CallHistory {
   }
 
   /** The answer was delivered. If no record tells of the call's end, the delivery alone tells of it. Returns the call. */
-  tell(id: string, { ok, bytes, at, code }: ToldAnswer): KnownCall | undefined {
+  tell(id: string, { ok, bytes, at, code }: HistoryAnswer): KnownCall | undefined {
     const call = this.#calls.get(id);
     if (!call) return undefined;
     if (!call.end) {
@@ -290,7 +290,7 @@ export class CallHistory {
   /** Keeps of a call that was answered only its end: it may have a client's result, and a program may make a million calls. */
   keepEnd(id: string): void {
     const call = this.#calls.get(id);
-    delete call?.decided;
+    delete call?.ruling;
     delete call?.decision;
     delete call?.holds;
     delete call?.result;

@@ -12,9 +12,9 @@ export interface ChangedTools {
 
 /** The tools of a header that are gone, or defined otherwise now. */
 export function changedTools(now: Pick<ToolSet, "get">, { tools }: Pick<Header, "tools">): ChangedTools {
-  const known = tools.map((was) => ({ was, tool: now.get(was.name) }));
-  const gone = known.filter(({ tool }) => !tool).map(({ was }) => was.name);
-  const changed = known
+  const pairs = tools.map((was) => ({ was, tool: now.get(was.name) }));
+  const gone = pairs.filter(({ tool }) => !tool).map(({ was }) => was.name);
+  const changed = pairs
     .filter(({ was, tool }) => tool && !isAsBefore(recordedTool(tool), was))
     .map(({ was }) => was.name);
   return { gone, changed };

@@ -42,10 +42,10 @@ function earlierExecution(scope: Corrected, corrects: Correction) {
      * no room for what is kept of their calls. Rejects as the journal does.
      */
     async read(share: Share): Promise<HeldOverdraft | undefined> {
-      const known = await readCalls(scope, corrects, share, keptBySource);
-      if ("limit" in known) return known;
-      await share.lane.work(calls.add(known));
-      changes = known.filter(({ effect }) => effect !== "read");
+      const result = await readCalls(scope, corrects, share, keptBySource);
+      if ("limit" in result) return result;
+      await share.lane.work(calls.add(result));
+      changes = result.filter(({ effect }) => effect !== "read");
       return undefined;
     },
 
@@ -102,7 +102,7 @@ async function readCalls(
     const calls = await share.lane.work(fold.calls());
     if (sources.size === 1) return calls;
     // Of what one has read, it is not known whether another has changed it.
-    const unordered = source !== execution && { made: 0, ended: Infinity };
+    const unordered = source !== execution && { position: 0, ended: Infinity };
     for (const call of calls)
       if (!unordered || call.effect !== "read") found.set(refText(call), unordered ? { ...call, ...unordered } : call);
   }

@@ -12,7 +12,7 @@ import { readingSliced } from "./read-turns.ts";
 /** Codes of failures after which a handler has done nothing, as far as it says itself. After all others it may have taken effect. */
 const NOTHING_DONE: ReadonlySet<FailureCode> = new Set(["handler_failed"]);
 
-interface Made {
+interface CallEntry {
   readonly position: number;
   /** Of its tool and its input; undefined if nothing can be equal to it. */
   readonly key: string | undefined;
@@ -35,8 +35,8 @@ export class EarlierFold {
   readonly #share: Share;
   readonly #state = new ExecutionState();
   readonly #history = new CallHistory();
-  readonly #made = new Map<string, Made>();
-  readonly #taken = new Map<string, EarlierCall>();
+  readonly #entries = new Map<string, CallEntry>();
+  readonly #claims = new Map<string, EarlierCall>();
   readonly artifacts: PastArtifact[] = [];
   readonly #tools = new Map<string, ToolDigest>();
   #called: (GuestFrame & { readonly kind: "call" })[] = [];
@@ -74,11 +74,12 @@ export class EarlierFold {
     }
     if (record.type === "artifact") this.artifacts.push(pastArtifact(record, state.records));
     if (record.type === "header") for (const tool of record.tools) this.#tools.set(tool.name, tool);
-    if (record.type === "earlier" && this.#hasRoom()) this.#taken.set(refText(record.earlier), this.#takenOver(record));
-    const made = record.type === "answered" ? this.#made.get(record.call) : undefined;
-    if (made && record.type === "answered") {
-      made.answeredAt = state.records;
-      made.hasDisplay = record.display !== undefined;
+    if (record.type === "earlier" && this.#hasRoom())
+      this.#claims.set(refText(record.earlier), this.#takenOver(record));
+    const entry = record.type === "answered" ? this.#entries.get(record.call) : undefined;
+    if (entry && record.type === "answered") {
+      entry.answeredAt = state.records;
+      entry.hasDisplay = record.display !== undefined;
     }
     applyRecord(state, record);
     this.#history.note(withoutTexts(record));
@@ -89,21 +90,21 @@ export class EarlierFold {
     return this.overdraft === undefined;
   }
 
-  #takenOver({ earlier, tool, key, effect, isHidden, value, approval, at, ...given }: EarlierRecord): EarlierCall {
-    const { bytes, shape, partsLeftOut, named } = given;
+  #takenOver({ earlier, tool, key, effect, isHidden, value, approval, at, ...rest }: EarlierRecord): EarlierCall {
+    const { bytes, shape, partsLeftOut, named } = rest;
     const isKnown = value !== undefined && !this.#isRedacted;
     const places = { records: [this.#state.records], isStream: false, display: undefined };
     const answer = isKnown ? { bytes, shape, partsLeftOut, named, ...places } : undefined;
     // It is not known what this execution has read before it.
-    const order = { made: 0, ended: Infinity };
+    const order = { position: 0, ended: Infinity };
     return { ...earlier, source: this.#source, tool, key, effect, ...order, at, answer, isHidden, approval };
   }
 
   #takeCommand(command: GuestFrame): void {
     if (command.kind === "call") this.#called.push(command);
     // A stream that was left has no end that could be given again.
-    const made = command.kind === "cancel" ? this.#made.get(String(command.id)) : undefined;
-    if (made) made.batches = undefined;
+    const entry = command.kind === "cancel" ? this.#entries.get(String(command.id)) : undefined;
+    if (entry) entry.batches = undefined;
   }
 
   *#make(): SlicedWork<void> {
@@ -116,7 +117,7 @@ export class EarlierFold {
       const key = input === undefined || definition === undefined ? undefined : keyOf(tool, definition, input);
       const call = { id: String(id), tool, caller: "programmatic", inputBytes: 0, at: this.#state.now } as const;
       this.#history.make(call);
-      this.#made.set(call.id, {
+      this.#entries.set(call.id, {
         position: this.#state.records - 1,
         key,
         isHidden: this.#isRedacted,
@@ -128,49 +129,49 @@ export class EarlierFold {
 
   #takeEvent(event: HostFrame): void {
     if (event.kind !== "answer" && event.kind !== "items") return;
-    const made = this.#made.get(String(event.id));
+    const entry = this.#entries.get(String(event.id));
     const turn = this.#state.records - 1;
-    if (!made) return;
+    if (!entry) return;
     if (event.kind === "answer") {
       const answered = this.#history.get(String(event.id))?.answered;
-      if (event.ok && answered?.ok && !this.#isRedacted) made.answer = this.#answerOf(made, answered, turn);
-    } else if (this.#isRedacted || event.body === undefined) made.batches = undefined;
+      if (event.ok && answered?.ok && !this.#isRedacted) entry.answer = this.#answerOf(entry, answered, turn);
+    } else if (this.#isRedacted || event.body === undefined) entry.batches = undefined;
     else {
-      made.batches?.push(turn);
-      made.items += event.count;
+      entry.batches?.push(turn);
+      entry.items += event.count;
     }
   }
 
   #answerOf(
-    { batches, items: given, answeredAt, hasDisplay }: Made,
+    { batches, items: itemCount, answeredAt, hasDisplay }: CallEntry,
     { bytes, shape = "", partsLeftOut = 0, items, named }: NonNullable<KnownCall["answered"]>,
     turn: number,
   ): EarlierAnswer | undefined {
     const isStream = items !== undefined;
-    if (isStream && (batches === undefined || given !== items)) return undefined;
+    if (isStream && (batches === undefined || itemCount !== items)) return undefined;
     const records = isStream && batches ? batches : [turn];
     return { bytes, shape, partsLeftOut, named, records, isStream, display: hasDisplay ? answeredAt : undefined };
   }
 
   /** The calls of which something is known that matters for an equal call, in the order in which they were made. */
   *calls(): SlicedWork<readonly EarlierCall[]> {
-    const calls = this.#taken;
-    for (const known of this.#history.all) {
+    const calls = this.#claims;
+    for (const pastCall of this.#history.all) {
       yield;
-      const call = this.#earlierCall(known);
-      if (call && known.earlier) calls.delete(refText(known.earlier));
+      const call = this.#earlierCall(pastCall);
+      if (call && pastCall.earlier) calls.delete(refText(pastCall.earlier));
       if (call) calls.set(refText(call), call);
     }
     return [...calls.values()];
   }
 
   #earlierCall(call: KnownCall): EarlierCall | undefined {
-    const { id, tool, reused, answered, decided, decision, earlier } = call;
-    const made = this.#made.get(id);
+    const { id, tool, reused, answered, ruling, decision, earlier } = call;
+    const entry = this.#entries.get(id);
     const execution = this.#state.header?.execution;
-    if (made?.key === undefined || execution === undefined) return undefined;
-    const { key, position, isHidden, answeredAt = Infinity } = made;
-    const answer = isHidden ? undefined : made.answer;
+    if (entry?.key === undefined || execution === undefined) return undefined;
+    const { key, position, isHidden, answeredAt = Infinity } = entry;
+    const answer = isHidden ? undefined : entry.answer;
     const effect = call.effect ?? this.#tools.get(tool)?.effect ?? "read";
     const ref = reused && earlier ? earlier : { execution, call: id };
     const { allow, by, note } = decision ?? {};
@@ -184,9 +185,9 @@ export class EarlierFold {
       tool,
       key,
       effect,
-      made: position,
+      position: position,
       ended: answeredAt,
-      at: (reused ? decided?.answeredAt : answered?.at) ?? 0,
+      at: (reused ? ruling?.answeredAt : answered?.at) ?? 0,
       answer,
       isHidden: isHidden || undefined,
       approval,
@@ -194,13 +195,13 @@ export class EarlierFold {
   }
 
   /** Whether a call without an answer to give may have changed something. */
-  #mayHaveTakenEffect({ tool, started, decided, end }: KnownCall): boolean {
+  #mayHaveTakenEffect({ tool, started, ruling, end }: KnownCall): boolean {
     // An agent that has no answer may have called its tools before.
     if (end?.outcome.type === "failed")
       return !NOTHING_DONE.has(end.outcome.code) || this.#tools.get(tool)?.place === "agent";
     if (end?.outcome.type === "refused") return false;
     // A client may have done what it was asked for.
-    return started === true || decided?.decision === "client";
+    return started === true || ruling?.decision === "client";
   }
 }
 

@@ -272,15 +272,15 @@ export interface TurnListener {
 }
 
 /** Applies one record in slices: a turn may have a hundred thousand commands. Throws like `applyRecord`. */
-export function* applySliced(state: ExecutionState, record: JournalRecord, told?: TurnListener): SlicedWork<void> {
+export function* applySliced(state: ExecutionState, record: JournalRecord, listener?: TurnListener): SlicedWork<void> {
   if (record.type !== "turn") return applyRecord(state, record);
   noteRedacted(state, record);
   const { event, commands } = yield* readTurnSliced(record);
   beginTurn(state, eventHead(event));
-  told?.event(event);
+  listener?.event(event);
   yield* eachSliced(commands, (command) => {
     applyCommand(state, command);
-    told?.command(command);
+    listener?.command(command);
   });
   endTurn(state, record.usage);
 }

@@ -57,14 +57,14 @@ export async function readPast(
   return lane.work(fold.past());
 }
 
-/** Takes the records of an execution one after the other, and tells after any of them all that they tell. It keeps no turns: `told` is told of each. */
-export function pastFold(told?: TurnListener) {
+/** Takes the records of an execution one after the other, and tells after any of them all that they tell. It keeps no turns: `observer` is told of each. */
+export function pastFold(observer?: TurnListener) {
   const seen = { calls: new CallHistory(), streams: pastStreams(), logs: logCollector(NO_LOGS) };
   const state = new ExecutionState();
   const remembered: RememberedDecision[] = [];
   const artifacts: PastArtifact[] = [];
   let outcome: OutcomeRecord | undefined;
-  const listener = listenerOf(state, seen, told);
+  const listener = listenerOf(state, seen, observer);
 
   function* apply(record: JournalRecord): SlicedWork<void> {
     if (record.type === "turn") return yield* applySliced(state, record, listener);
@@ -103,10 +103,10 @@ export type PastFold = ReturnType<typeof pastFold>;
 
 const NO_LOGS = { logBytes: 0, printedBytes: 0 };
 
-function usedBy({ made, inputBytes, resultBytes, streamedBytes, standIns, lines }: CallHistory) {
+function usedBy({ total, inputBytes, resultBytes, streamedBytes, standIns, lines }: CallHistory) {
   // The program's own approval is none of its calls.
   const own = lines.filter(({ callId }) => callId !== PROGRAM_APPROVAL);
-  return { calls: made, inputBytes, resultBytes, streamedBytes, standIns, lines: own };
+  return { calls: total, inputBytes, resultBytes, streamedBytes, standIns, lines: own };
 }
 
 interface SeenInTurns {
@@ -115,7 +115,7 @@ interface SeenInTurns {
   readonly logs: LogCollector;
 }
 
-function listenerOf(state: ExecutionState, seen: SeenInTurns, told: TurnListener | undefined): TurnListener {
+function listenerOf(state: ExecutionState, seen: SeenInTurns, observer: TurnListener | undefined): TurnListener {
   const { calls, streams } = seen;
   return {
     event(event) {
@@ -127,11 +127,11 @@ function listenerOf(state: ExecutionState, seen: SeenInTurns, told: TurnListener
         calls.stream(String(event.id), event.count, event.bytes);
         streams.take(event);
       }
-      told?.event(event);
+      observer?.event(event);
     },
 
     command(command) {
-      told?.command(command);
+      observer?.command(command);
       const { now } = state;
       if (command.kind === "output") seen.logs.take(command);
       if (command.kind === "cancel") {

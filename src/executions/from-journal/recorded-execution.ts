@@ -76,8 +76,8 @@ export async function endedExecution(scope: Scope, past: Past, result?: ResultSc
         "option_invalid",
         `The value of execution ${JSON.stringify(header?.execution)} fitted its \`result\` when it ended, and does not now. ${checked.fault.message}`,
       );
-    const told = ending.type === "completed" ? { ...ending, checked } : ending;
-    return await shownExecution(recordedExecution(scope, past, told), scope);
+    const fullEnding = ending.type === "completed" ? { ...ending, checked } : ending;
+    return await shownExecution(recordedExecution(scope, past, fullEnding), scope);
   } finally {
     share.end();
   }

@@ -60,36 +60,36 @@ const CALL_LENGTH = 64;
 
 /** Room for the calls that are listed together. Their inputs are parsed at once, and held by whoever has asked for the list. */
 export class ListedRoom {
-  #left = LISTED_LENGTH;
+  #budget = LISTED_LENGTH;
 
   /** Whether a call is listed. The first is, however long: the gate has bounded its input. After one that is not, none is. */
   take({ inputText, converted }: UnansweredCall): boolean {
     const length = CALL_LENGTH + inputText.length + (converted?.length ?? 0);
-    const fits = this.#left === LISTED_LENGTH || length <= this.#left;
-    this.#left = fits ? this.#left - length : 0;
+    const fits = this.#budget === LISTED_LENGTH || length <= this.#budget;
+    this.#budget = fits ? this.#budget - length : 0;
     return fits;
   }
 }
 
 /** Sorts waiting calls into approvals and calls of clients. Throws `journal_invalid` for an input that is not JSON. */
 export function waitingFor(open: readonly UnansweredCall[], execution = "", room = new ListedRoom()): Waiting {
-  const waiting = open.filter(({ decided }) => decided?.decision === "held" || decided?.decision === "client");
+  const waiting = open.filter(({ ruling }) => ruling?.decision === "held" || ruling?.decision === "client");
   const approvals: WaitingApproval[] = [];
   const calls: WaitingCall[] = [];
   for (const call of waiting) {
-    const { id, tool, decided, converted } = call;
-    if (!decided || !room.take(call)) break;
+    const { id, tool, ruling, converted } = call;
+    if (!ruling || !room.take(call)) break;
     const about = {
       callId: String(id),
       tool,
       input: parse(shownText(call), execution, id),
       rawInput: converted === undefined ? undefined : parse(call.inputText, execution, id),
-      since: decided.at,
+      since: ruling.at,
     };
-    if (decided.decision === "client") calls.push(about);
+    if (ruling.decision === "client") calls.push(about);
     else {
-      const why = decided.code === "outcome_unknown" ? "outcome_unknown" : "approval";
-      approvals.push({ ...about, inputDigest: decided.inputDigest ?? "", why, hold: holdOf(call) });
+      const why = ruling.code === "outcome_unknown" ? "outcome_unknown" : "approval";
+      approvals.push({ ...about, inputDigest: ruling.inputDigest ?? "", why, hold: holdOf(call) });
     }
   }
   const more = waiting.length - approvals.length - calls.length;

@@ -110,13 +110,13 @@ function notifier(meta: Meta | undefined, send: Send): McpRequest["notify"] {
 }
 
 /**
- * `capabilities` are what a client of a protocol before 2026 has declared, if the server knows that. `left`: the client no
+ * `capabilities` are what a client of a protocol before 2026 has declared, if the server knows that. `disconnect`: the client no
  * longer reads the answer, in whose stream the question would be.
  */
 function askingOf(
   mcpReq: AskingV2,
   capabilities: object | undefined,
-  left: AbortSignal = new AbortController().signal,
+  disconnect: AbortSignal = new AbortController().signal,
 ): Asking {
   const { id: relatedRequestId, envelope, inputResponses = {} } = mcpReq;
   if (!envelope && capabilities && !canFillForms(capabilities)) return { type: "none" };
@@ -125,7 +125,7 @@ function askingOf(
     return {
       type: "push",
       ask: (elicitation, over) => {
-        const signal = AbortSignal.any([over, left]);
+        const signal = AbortSignal.any([over, disconnect]);
         return mcpReq.elicitInput(elicitation, { signal, timeout: TIMEOUT_MS, relatedRequestId });
       },
     };

@@ -59,7 +59,7 @@ export class Run {
   #rounds = 0;
   progress: Progress = { calls: 0, text: "It has begun." };
   /** The answer to all questions once the client is given up. */
-  #left: ApprovalAnswer | undefined;
+  #standIn: ApprovalAnswer | undefined;
 
   constructor({ id, principal, who, start }: RunParts) {
     this.id = id;
@@ -67,7 +67,7 @@ export class Run {
     this.#who = who;
     this.result = start({
       signal: this.#cancel.signal,
-      approve: (request) => this.#left ?? this.#ask(request),
+      approve: (request) => this.#standIn ?? this.#ask(request),
       onProgress: (progress) => {
         this.progress = progress;
         for (const watcher of this.watchers) watcher.set(progress);
@@ -90,7 +90,7 @@ export class Run {
 
   /** Answers all questions in place of the client's user, later questions too. */
   leave(answer: ApprovalAnswer): void {
-    this.#left = answer;
+    this.#standIn = answer;
     for (const question of this.questions.values()) question.answer(answer);
   }
 

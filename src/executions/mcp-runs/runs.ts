@@ -66,8 +66,8 @@ export class McpRuns {
     if (!release) return errorResult(TOO_MUCH);
     try {
       if (asking.type !== "rounds" || asking.state === undefined) {
-        const known = call.id === undefined ? undefined : this.find(call.id, call.principal);
-        const run = known ?? this.#start(call);
+        const match = call.id === undefined ? undefined : this.find(call.id, call.principal);
+        const run = match ?? this.#start(call);
         return run ? await this.#serve(run, call, request) : errorResult(TOO_MUCH);
       }
       const sealed = this.#seal.open(asking.state, call);

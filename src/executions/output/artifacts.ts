@@ -25,8 +25,8 @@ const LISTED = 10;
 export function keptText(kept: KeptValues | undefined): string {
   if (!kept) return "";
   const { place, value, printed } = kept;
-  const told = new Set([value?.name, printed?.name]);
-  const own = place.space.all.filter(({ name, call }) => isOwn(call, place.prefix) && !told.has(name));
+  const names = new Set([value?.name, printed?.name]);
+  const own = place.space.all.filter(({ name, call }) => isOwn(call, place.prefix) && !names.has(name));
   if (own.length === 0) return "";
   const more = own.length > LISTED ? `\nand ${own.length - LISTED} more.` : "";
   // A name has plain characters only.

@@ -25,7 +25,7 @@ export function callAbout({
   const why = policy === undefined ? "" : `${commentLine(policy, DESCRIPTION_LENGTH)} `;
   const by = source === undefined ? "Its description" : `Its source ${JSON.stringify(commentLine(source, 128))} says`;
   const before = grants.map(
-    (left) => `It does not fit what was granted, of which is left: ${grantText(left, now(), tool)}. `,
+    (grant) => `It does not fit what was granted, of which is left: ${grantText(grant, now(), tool)}. `,
   );
   return cleanText(`${before.join("")}${why}${CHANGES[effect]} ${by}: ${commentLine(description, DESCRIPTION_LENGTH)}`);
 }

@@ -60,16 +60,16 @@ export function stubOf(large: LargeValue, allowedBytes: number, advice: string, 
   const count = isAnyObject(value) ? { count: entryCount(value, counts) } : {};
   // As long as the text about any beginning of it.
   const about = shownText({ bytes, ...count, first: value }, bytes);
-  const known = { too_large: `${about} ${advice}`, artifact, bytes };
+  const base = { too_large: `${about} ${advice}`, artifact, bytes };
   for (const length of SHAPE_LENGTHS) {
     const shape = cut(cleanText(shapeText(value, counts, length)), length);
-    const bare: Stub = { ...known, shape, ...count };
+    const bare: Stub = { ...base, shape, ...count };
     if (cleanSize(bare) > allowedBytes) continue;
     const stub = withFirst(bare, large, allowedBytes);
     return { ...stub, too_large: `${shownText(stub)} ${advice}` };
   }
   const shape = Array.isArray(value) ? "array" : typeof value;
-  return { ...known, too_large: `${shownText(known)} ${advice}`, shape, ...count };
+  return { ...base, too_large: `${shownText(base)} ${advice}`, shape, ...count };
 }
 
 type Shown = Pick<Stub, "bytes" | "count" | "first" | "last">;
@@ -116,15 +116,15 @@ function sample(value: unknown, room: number, texts: CutTexts, rest?: TextRest):
 }
 
 function sampleRows(rows: readonly unknown[], room: number, texts: CutTexts): unknown[] | undefined {
-  const taken: unknown[] = [];
-  let left = room - 2;
+  const parts: unknown[] = [];
+  let budget = room - 2;
   for (const row of rows) {
-    const size = sizeWithin(row, left - 1);
+    const size = sizeWithin(row, budget - 1);
     if (size === undefined) break;
-    left -= size + 1;
-    taken.push(row);
+    budget -= size + 1;
+    parts.push(row);
   }
-  if (taken.length > 0 || rows.length === 0) return taken;
+  if (parts.length > 0 || rows.length === 0) return parts;
   const part = sample(rows[0], room - 3, texts, restIn(texts, rows, "0"));
   return part === undefined ? undefined : [part];
 }
@@ -139,24 +139,24 @@ function sampleFields(value: object, room: number, texts: CutTexts): object | un
   // So many names are data: of them, the first are shown, like rows.
   const whole = firstWithin(all, room - 2, ({ head, size }) => head + size);
   const fields = all.slice(0, Math.max(FIELDS_SHARING, whole.length));
-  const taken = new Map<string, unknown>();
-  let left = room - 2 - sumOf(fields, ({ head }) => head + sizeOf(LEFT_OUT));
+  const parts = new Map<string, unknown>();
+  let budget = room - 2 - sumOf(fields, ({ head }) => head + sizeOf(LEFT_OUT));
   for (const [index, { name, field, size }] of fields.toSorted((a, b) => a.size - b.size).entries()) {
-    const share = Math.max(0, Math.floor(left / (fields.length - index))) + sizeOf(LEFT_OUT);
+    const share = Math.max(0, Math.floor(budget / (fields.length - index))) + sizeOf(LEFT_OUT);
     const part = size <= share ? field : (sample(field, share, texts, restIn(texts, value, name)) ?? LEFT_OUT);
-    left -= sizeOf(part) - sizeOf(LEFT_OUT);
-    taken.set(name, part);
+    budget -= sizeOf(part) - sizeOf(LEFT_OUT);
+    parts.set(name, part);
   }
-  const shown = firstWithin(fields, room - 2, ({ name, head }) => head + sizeOf(taken.get(name)));
+  const shown = firstWithin(fields, room - 2, ({ name, head }) => head + sizeOf(parts.get(name)));
   return shown.length > 0 || fields.length === 0
-    ? Object.fromEntries(shown.map(({ name }) => [name, taken.get(name)]))
+    ? Object.fromEntries(shown.map(({ name }) => [name, parts.get(name)]))
     : undefined;
 }
 
 /** The first ones that have room together. */
 function firstWithin<One>(all: readonly One[], room: number, bytesOf: (one: One) => number): readonly One[] {
-  let left = room;
-  return all.filter((one) => (left -= bytesOf(one)) >= 0);
+  let budget = room;
+  return all.filter((one) => (budget -= bytesOf(one)) >= 0);
 }
 
 /** Fields that share the room, however long they are, and what a further field takes at least. */

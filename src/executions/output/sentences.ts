@@ -112,8 +112,8 @@ function faultText({ name, message, line, column, excerpt }: Fault, hint: string
   const place = line === undefined ? "" : ` at line ${line}, column ${column}`;
   const shown = line === undefined || excerpt === undefined ? "" : `\n  ${line} | ${insetLines(excerpt)}`;
   const isName = FAULT_NAME.test(name) && !OWN_WORDS.has(name);
-  const said = insetLines(isName || name === "" ? message : `${name}: ${message}`);
-  return `${isName ? name : "Error"}${place}: ${said}${shown}${hint === undefined ? "" : `\n${hint}`}`;
+  const text = insetLines(isName || name === "" ? message : `${name}: ${message}`);
+  return `${isName ? name : "Error"}${place}: ${text}${shown}${hint === undefined ? "" : `\n${hint}`}`;
 }
 
 /** A limit's value with its unit. */

@@ -6,7 +6,7 @@ import type { Fault } from "../outcome.ts";
 import { type SourceMap, sourceMapOf } from "../guest/source-map.ts";
 import { preparingThread } from "./preparing-thread.ts";
 import { refuseText } from "./refuse-text.ts";
-import type { GivenByTools } from "./thread/find-misused-call.ts";
+import type { ResultKinds } from "./thread/find-misused-call.ts";
 
 type PreparedProgram =
   | { readonly ok: true; readonly program: string; readonly map: SourceMap }
@@ -30,7 +30,7 @@ export async function prepare(
   source: string,
   language: Language = "javascript",
   reader: Reader = { tenant: "" },
-  tools: GivenByTools = new Map(),
+  tools: ResultKinds = new Map(),
 ): Promise<PreparedProgram> {
   const refused = refuseText(source);
   if (refused) return { ok: false, fault: refused };
@@ -40,7 +40,7 @@ export async function prepare(
 }
 
 /** What calls of these tools give, and of the functions that are calls. */
-export function givenByTools(tools: readonly Tool[]): GivenByTools {
+export function resultKinds(tools: readonly Tool[]): ResultKinds {
   const functions = [...CALLING_FUNCTIONS.values()].map((name) => [name, "promise"] as const);
   return new Map([...tools.map(({ name, stream }) => [name, stream ? "stream" : "promise"] as const), ...functions]);
 }

@@ -1,7 +1,7 @@
 import { Places, PortcullisError, setImmediate } from "../../base/index.ts";
 import type { PoolClient } from "pg";
 import type { Within } from "./shown-types.ts";
-import { type ChangeResult, changedOf, changeText, changeValues, isTold, changeNotice } from "./changes.ts";
+import { type ChangeResult, changedOf, changeText, changeValues, needsNotice, changeNotice } from "./changes.ts";
 import { BlockedError, type Database, type DatabaseRow, type TransactionOptions } from "./connection/database.ts";
 import { quotedName } from "./tables/tables.ts";
 import { inTransaction } from "./connection/transaction.ts";
@@ -136,8 +136,8 @@ export class ChangeQueue {
     const make = (client: PoolClient) =>
       alone?.isAlone ? this.#makeInTransaction(client, alone) : this.#makeByStatement(client, group);
     try {
-      const made = await this.#database.run(make, { idempotent: true, onLost, ...options });
-      for (const [place, { resolve, mayBeDone }] of group.entries()) resolve({ changed: made.get(place), mayBeDone });
+      const result = await this.#database.run(make, { idempotent: true, onLost, ...options });
+      for (const [place, { resolve, mayBeDone }] of group.entries()) resolve({ changed: result.get(place), mayBeDone });
     } catch (error) {
       if (error instanceof BlockedError || (group.length > 1 && !isUnavailable(error))) return false;
       for (const { reject } of group) reject(error);
@@ -147,9 +147,9 @@ export class ChangeQueue {
 
   async #makeByStatement(client: PoolClient, group: readonly Waiting[]): Promise<ReadonlyMap<number, ChangeResult>> {
     const changes = group.map(({ asked }) => asked);
-    const made = client.query<DatabaseRow>(this.#statement(changes, true));
+    const query = client.query<DatabaseRow>(this.#statement(changes, true));
     this.#notify(client, changes);
-    return changedOf((await made).rows);
+    return changedOf((await query).rows);
   }
 
   #statement(changes: readonly Change[], withRecords: boolean) {
@@ -160,7 +160,7 @@ export class ChangeQueue {
     client: PoolClient,
     { asked, hasParts }: Waiting,
   ): Promise<ReadonlyMap<number, ChangeResult>> {
-    const made = await inTransaction(client, async () => {
+    const result = await inTransaction(client, async () => {
       const found = changedOf((await client.query<DatabaseRow>(this.#statement([asked], !hasParts))).rows);
       const changed = found.get(0);
       if (changed && hasParts) await insertParts(client, quotedName(this.#database.schema), asked, changed);
@@ -168,15 +168,15 @@ export class ChangeQueue {
       return found;
     });
     this.#notify(client, [asked]);
-    return made;
+    return result;
   }
 
   /** Sent behind the append and not waited for: it cannot be lost by the end of this process alone. */
   #notify(client: PoolClient, changes: readonly Change[]): void {
     const { channel, token } = this.#options;
-    const told = changes.filter(isTold);
-    if (told.length === 0) return;
-    client.query<DatabaseRow>(changeNotice(this.#database.schema, channel, token, told)).catch(() => {
+    const updates = changes.filter(needsNotice);
+    if (updates.length === 0) return;
+    client.query<DatabaseRow>(changeNotice(this.#database.schema, channel, token, updates)).catch(() => {
       // The connection is lost. What listens is told to look again once it has a new one, too.
     });
   }

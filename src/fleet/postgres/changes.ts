@@ -85,7 +85,7 @@ export function changedOf(rows: readonly DatabaseRow[]): ReadonlyMap<number, Cha
 }
 
 /** Whether others are told of a change: it appends, or its driver gives the execution back. */
-export function isTold({ records, lease }: Change): boolean {
+export function needsNotice({ records, lease }: Change): boolean {
   return records.length > 0 || (lease !== undefined && isGivenBack(lease));
 }
 

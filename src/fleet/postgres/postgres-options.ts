@@ -14,7 +14,7 @@ export const POSTGRES_JOURNAL_RULES = {
     required(
       option<string>(
         'postgres://user@host:5432/database with one host, a port of at most 65535, an IPv6 address in [ ], an sslmode of PostgreSQL, and "/", "?" and "#" of its password written as %2F, %3F and %23',
-        (given) => typeof given === "string" && isPostgresUrl(given),
+        (value) => typeof value === "string" && isPostgresUrl(value),
       ),
     ),
   ),
@@ -22,7 +22,7 @@ export const POSTGRES_JOURNAL_RULES = {
   schema: withDefault(
     option<string>(
       "a name of 1 to 44 characters of a-z, 0-9 and _ that begins with a letter",
-      (given) => typeof given === "string" && SCHEMA.test(given),
+      (value) => typeof value === "string" && SCHEMA.test(value),
     ),
     "portcullis",
   ),

@@ -52,8 +52,8 @@ export class StoredRows implements RowReader<string> {
   ): Promise<{ readonly row: DatabaseRow; readonly summary: ExecutionSummary | undefined }[]> {
     const values: unknown[] = [];
     const conditions: string[] = [];
-    const where = (condition: string, ...given: unknown[]) => {
-      conditions.push(condition.replaceAll("?", () => `$${values.push(given.shift())}`));
+    const where = (condition: string, ...args: unknown[]) => {
+      conditions.push(condition.replaceAll("?", () => `$${values.push(args.shift())}`));
     };
     if (after) where("(started_at, number) < (?, ?)", after["started_at"], after["number"]);
     if (tenant !== undefined) where("tenant = ?", storedName(tenant));

@@ -4,7 +4,7 @@ import { type Report, shownInput } from "../../executions/output/index.ts";
 import type { Decision } from "../../executions/decide.ts";
 import type { WaitingApproval } from "../../executions/outcome.ts";
 import { CONTINUE_PROGRAM } from "../../tools/tool-name.ts";
-import { callsText, joinRun } from "../left-programs.ts";
+import { callsText, joinRun } from "../loop-programs.ts";
 import { notRun, type ProgramHost, progressOf, type RunOptions } from "../program-tool.ts";
 import type { Approve } from "../../gate/approve/approval.ts";
 import type { Policy, PolicyRequest } from "../../gate/approve/policy.ts";

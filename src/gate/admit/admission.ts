@@ -31,7 +31,7 @@ export interface AdmissionParts {
 const MOST_HINTS = 10;
 
 /** An input that was read, a refusal, or undefined if the call has ended. */
-export type TakenInput = { readonly ok: true; readonly value: unknown } | Refusal | undefined;
+export type InputReading = { readonly ok: true; readonly value: unknown } | Refusal | undefined;
 
 /** Which calls a session takes: by tool, by caller, by budget and memory, and by input. */
 export class Admission {
@@ -86,11 +86,13 @@ export class Admission {
    * Reserves memory for a call's input and reads it, in the session's share of the host's thread. Undefined if the call
    * ends first. Returns a promise only if it must wait, because it runs for every call.
    */
-  readInput(call: OpenCall): TakenInput | Promise<TakenInput> {
+  readInput(call: OpenCall): InputReading | Promise<InputReading> {
     const { kept } = this.#parts;
-    if (kept && call.tool.name === SAVE_ARTIFACT) return kept.readSave(call).then((read) => this.#taken(call, read));
+    if (kept && call.tool.name === SAVE_ARTIFACT) return kept.readSave(call).then((read) => this.#admitted(call, read));
     const reading = this.#parts.share.lane.run(() => this.#read(call));
-    return reading instanceof Promise ? reading.then((read) => this.#taken(call, read)) : this.#taken(call, reading);
+    return reading instanceof Promise
+      ? reading.then((read) => this.#admitted(call, read))
+      : this.#admitted(call, reading);
   }
 
   /**
@@ -159,24 +161,24 @@ export class Admission {
 
   /** Reserves the text of a result, and what stands beside it. Returns the failure if it exceeds the budget. */
   takeResult({ tool, handling }: OpenCall, { text, bytes, parts = [] }: Value): Failure | undefined {
-    const beside = partsBytes(parts);
-    const heldBytes = memoryOf(text, bytes) + beside + heldBeside(handling.beside);
-    const overdraft = this.budget.takeResult(bytes + beside, heldBytes) ?? this.#parts.share.hold(heldBytes);
+    const extraBytes = partsBytes(parts);
+    const heldBytes = memoryOf(text, bytes) + extraBytes + heldBeside(handling.extras);
+    const overdraft = this.budget.takeResult(bytes + extraBytes, heldBytes) ?? this.#parts.share.hold(heldBytes);
     if (!overdraft) return undefined;
-    handling.beside = {};
+    handling.extras = {};
     this.#overdraft = overdraft;
     return sentences.resultOverBudget(tool.name, overdraft);
   }
 
   /** Counts a message that takes the place of a result. Returns another failure if what the handler gave with it exceeds a limit. */
   takeFailure(answer: Failure | Refusal, handling?: Handling): Failure | undefined {
-    const heldBytes = heldOfFailure(answer) + heldBeside(handling?.beside);
+    const heldBytes = heldOfFailure(answer) + heldBeside(handling?.extras);
     const { budget } = this;
     const { share } = this.#parts;
     const overdraft = answer.value === undefined ? undefined : (budget.overFailure(heldBytes) ?? share.hold(heldBytes));
     if (overdraft) {
       this.#overdraft = overdraft;
-      if (handling) handling.beside = {};
+      if (handling) handling.extras = {};
       const refused = sentences.resultOverBudget(answer.tool, overdraft);
       this.takeFailure(refused);
       return refused;
@@ -196,7 +198,7 @@ export class Admission {
     return sentences.budgetSpent(tool, overdraft);
   }
 
-  #taken(call: OpenCall, read: ReadInput | undefined): TakenInput {
+  #admitted(call: OpenCall, read: ReadInput | undefined): InputReading {
     if (!read || call.isOver) return undefined;
     if (read.ok === "no_room") return this.#overdrawn(call.tool.name, read.overdraft);
     const reason = read.ok ? this.#parts.kept?.faultOf(call.tool.name, read.value) : read.reason;

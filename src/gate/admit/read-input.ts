@@ -143,8 +143,8 @@ function unreadable(): ReadInput {
 }
 
 function unknownIssues(tool: string, { unknown, total }: FieldsRead): readonly Issue[] {
-  const issues = unknown.map(({ path, known }) => {
-    const [meant] = nearest(String(path.at(-1)), known, 1);
+  const issues = unknown.map(({ path, names }) => {
+    const [meant] = nearest(String(path.at(-1)), names, 1);
     const place = pathText(path.map(shownKey));
     return {
       path: "",

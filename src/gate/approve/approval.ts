@@ -70,7 +70,7 @@ export type Approval =
 /** The parts of a decision that the journal keeps as they are. */
 export type DecisionDetails = Omit<ApprovalDecision, "allow" | "fields" | "grant">;
 
-export type DecidedApproval = Exclude<Approval, { type: "held" }>;
+export type FinalApproval = Exclude<Approval, { type: "held" }>;
 
 /** Maximum lengths of `by` and `note`, in UTF-16 units; the rest is cut off. */
 export const BY_LENGTH = 256;
@@ -79,7 +79,7 @@ export const NOTE_LENGTH = 2048;
 /** What came of asking. `error` is for the operator. */
 type ApprovalResult =
   | {
-      readonly approval: DecidedApproval | "later";
+      readonly approval: FinalApproval | "later";
       readonly fields?: Readonly<Record<string, unknown>>;
       readonly error?: unknown;
     }
@@ -97,10 +97,10 @@ export async function askApproval(
     if (typeof answer === "boolean") return { approval: { type: answer ? "approved" : "denied" } };
     const allow = isAnyObject(answer) ? ownOf(answer, "allow") : undefined;
     if (typeof allow === "boolean") {
-      const given = answer as object;
-      const fields = ownOf(given, "fields");
-      const grant = ownOf(given, "grant");
-      const approval = { type: allow ? "approved" : "denied", ...detailsOf(given) } as const;
+      const decision = answer as object;
+      const fields = ownOf(decision, "fields");
+      const grant = ownOf(decision, "grant");
+      const approval = { type: allow ? "approved" : "denied", ...detailsOf(decision) } as const;
       const own = isFields(fields) && { fields };
       if (grant === undefined) return { approval, ...own };
       try {
@@ -138,16 +138,16 @@ export function detailsOf(decision: object): DecisionDetails {
 interface AskedCall {
   readonly identity: Pick<ApprovalRequest, "callId" | "tool" | "caller">;
   readonly tool: Tool;
-  readonly decided: { readonly effect: Effect };
+  readonly ruling: { readonly effect: Effect };
   readonly signal: AbortSignal;
 }
 
 /** What an approver is told of a call, whatever is asked about it. */
 export function approvalAbout(
-  { identity, tool, decided, signal }: AskedCall,
+  { identity, tool, ruling, signal }: AskedCall,
   execution: string,
   { tenant, context }: Pick<ApprovalRequest, "tenant"> & Partial<Pick<ApprovalRequest, "context">>,
 ) {
   const { source, description } = tool;
-  return { execution, ...identity, effect: decided.effect, source, description, tenant, context, signal };
+  return { execution, ...identity, effect: ruling.effect, source, description, tenant, context, signal };
 }

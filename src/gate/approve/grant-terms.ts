@@ -50,15 +50,15 @@ export const GRANT_FIELDS = {
   calls: wholeNumber({ min: 1, max: 1_000_000 }),
   sums: option<Readonly<Record<string, number>>>(
     `numbers of at least 0 by JSON pointers, like { "/amount": 500 }, ${MAX_SUMS} at most`,
-    (given) =>
-      isFields(given) &&
-      Object.keys(given).length > 0 &&
-      Object.keys(given).length <= MAX_SUMS &&
-      Object.entries(given).every(([pointer, sum]) => pointer.length <= 256 && POINTER.test(pointer) && isAmount(sum)),
+    (value) =>
+      isFields(value) &&
+      Object.keys(value).length > 0 &&
+      Object.keys(value).length <= MAX_SUMS &&
+      Object.entries(value).every(([pointer, sum]) => pointer.length <= 256 && POINTER.test(pointer) && isAmount(sum)),
   ),
   untilMs: option<number>(
     "a time to come, in milliseconds since 1970",
-    (given) => isAmount(given) && given > now() && given <= 8.64e15,
+    (value) => isAmount(value) && value > now() && value <= 8.64e15,
   ),
 };
 
@@ -66,11 +66,11 @@ export const GRANT_FIELDS = {
  * Checks a grant that is given with the decision about a call with this input. Throws `option_invalid`; `place` is its name in
  * the message. A sum of what the call does not have would allow no call at all.
  */
-export function readGrant(place: string, given: unknown, input: unknown): Grant {
-  if (!isFields(given)) throw optionError(place, 'an object like { calls: 20, sums: { "/amount": 500 } }', given);
-  const { calls, sums, untilMs } = checkOptions<typeof GRANT_FIELDS>(fieldsOf(place), given, GRANT_FIELDS);
+export function readGrant(place: string, value: unknown, input: unknown): Grant {
+  if (!isFields(value)) throw optionError(place, 'an object like { calls: 20, sums: { "/amount": 500 } }', value);
+  const { calls, sums, untilMs } = checkOptions<typeof GRANT_FIELDS>(fieldsOf(place), value, GRANT_FIELDS);
   if (calls === undefined && sums === undefined && untilMs === undefined)
-    throw optionError(place, "at least one of calls, sums and untilMs", given);
+    throw optionError(place, "at least one of calls, sums and untilMs", value);
   const missing = Object.keys(sums ?? {}).find((pointer) => !isSummable(valueAt(input, pointerKeys(pointer))));
   if (missing !== undefined)
     throw optionError(`${place}.sums`, "pointers to numbers in the input of the call that is decided", missing);
@@ -90,6 +90,6 @@ function isSummable(value: unknown): boolean {
   return typeof value === "number" || typeof value === "string";
 }
 
-function isAmount(given: unknown): given is number {
-  return typeof given === "number" && Number.isFinite(given) && given >= 0;
+function isAmount(value: unknown): value is number {
+  return typeof value === "number" && Number.isFinite(value) && value >= 0;
 }

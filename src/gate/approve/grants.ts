@@ -20,7 +20,7 @@ export interface RememberedDecision {
   readonly decision: DecisionRecord;
 }
 
-interface Taken {
+interface Claim {
   readonly granted: GrantUse;
   readonly by: string | undefined;
 }
@@ -42,7 +42,7 @@ export class Grants {
   readonly #grants: OpenGrant[] = [];
   /** Ids of the calls whose decisions have a grant, or are about to be written with one. */
   readonly #givers = new Set<string>();
-  readonly #taken = new Map<string, Taken>();
+  readonly #claims = new Map<string, Claim>();
   readonly #granting = new Map<string, Promise<DecisionRecord>>();
   readonly #entries: RememberedDecision[] = [];
 
@@ -50,13 +50,13 @@ export class Grants {
     return this.#entries;
   }
 
-  get left(): number {
+  get room(): number {
     return MAX_GRANTS - this.#givers.size;
   }
 
   /** Takes the place of a grant that is given with the decision about a call. Throws `option_invalid` if there is none. */
   takePlace(callId: string): void {
-    if (this.left === 0) throw tooManyGrants("grant");
+    if (this.room === 0) throw tooManyGrants("grant");
     this.#givers.add(callId);
   }
 
@@ -68,22 +68,22 @@ export class Grants {
   /** Takes in what the journal says: a decision with a grant, or one by a grant. A journal from elsewhere may have too many. */
   note(one: RememberedDecision): void {
     const { call, grant, granted } = one.decision;
-    if (grant && (this.left > 0 || this.#givers.has(call))) {
+    if (grant && (this.room > 0 || this.#givers.has(call))) {
       this.#givers.add(call);
       const sums = new Map(Object.entries(grant.sums ?? {}).map(([pointer, sum]) => [pointer, exact(sum)]));
       this.#grants.push({ origin: one, terms: grant, sums, calls: grant.calls ?? Infinity });
       this.#entries.push(one);
     }
-    if (granted && !this.#taken.has(call)) {
+    if (granted && !this.#claims.has(call)) {
       const of = this.#grants.find(({ origin }) => origin.decision.call === granted.call);
       if (of) use(of, granted);
-      this.#taken.set(call, { granted, by: one.decision.by });
+      this.#claims.set(call, { granted, by: one.decision.by });
       this.#entries.push(one);
     }
   }
 
   fits(tool: Tool, callId: string, inputText: string): boolean {
-    return this.#taken.has(callId) || this.#find(tool, inputText) !== undefined;
+    return this.#claims.has(callId) || this.#find(tool, inputText) !== undefined;
   }
 
   /**
@@ -94,9 +94,9 @@ export class Grants {
     const { callId } = identity;
     const before = this.#granting.get(callId);
     if (before) return before;
-    const taken = this.#taken.get(callId) ?? this.#takeFirst(tool, callId, shownText);
-    if (!taken) return undefined;
-    const { by, granted } = taken;
+    const claim = this.#claims.get(callId) ?? this.#takeFirst(tool, callId, shownText);
+    if (!claim) return undefined;
+    const { by, granted } = claim;
     const { record, done } = ledger.approved(identity, { type: "approved", by }, { granted });
     const { name, execute: handler } = tool;
     this.#entries.push({ tool: name, definition: toolDigest(tool), handler, inputDigest: "", decision: record });
@@ -106,15 +106,15 @@ export class Grants {
     return granting;
   }
 
-  #takeFirst(tool: Tool, callId: string, inputText: string): Taken | undefined {
+  #takeFirst(tool: Tool, callId: string, inputText: string): Claim | undefined {
     const found = this.#find(tool, inputText);
     if (!found) return undefined;
     const { call, by } = found.grant.origin.decision;
     const sums = found.amounts.size > 0 ? { sums: Object.fromEntries(found.amounts) } : {};
     use(found.grant, sums);
-    const taken: Taken = { granted: { call, ...sums, left: leftOf(found.grant) }, by };
-    this.#taken.set(callId, taken);
-    return taken;
+    const claim: Claim = { granted: { call, ...sums, left: leftOf(found.grant) }, by };
+    this.#claims.set(callId, claim);
+    return claim;
   }
 
   leftFor(tool: Tool): readonly GrantLeft[] {
@@ -158,9 +158,10 @@ function amountsOf(
 ): ReadonlyMap<string, number> | undefined {
   if (calls <= 0 || (terms.untilMs !== undefined && terms.untilMs <= now)) return undefined;
   const amounts = new Map<string, number>();
-  for (const [pointer, left] of sums) {
+  for (const [pointer, balance] of sums) {
     const amount = valueAt(input(), pointerKeys(pointer));
-    if (typeof amount !== "number" || !Number.isFinite(amount) || amount < 0 || exact(amount) > left) return undefined;
+    if (typeof amount !== "number" || !Number.isFinite(amount) || amount < 0 || exact(amount) > balance)
+      return undefined;
     amounts.set(pointer, amount);
   }
   return amounts;
@@ -173,10 +174,10 @@ function use(grant: OpenGrant, { sums = {} }: Pick<GrantUse, "sums">): void {
 }
 
 function leftOf({ terms, sums, calls }: OpenGrant): GrantUse["left"] {
-  const left = [...sums].map(([pointer, sum]) => [pointer, sum > 0n ? Number(`${sum}e-${PLACES}`) : 0] as const);
+  const balances = [...sums].map(([pointer, sum]) => [pointer, sum > 0n ? Number(`${sum}e-${PLACES}`) : 0] as const);
   return {
     calls: terms.calls && Math.max(0, calls),
-    sums: terms.sums && Object.fromEntries(left),
+    sums: terms.sums && Object.fromEntries(balances),
     untilMs: terms.untilMs,
   };
 }

@@ -20,12 +20,12 @@ export function rememberedIn(
     if (record.type !== "decision" || !(record.remember ?? record.grant ?? record.granted)) return [];
     const call = callOf(record.call);
     // The first decision of a call counts. A decision about an unknown outcome is about that call alone.
-    const holds = call?.decision === record && call.decided?.decision === "held";
-    if (!holds || call.decided?.code === "outcome_unknown") return [];
+    const holds = call?.decision === record && call.ruling?.decision === "held";
+    if (!holds || call.ruling?.code === "outcome_unknown") return [];
     const definition = tools.find(({ name }) => name === call.tool)?.digest;
     if (definition === undefined) return [];
-    const { tool, inputText, converted, decided } = call;
-    const inputDigest = digestOfShown(inputText, { converted, digest: decided?.inputDigest });
+    const { tool, inputText, converted, ruling } = call;
+    const inputDigest = digestOfShown(inputText, { converted, digest: ruling?.inputDigest });
     return [{ tool, definition, inputDigest, decision: record }];
   });
 }

@@ -31,15 +31,15 @@ export async function ruleOn(call: OpenCall, input: unknown, rules: Rules): Prom
   if (!rules.isGoverned(call.tool)) return ruled;
   for (const policy of policies) {
     if (call.isOver) break;
-    const said = await rules.inContext(() => askPolicy(policy, requestOf(call, rules), () => call.shownInput()));
-    if (said.type === "deny" || said.type === "none") return said;
-    if (said.type === "ask" && ruled.reason === undefined) ruled = said;
+    const verdict = await rules.inContext(() => askPolicy(policy, requestOf(call, rules), () => call.shownInput()));
+    if (verdict.type === "deny" || verdict.type === "none") return verdict;
+    if (verdict.type === "ask" && ruled.reason === undefined) ruled = verdict;
   }
   return ruled;
 }
 
-function requestOf({ identity, tool, decided, signal }: OpenCall, { execution, scope }: Rules) {
-  const effect = graverEffect(decided.effect, decided.effectBefore);
+function requestOf({ identity, tool, ruling, signal }: OpenCall, { execution, scope }: Rules) {
+  const effect = graverEffect(ruling.effect, ruling.effectBefore);
   return { execution, ...identity, source: tool.source, effect, context: scope.context, tenant: scope.tenant, signal };
 }
 

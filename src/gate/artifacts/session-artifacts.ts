@@ -87,8 +87,8 @@ export type SessionArtifacts = ReturnType<typeof sessionArtifacts>;
 /** Models, clients and people find a value by its name: a name that redaction would change is refused. */
 async function redactedFault(name: string, redactor: Redactor | undefined): Promise<string | undefined> {
   for (const to of TARGETS) {
-    const { taken = 0 } = (await redactor?.text(name, { to })) ?? {};
-    if (taken > 0) return NAME_REDACTED;
+    const { count = 0 } = (await redactor?.text(name, { to })) ?? {};
+    if (count > 0) return NAME_REDACTED;
   }
   return undefined;
 }

@@ -18,7 +18,7 @@ export interface EarlierCall extends ParentRef {
   readonly key: string;
   readonly effect: Effect;
   /** Where it was made, and where it had its answer, among the records of the execution before. */
-  readonly made: number;
+  readonly position: number;
   readonly ended: number;
   /** When it had its answer, in milliseconds since 1970. */
   readonly at: number;
@@ -192,8 +192,8 @@ export class EarlierCalls {
   }
 
   /** Whether what a call has read is still to be given: it only becomes older. */
-  #isCurrent({ made, at }: EarlierCall): boolean {
-    return made >= this.#changedAt && now() - at <= this.#maxAgeMs;
+  #isCurrent({ position, at }: EarlierCall): boolean {
+    return position >= this.#changedAt && now() - at <= this.#maxAgeMs;
   }
 
   #use(call: EarlierCall, isGiven: boolean): EarlierCall {

@@ -16,7 +16,7 @@ export interface StandInParts extends Omit<RunnerParts, "contextOf">, Rules {
   readonly scope: WorkScope;
 }
 
-interface Known {
+interface CallRuling {
   readonly effect: Effect;
   readonly ruled: RuledCall;
 }
@@ -25,7 +25,7 @@ interface Known {
 export function standInsOf(parts: StandInParts) {
   const { admission, calls, earlier, share, scope, runner } = parts;
 
-  function equal(key: string, { effect, ruled }: Known): EarlierCall | undefined {
+  function equal(key: string, { effect, ruled }: CallRuling): EarlierCall | undefined {
     const found = earlier.take(key, effect);
     if (!found?.answer || ruled.type === "allow" || found.approval) return found;
     // It needed no approval then. What it has read is asked for again, and what it has done a person decides about.
@@ -44,19 +44,19 @@ export function standInsOf(parts: StandInParts) {
   }
 
   /** Reads the input if more than the tool decides. The call may change more, or need more, than the earlier one did. */
-  async function read(call: OpenCall, before: Effect = "read"): Promise<Known | Answer | undefined> {
-    const { tool, decided } = call;
+  async function read(call: OpenCall, before: Effect = "read"): Promise<CallRuling | Answer | undefined> {
+    const { tool, ruling } = call;
     const isHeld = mayBeHeld(call, parts);
     if (!tool.effectOf && !isHeld) return { effect: graverEffect(tool.effect, before), ruled: ALLOWED };
-    decided.effectBefore = before;
-    const known = await runner.withInput<Known>(call, async (input) => {
+    ruling.effectBefore = before;
+    const facts = await runner.withInput<CallRuling>(call, async (input) => {
       return {
-        effect: graverEffect(decided.effect, before),
+        effect: graverEffect(ruling.effect, before),
         ruled: isHeld ? await ruleOn(call, input, parts) : ALLOWED,
       };
     });
     admission.giveBackInput(call);
-    return known;
+    return facts;
   }
 
   return {
@@ -72,12 +72,12 @@ export function standInsOf(parts: StandInParts) {
       const key = keyOfCall(call.tool, digest);
       const before = earlier.effectOf(key);
       if (before === undefined && !earlier.hides(call.tool)) return undefined;
-      const known = await read(call, before);
-      if (!known || "ok" in known) return known;
-      const { ruled } = known;
+      const facts = await read(call, before);
+      if (!facts || "ok" in facts) return facts;
+      const { ruled } = facts;
       if (calls.isGone(call) || ruled.type === "deny") return undefined;
       if (ruled.type === "none") return calls.refuse(call, policyUnavailable(call), ruled.error);
-      return equal(key, known) ?? hidden(call);
+      return equal(key, facts) ?? hidden(call);
     },
   };
 }

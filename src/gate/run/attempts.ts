@@ -1,6 +1,6 @@
 import { after, monotonic, PortcullisError } from "../../base/index.ts";
 import type { CallContext, Retry } from "../../tools/tool.ts";
-import type { TakenInput } from "../admit/admission.ts";
+import type { InputReading } from "../admit/admission.ts";
 import type { FailedAnswer } from "../answer.ts";
 import type { CallLedger } from "../call-ledger.ts";
 import type { OpenCall } from "../open-call.ts";
@@ -10,7 +10,7 @@ export interface Attempts {
   readonly retry: Retry;
   readonly ledger: CallLedger;
   /** Reads the call's input once more. */
-  readonly readInput: () => TakenInput | Promise<TakenInput>;
+  readonly readInput: () => InputReading | Promise<InputReading>;
   /** Waits until the tool's rate allows one more call. Rejects once the call has ended. */
   readonly whenRate: () => Promise<void>;
 }
@@ -54,8 +54,8 @@ function isRepeated(
   { answer, error }: FailedAnswer,
   { attempts, on = isWorthAnother }: Retry,
 ): boolean {
-  const { decided, handling, isOver } = call;
-  if (isOver || answer.code === "handler_timed_out" || handling.attempt >= attempts || decided.effect === "write")
+  const { ruling, handling, isOver } = call;
+  if (isOver || answer.code === "handler_timed_out" || handling.attempt >= attempts || ruling.effect === "write")
     return false;
   try {
     const isWorthIt: unknown = on(error);

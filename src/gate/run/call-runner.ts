@@ -8,7 +8,7 @@ import { Content, displayText, keptParts, keptSource, partsBytes } from "../../t
 import type { CallContext } from "../../tools/tool.ts";
 import type { Redactor } from "../../journal/redaction/redactor.ts";
 import { describe, isAnyObject, isLarge, serialiseResult } from "../../base/index.ts";
-import type { TakenInput } from "../admit/admission.ts";
+import type { InputReading } from "../admit/admission.ts";
 import type { Answer, Failure, HandlerAnswer } from "../answer.ts";
 import { runAttempts } from "./attempts.ts";
 import type { CallQueues } from "../queues/call-queues.ts";
@@ -77,7 +77,7 @@ export class CallRunner {
   /** Reads a call's input, for `goOn` alone: what others were given of it, like the tool's `effect`, they cannot change here. */
   withInput<Value>(call: OpenCall, goOn: (input: unknown) => Promise<Value>): Promise<Value | Answer | undefined> {
     const { admission, calls, inContext } = this.#parts;
-    const withRead = (read: TakenInput): Promise<Value | Answer | undefined> => {
+    const withRead = (read: InputReading): Promise<Value | Answer | undefined> => {
       if (!read) return NOTHING;
       if (!read.ok) return calls.refuse(call, read);
       if (call.isEffectKnown) return goOn(read.value);
@@ -92,7 +92,7 @@ export class CallRunner {
   async deliver(call: OpenCall, text: string, redacted: number | undefined): Promise<Answer | undefined> {
     const { calls, inContext, limits, share } = this.#parts;
     call.handling.started = true;
-    call.handling.beside = { redacted };
+    call.handling.extras = { redacted };
     if (!call.tool.stream) return calls.finish(call, await readResult(call, text, limits, share));
     // Each item is held to the limit of a result by itself.
     const items = await readOutside(call, text, { ...limits, resultBytes: Infinity }, share);
@@ -110,13 +110,13 @@ export class CallRunner {
   async reuse(call: OpenCall, earlier: AnsweredCall, reader: EarlierReader): Promise<Answer | undefined> {
     const { calls, inContext, ledger } = this.#parts;
     const { answer } = earlier;
-    const { handling, decided } = call;
-    decided.isRecorded = true;
+    const { handling, ruling } = call;
+    ruling.isRecorded = true;
     handling.isReused = true;
     ledger.reused(call, earlier);
     const display = await reader.display(earlier);
     const { partsLeftOut, named } = answer;
-    handling.beside = { partsLeftOut, named, display };
+    handling.extras = { partsLeftOut, named, display };
     if (!answer.isStream) return this.#answerWith(call, new StoredResult(answer, () => reader.value(earlier)));
     if (calls.isGone(call)) return undefined;
     return calls.finish(call, await inContext(() => this.#give(call, reader.items(earlier), true)));
@@ -127,8 +127,8 @@ export class CallRunner {
     const { calls, ledger, earlier } = this.#parts;
     if (calls.isGone(call)) return NOTHING;
     // What a program keeps is its own: it changes nothing that a tool reads.
-    if (call.tool.name !== SAVE_ARTIFACT) earlier?.noteMade(call.decided.effect);
-    call.decided.isRecorded = true;
+    if (call.tool.name !== SAVE_ARTIFACT) earlier?.noteMade(call.ruling.effect);
+    call.ruling.isRecorded = true;
     return ledger.allowed(call).then(() => this.#handle(call, input));
   }
 
@@ -222,7 +222,7 @@ export class CallRunner {
       return unread.makeLarge(make);
     };
     const { redactor } = this.#parts.scope;
-    const { display, named } = call.handling.beside;
+    const { display, named } = call.handling.extras;
     return redactor && (display !== undefined || named) ? redactBeside(call, redactor, result).then(answer) : answer();
   }
 
@@ -241,19 +241,19 @@ export class CallRunner {
   /** Keeps the display, the source, what it names, and the parts if a model called directly. Returns the failure if they are too large. */
   #takeContent(call: OpenCall, { display, parts, source, names }: Content): Failure | undefined {
     const { handling, identity, tool } = call;
-    const known = keptNames(names);
-    const said = {
-      named: known.length > 0 ? known.map((address) => nameDigest(tool, address)) : undefined,
+    const addresses = keptNames(names);
+    const extras = {
+      named: addresses.length > 0 ? addresses.map((address) => nameDigest(tool, address)) : undefined,
       display: display === undefined ? undefined : displayText(display),
       from: source === undefined ? undefined : keptSource(source),
     };
     const isDirect = identity.caller === "direct";
-    handling.beside = isDirect ? said : { ...said, partsLeftOut: parts.length };
+    handling.extras = isDirect ? extras : { ...extras, partsLeftOut: parts.length };
     if (!isDirect || parts.length === 0) return undefined;
     const bytes = partsBytes(parts);
     const { resultBytes, partBytes = resultBytes } = this.#parts.limits;
     if (bytes > partBytes) return sentences.partsTooLarge(tool.name, bytes, partBytes);
-    handling.beside = { ...said, parts: keptParts(parts) };
+    handling.extras = { ...extras, parts: keptParts(parts) };
     return undefined;
   }
 
@@ -308,14 +308,14 @@ async function redactBeside(
   redactor: Redactor,
   result: unknown,
 ): Promise<void> {
-  const { display, named, ...beside } = handling.beside;
+  const { display, named, ...extras } = handling.extras;
   const about = { tool: identity.tool, callId: identity.callId };
   const shown = display === undefined ? undefined : (await redactor.json(display, { to: "log", ...about })).text;
   const names = named && Content.is(result) ? keptNames(result.names) : undefined;
-  const left: unknown = names && (await redactor.value<unknown>(names, { to: "journal", ...about }));
-  const plain = names?.filter((name, index) => Array.isArray(left) && left[index] === name);
-  const known = plain ? plain.map((name) => nameDigest(tool, name)) : named;
-  handling.beside = { ...beside, display: shown, named: known };
+  const cleanNames: unknown = names && (await redactor.value<unknown>(names, { to: "journal", ...about }));
+  const plain = names?.filter((name, index) => Array.isArray(cleanNames) && cleanNames[index] === name);
+  const digests = plain ? plain.map((name) => nameDigest(tool, name)) : named;
+  handling.extras = { ...extras, display: shown, named: digests };
 }
 
 /** Stored texts of this many bytes or more are read one at a time. */

@@ -27,10 +27,10 @@ export interface Logger {
 
 export const LOGGER: OptionRule<Logger, "optional"> = {
   ...option<Logger>("a logger with a method error, like pino or console", isLogger),
-  guard: (name, given) => {
-    const { error, warn } = given as Logger;
-    const told = (method: Logger["error"]) => guardCallback("told", name, method, given as Logger);
-    return { error: told(error), ...(warn && { warn: told(warn) }) };
+  guard: (name, logger) => {
+    const { error, warn } = logger as Logger;
+    const guard = (method: Logger["error"]) => guardCallback("told", name, method, logger as Logger);
+    return { error: guard(error), ...(warn && { warn: guard(warn) }) };
   },
 };
 

@@ -21,7 +21,7 @@ export class HandlerContext implements CallContext {
     this.execution = execution;
     this.callId = call.identity.callId;
     this.caller = call.identity.caller;
-    this.effect = call.decided.effect;
+    this.effect = call.ruling.effect;
     this.tenant = tenant;
     this.context = context;
   }

@@ -30,6 +30,6 @@ function isAddress(name: unknown): name is string {
 }
 
 /** Adds to what the results of a session have named, by digests. A journal from elsewhere may tell of any number. */
-export function addNamed(known: Set<string>, named: readonly string[] = []): void {
-  for (const digest of named) if (known.size < MOST) known.add(digest);
+export function addNamed(digests: Set<string>, named: readonly string[] = []): void {
+  for (const digest of named) if (digests.size < MOST) digests.add(digest);
 }

@@ -10,23 +10,23 @@ export async function redactAnswer(
   answer: Answer,
   redactor: Redactor,
   about: About,
-): Promise<{ readonly redacted: Answer; readonly taken: number }> {
+): Promise<{ readonly redacted: Answer; readonly count: number }> {
   const { approvedBy, from, parts } = answer;
   const redaction = redactor.for(about);
   const message = answer.ok ? undefined : await redaction.text(answer.message);
   const text = answer.ok ? await redaction.json(answer.text) : answer.value && (await redaction.json(answer.value));
-  const beside = {
+  const extras = {
     approvedBy: approvedBy && (await redactor.text(approvedBy, about)).text,
     parts: parts && (await Array.fromAsync(parts, (part) => redactPart(part, redaction))),
     from: from && (await redaction.text(from)),
   };
-  const taken = redaction.taken + (answer.redacted ?? 0);
+  const count = redaction.count + (answer.redacted ?? 0);
   if (!answer.ok) {
     const { text: tool } = await redactor.text(answer.tool, about);
-    return { redacted: { ...answer, message: message ?? "", tool, value: text, ...beside }, taken };
+    return { redacted: { ...answer, message: message ?? "", tool, value: text, ...extras }, count };
   }
-  const bytes = taken === 0 ? answer.bytes : Buffer.byteLength(text ?? "");
-  return { redacted: { ok: true, text: text ?? "", bytes, ...beside }, taken };
+  const bytes = count === 0 ? answer.bytes : Buffer.byteLength(text ?? "");
+  return { redacted: { ok: true, text: text ?? "", bytes, ...extras }, count };
 }
 
 /** Redacts names, addresses and texts. Images and other bytes stay as they are. */
@@ -34,7 +34,7 @@ async function redactPart(part: StoredPart, redaction: Redaction): Promise<Store
   const named = part.name === undefined ? part : { ...part, name: await redaction.text(part.name) };
   if (named.type === "link") return { ...named, url: await redaction.text(named.url) };
   if (!TEXT_TYPE.test(named.mediaType)) return named;
-  const before = redaction.taken;
+  const before = redaction.count;
   const cleaned = await redaction.text(Buffer.from(named.data, "base64").toString());
-  return redaction.taken === before ? named : { ...named, data: Buffer.from(cleaned).toString("base64") };
+  return redaction.count === before ? named : { ...named, data: Buffer.from(cleaned).toString("base64") };
 }

@@ -90,8 +90,8 @@ function withinTime(
   );
 }
 
-function timedOut({ tool, decided }: OpenCall): FailedAnswer {
-  return failed(sentences.handlerTimedOut(tool.name, tool.timeoutMs, decided.effect));
+function timedOut({ tool, ruling }: OpenCall): FailedAnswer {
+  return failed(sentences.handlerTimedOut(tool.name, tool.timeoutMs, ruling.effect));
 }
 
 /** What a handler threw, for the log. Nothing thrown is a reason too. */

@@ -65,11 +65,11 @@ export function nextBatch(resultBytes: number, isFirst: boolean, onLate: () => v
     /** The batch that leaves. An item that had no room in it is the first of the next one. */
     take(): Batch {
       const spare = items.length > 1 && bytes > maxBytes ? items.pop() : undefined;
-      const taken = items;
+      const batch = items;
       isFirst = false;
       drop();
       if (spare) add(spare);
-      return batchOf(taken);
+      return batchOf(batch);
     },
 
     drop,

@@ -57,7 +57,7 @@ export interface StreamReader {
 /** A stream, as its reader sees it. */
 export interface OpenStream {
   /** What has left, also by earlier drivers. */
-  readonly given: StreamProgress;
+  readonly progress: StreamProgress;
   /** The caller was handed a batch that had left. */
   readonly tell: () => void;
   /** What a call ended with, if listeners were not told of all of it. They are taken to be told now. */

@@ -56,7 +56,7 @@ export class StreamRun implements OpenStream {
   /** How often the reader has asked for a batch, which it does when it begins to read one. */
   #asked: number;
   #sent: number;
-  #given: StreamProgress;
+  #progress: StreamProgress;
   /** `pulling`: the handler was asked for an item. `making`: an item becomes text. */
   #state: "idle" | "pulling" | "making" | "over" = "idle";
   /** Whether the batch waits for the reader to read answers of other calls. */
@@ -71,16 +71,16 @@ export class StreamRun implements OpenStream {
   constructor(parts: StreamParts, past: StreamPast | undefined) {
     this.#parts = parts;
     this.#past = pastItems(past, () => parts.call.handling.wasTold === true);
-    this.#given = { items: past?.items ?? 0, bytes: past?.bytes ?? 0 };
+    this.#progress = { items: past?.items ?? 0, bytes: past?.bytes ?? 0 };
     const onLate = () => this.#inContext(() => this.#goOn());
-    this.#batch = nextBatch(parts.limits.resultBytes, this.#given.items === 0, onLate);
+    this.#batch = nextBatch(parts.limits.resultBytes, this.#progress.items === 0, onLate);
     this.#news = new StreamNews(past?.items);
     this.#asked = past?.asked ?? 0;
     this.#sent = past?.batches ?? 0;
   }
 
-  get given(): StreamProgress {
-    return this.#given;
+  get progress(): StreamProgress {
+    return this.#progress;
   }
 
   tell(): void {
@@ -245,13 +245,13 @@ export class StreamRun implements OpenStream {
     else if (this.#past.isSkipping) this.#end(this.#changed());
     else {
       this.#state = "idle";
-      this.#last = () => streamEnded(this.#given, true);
+      this.#last = () => streamEnded(this.#progress, true);
     }
   }
 
   /** Index of the item that was pulled last, from 0. */
   get #index(): number {
-    return this.#past.isSkipping ? this.#past.skipped : this.#given.items + this.#batch.count;
+    return this.#past.isSkipping ? this.#past.skipped : this.#progress.items + this.#batch.count;
   }
 
   /** Takes an item that was read, if nothing has ended the stream meanwhile. */
@@ -261,7 +261,7 @@ export class StreamRun implements OpenStream {
     this.#state = "idle";
     if ("answer" in read) return this.#end(read);
     if (this.#past.isSkipping) return this.#skip(read.text);
-    const seen = this.#given.bytes + this.#batch.bytes + read.bytes;
+    const seen = this.#progress.bytes + this.#batch.bytes + read.bytes;
     const { streamBytes = Infinity } = limits;
     const isOver = seen > streamBytes;
     const overdraft = isOver
@@ -298,7 +298,7 @@ export class StreamRun implements OpenStream {
     }
     const batch = this.#batch.take();
     this.#sent += 1;
-    this.#given = { items: this.#given.items + batch.count, bytes: this.#given.bytes + batch.bytes };
+    this.#progress = { items: this.#progress.items + batch.count, bytes: this.#progress.bytes + batch.bytes };
     unread?.add(call.identity.callId, batch.heldBytes);
     reader.take(batch);
     this.tell();

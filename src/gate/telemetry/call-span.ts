@@ -76,11 +76,11 @@ function callSpan(
         void late.finally(() => ends.delete(late));
       }
       if (outcome === "waiting") return;
-      const known = isClients ? undefined : tool;
+      const toolName = isClients ? undefined : tool;
       const failure = failureAttributes(code);
       if (started !== undefined)
-        figures.note("toolDuration", (monotonic() - started) / 1000, { ...toolAttributes(known), ...failure });
-      const about = known === undefined ? {} : { "gen_ai.tool.name": word(known) };
+        figures.note("toolDuration", (monotonic() - started) / 1000, { ...toolAttributes(toolName), ...failure });
+      const about = toolName === undefined ? {} : { "gen_ai.tool.name": word(toolName) };
       figures.note("calls", 1, { ...about, ...failure, "portcullis.outcome": outcome });
       if (bytes > 0) figures.note("fetched", bytes, about);
       if (items) figures.note("streamed", items, about);

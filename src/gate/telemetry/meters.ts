@@ -23,12 +23,12 @@ export interface Meters extends FigureSink {
 
 function makeMeters(otel: Otel): Meters {
   const notes = new Map<FigureName, Note>();
-  let known: unknown;
+  let lastProvider: unknown;
   const follow = () =>
     safely(otel, () => {
       const provider = otel.metrics.getMeterProvider();
-      if (provider === known) return;
-      known = provider;
+      if (provider === lastProvider) return;
+      lastProvider = provider;
       notes.clear();
       const meter = provider.getMeter(SCOPE);
       observeLoads(otel, meter);

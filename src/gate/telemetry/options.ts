@@ -11,7 +11,7 @@ export const TELEMETRY_RULES = {
    */
   capture: option<readonly Capture[]>(
     'a list of "inputs", "results" and "programs"',
-    (given) => Array.isArray(given) && given.every((one) => CAPTURES.some((known) => known === one)),
+    (value) => Array.isArray(value) && value.every((one) => CAPTURES.some((capture) => capture === one)),
   ),
 };
 
@@ -20,17 +20,17 @@ export type TelemetryOptions = OptionsOf<typeof TELEMETRY_RULES>;
 /** The option `telemetry`: false for none. */
 export const TELEMETRY = option<TelemetryOptions | false>(
   "false, or an object with `capture`",
-  (given) => given === false || isFields(given),
+  (value) => value === false || isFields(value),
 );
 
 /** The kinds of contents that are captured; undefined if nothing is recorded at all. Throws `option_invalid`. */
 export function capturesOf(
-  given: TelemetryOptions | false | undefined,
+  options: TelemetryOptions | false | undefined,
   environment: Readonly<Record<string, string | undefined>> = process.env,
 ): ReadonlySet<Capture> | undefined {
-  if (given === undefined) return capturedBy(environment);
-  if (given === false) return undefined;
-  const { capture } = readOptions(optionsIn("createRuntime", "telemetry"), given, TELEMETRY_RULES);
+  if (options === undefined) return capturedBy(environment);
+  if (options === false) return undefined;
+  const { capture } = readOptions(optionsIn("createRuntime", "telemetry"), options, TELEMETRY_RULES);
   return capture ? new Set(capture) : capturedBy(environment);
 }
 

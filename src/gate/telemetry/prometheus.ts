@@ -24,9 +24,9 @@ export class PrometheusFigures implements FigureSink {
     const bounds = boundsOf(figure);
     const key = keyOf(attributes);
     const isKnown = all.has(key) || all.size < MOST_SERIES;
-    const told = isKnown ? attributes : OVERFLOW;
+    const labelSet = isKnown ? attributes : OVERFLOW;
     const toldKey = isKnown ? key : keyOf(OVERFLOW);
-    const series = all.get(toldKey) ?? { attributes: told, counts: bounds.map(() => 0), count: 0, sum: 0 };
+    const series = all.get(toldKey) ?? { attributes: labelSet, counts: bounds.map(() => 0), count: 0, sum: 0 };
     all.set(toldKey, series);
     const bucket = bounds.findIndex((bound) => amount <= bound);
     if (bucket >= 0) series.counts[bucket] = (series.counts[bucket] ?? 0) + 1;

@@ -162,10 +162,10 @@ export interface TextStore {
 
 /** Whether the items of one more batch are wanted: as long as those before it have fewer bytes than this. */
 export function itemsUpTo(bytes: number): (more: number) => boolean {
-  let left = bytes;
+  let remaining = bytes;
   return (more) => {
-    const isWanted = left > 0;
-    left -= more;
+    const isWanted = remaining > 0;
+    remaining -= more;
     return isWanted;
   };
 }

@@ -147,11 +147,11 @@ export abstract class RowJournal<Options extends AppendOptions, Key> implements 
     hold: (bytes: number) => Promise<void>,
     firstPage?: readonly PageRow[],
   ): AsyncGenerator<StoredRecord> {
-    let known = firstPage;
+    let nextPage = firstPage;
     for (let position = from; position < end;) {
-      if (!known) await hold(PAGE.bytes * PAGE.copies);
-      const page = known ?? (await this.rows.page(number, position, end));
-      known = undefined;
+      if (!nextPage) await hold(PAGE.bytes * PAGE.copies);
+      const page = nextPage ?? (await this.rows.page(number, position, end));
+      nextPage = undefined;
       const pageBytes = sumOf(page, ({ record, bytes }) => (record === undefined ? 0 : bytes)) * PAGE.copies;
       const [first] = page;
       if (first?.position !== position) {

@@ -26,22 +26,22 @@ export interface ReadingOptions {
 
 /** Characters that several readings may read together. */
 export class ReadingBudget {
-  #left: number;
+  #budget: number;
 
   constructor(characters: number) {
-    this.#left = characters;
+    this.#budget = characters;
   }
 
   get isSpent(): boolean {
-    return this.#left <= 0;
+    return this.#budget <= 0;
   }
 
   take(characters: number): void {
-    this.#left -= characters;
+    this.#budget -= characters;
   }
 
   has(characters: number): boolean {
-    return characters <= this.#left;
+    return characters <= this.#budget;
   }
 }
 
@@ -99,10 +99,10 @@ export class Records implements AsyncIterable<JournalRecord> {
       await reading.hold(bytes);
       await pace.rest();
     };
-    let left = count ?? Infinity;
+    let remaining = count ?? Infinity;
     let index = from;
     try {
-      if (left <= 0) return;
+      if (remaining <= 0) return;
       if (!mayWait) await reading.begin();
       for await (const record of this.#journal.read(this.#execution, { from, hold, count, itemBytes })) {
         // What follows from such records would be written to the other execution, which another tenant may have.
@@ -116,8 +116,8 @@ export class Records implements AsyncIterable<JournalRecord> {
         budget?.take(RECORD_LENGTH + length);
         await pace.rest();
         yield record;
-        left -= 1;
-        if (left <= 0) return;
+        remaining -= 1;
+        if (remaining <= 0) return;
       }
     } catch (error) {
       // A store may have wrapped `BudgetSpent` in an error of its own.

@@ -48,31 +48,31 @@ export class RedactingJournal extends WrappedJournal {
 
   async #redacted(execution: ExecutionId, record: JournalRecord, isRun = false): Promise<JournalRecord> {
     const changes: Record<string, unknown> = {};
-    let taken = 0;
+    let count = 0;
     // Loaded on demand: loading the schema library takes as long as running a program.
     const { REDACTED_FIELDS } = await import("../record-schemas.ts");
     const type = record.type === "header" ? (`header (${record.kind})` as const) : record.type;
     for (const [field, reading] of REDACTED_FIELDS[type]) {
-      const given = (record as unknown as Readonly<Record<string, unknown>>)[field];
-      const list = Array.isArray(given) ? (given as readonly string[]) : [given as string | undefined];
-      const texts = reading === "frame" && Array.isArray(given) ? await this.#withWholeOutput(given) : list;
+      const value = (record as unknown as Readonly<Record<string, unknown>>)[field];
+      const list = Array.isArray(value) ? (value as readonly string[]) : [value as string | undefined];
+      const texts = reading === "frame" && Array.isArray(value) ? await this.#withWholeOutput(value) : list;
       const redacted: unknown[] = [];
       for (const text of texts) {
-        const one = typeof text === "string" ? await this.#field(text, reading, record) : { text, taken: 0 };
-        taken += one.taken;
+        const one = typeof text === "string" ? await this.#field(text, reading, record) : { text, count: 0 };
+        count += one.count;
         redacted.push(one.text);
       }
-      if (given !== undefined) changes[field] = Array.isArray(given) ? redacted : redacted[0];
+      if (value !== undefined) changes[field] = Array.isArray(value) ? redacted : redacted[0];
     }
-    if (taken === 0) return record;
+    if (count === 0) return record;
     if (isRun || (await this.#isGiven(execution, record, changes)))
       throw new PortcullisError(
         "journal_redacted",
-        `Nothing was noted: \`redact\` takes ${taken} characters out of it, and the program would be run or given with what is left. A call still waits: answer it without them, or with an error. A program that is submitted can get such values from a tool.`,
+        `Nothing was noted: \`redact\` takes ${count} characters out of it, and the program would be run or given with what is left. A call still waits: answer it without them, or with an error. A program that is submitted can get such values from a tool.`,
       );
     this.#changed.add(execution);
     const bytes = record.type === "artifact" ? { bytes: Buffer.byteLength(String(changes["value"])) } : {};
-    return { ...record, ...changes, ...bytes, redacted: taken } as JournalRecord;
+    return { ...record, ...changes, ...bytes, redacted: count } as JournalRecord;
   }
 
   /** Whether a program would be given what is left of a value from outside. What a model is given is redacted for it too. */
@@ -86,11 +86,11 @@ export class RedactingJournal extends WrappedJournal {
   /** Commands in which what was printed in pieces stands in one frame: a secret may be cut by the end of a piece. */
   async #withWholeOutput(commands: readonly string[]): Promise<readonly string[]> {
     const whole: { readonly command: string; readonly output: Output | undefined; readonly texts: string[] }[] = [];
-    let left = JOINED_LENGTH;
+    let remaining = JOINED_LENGTH;
     for (const command of commands) {
       await this.#redactor.pace.rest();
-      left -= command.length;
-      const output = left < 0 ? undefined : outputOf(command);
+      remaining -= command.length;
+      const output = remaining < 0 ? undefined : outputOf(command);
       const last = whole.at(-1);
       if (output && output.dropped === 0 && output.stream === last?.output?.stream) last.texts.push(output.text);
       else whole.push({ command, output, texts: output ? [output.text] : [] });
@@ -106,10 +106,10 @@ export class RedactingJournal extends WrappedJournal {
     const end = reading === "frame" ? text.indexOf("\n") : -1;
     const first = end === -1 ? text : text.slice(0, end);
     const head =
-      reading === "frame" && OWN_HEAD.test(first) ? { text: first, taken: 0 } : await this.#redactor.json(first, about);
+      reading === "frame" && OWN_HEAD.test(first) ? { text: first, count: 0 } : await this.#redactor.json(first, about);
     if (end === -1) return head;
     const body = await this.#redactor.json(text.slice(end + 1), about);
-    return { text: `${head.text}\n${body.text}`, taken: head.taken + body.taken };
+    return { text: `${head.text}\n${body.text}`, count: head.count + body.count };
   }
 }
 

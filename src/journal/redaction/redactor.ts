@@ -11,12 +11,12 @@ export type About = Pick<RedactRequest, "to" | "tool" | "callId">;
 interface RedactedText {
   readonly text: string;
   /** Characters that were taken out; 0 if the text is unchanged. */
-  readonly taken: number;
+  readonly count: number;
 }
 
 export interface Redaction {
   /** Characters that were taken out of all these texts so far. */
-  readonly taken: number;
+  readonly count: number;
   readonly text: (text: string) => Promise<string>;
   readonly json: (json: string) => Promise<string>;
 }
@@ -44,43 +44,43 @@ export class Redactor {
   }
 
   async text(text: string, about: About): Promise<RedactedText> {
-    if (text === "") return { text, taken: 0 };
+    if (text === "") return { text, count: 0 };
     const findings = await this.#find({ text, ...about });
-    if (!findings) return { text: markOf(text.length, FAILED), taken: text.length };
-    return { text: replaced(text, 0, findings), taken: sizeOf(findings) };
+    if (!findings) return { text: markOf(text.length, FAILED), count: text.length };
+    return { text: replaced(text, 0, findings), count: sizeOf(findings) };
   }
 
   /** Redacts a text that is JSON, and stays JSON: its names, strings and numbers. */
   async json(json: string, about: About): Promise<RedactedText> {
     const parts: string[] = [];
     const names = new Map<string, number>();
-    let [at, taken] = [0, 0];
+    let [at, count] = [0, 0];
     for await (const { text, segments, fields } of viewsOf(json)) {
       if (segments.length === 0) continue;
       const findings = await this.#find({ text, fields, ...about });
-      if (!findings) return { text: JSON.stringify(markOf(json.length, FAILED)), taken: json.length };
-      taken += sizeOf(findings);
-      for (const { from, upTo, isName, left } of redactedIn(text, segments, findings)) {
-        parts.push(json.slice(at, from), JSON.stringify(isName ? distinct(left, names) : left));
+      if (!findings) return { text: JSON.stringify(markOf(json.length, FAILED)), count: json.length };
+      count += sizeOf(findings);
+      for (const { from, upTo, isName, remainder } of redactedIn(text, segments, findings)) {
+        parts.push(json.slice(at, from), JSON.stringify(isName ? distinct(remainder, names) : remainder));
         at = upTo;
       }
     }
-    return { text: parts.join("") + json.slice(at), taken };
+    return { text: parts.join("") + json.slice(at), count };
   }
 
   /** Whether the journal would hold another value than this JSON. Who is to be given the value from there must not be. */
   async changes(json: string): Promise<boolean> {
-    return (await this.json(json, { to: "journal" })).taken > 0;
+    return (await this.json(json, { to: "journal" })).count > 0;
   }
 
   for(about: About): Redaction {
     const counted = async (redacting: Promise<RedactedText>) => {
-      const { text, taken } = await redacting;
-      redaction.taken += taken;
+      const { text, count } = await redacting;
+      redaction.count += count;
       return text;
     };
     const redaction = {
-      taken: 0,
+      count: 0,
       text: (text: string) => counted(this.text(text, about)),
       json: (json: string) => counted(this.json(json, about)),
     };
@@ -90,8 +90,8 @@ export class Redactor {
   async value<Value>(value: Value, about: About): Promise<Value> {
     const json = JSON.stringify(value);
     if (json === undefined) return value;
-    const { text, taken } = await this.json(json, about);
-    return taken === 0 ? value : (JSON.parse(text) as Value);
+    const { text, count } = await this.json(json, about);
+    return count === 0 ? value : (JSON.parse(text) as Value);
   }
 
   /** Undefined if the function has failed. */
@@ -101,8 +101,8 @@ export class Redactor {
     const late = Promise.withResolvers<never>();
     using _ = after(REDACT_MS, () => late.reject(failed(`it took longer than ${REDACT_MS} ms`)));
     try {
-      const given: unknown = await Promise.race([late.promise, (async () => this.#redact(request))()]);
-      return readFindings(given, length);
+      const value: unknown = await Promise.race([late.promise, (async () => this.#redact(request))()]);
+      return readFindings(value, length);
     } catch (error) {
       this.#onFailed(error);
       return undefined;
@@ -137,7 +137,7 @@ function* redactedIn(view: string, segments: readonly Segment[], findings: reado
     let last = first;
     while (last < findings.length && (findings[last]?.start ?? 0) < end) last += 1;
     if (last === first) continue;
-    yield { ...segment, left: replaced(view.slice(start, end), start, findings.slice(first, last)) };
+    yield { ...segment, remainder: replaced(view.slice(start, end), start, findings.slice(first, last)) };
   }
 }
 
@@ -154,10 +154,10 @@ const WHAT_LENGTH = 40;
 const FAILED = "redact failed";
 
 /** The findings, in order and without overlaps. Throws for anything but a list of findings within a text of this length. */
-function readFindings(given: unknown, length: number): readonly RedactFinding[] {
-  if (!Array.isArray(given)) throw failed("it gave no list");
-  if (given.length > MAX_FINDINGS) throw failed(`it found more than ${MAX_FINDINGS} parts of one text`);
-  const findings = given.map((one: unknown) => readFinding(one, length));
+function readFindings(value: unknown, length: number): readonly RedactFinding[] {
+  if (!Array.isArray(value)) throw failed("it gave no list");
+  if (value.length > MAX_FINDINGS) throw failed(`it found more than ${MAX_FINDINGS} parts of one text`);
+  const findings = value.map((one: unknown) => readFinding(one, length));
   const merged: RedactFinding[] = [];
   for (const one of findings.toSorted((left, right) => left.start - right.start)) {
     const last = merged.at(-1);
@@ -167,8 +167,8 @@ function readFindings(given: unknown, length: number): readonly RedactFinding[] 
   return merged;
 }
 
-function readFinding(given: unknown, length: number): RedactFinding {
-  const { start, end, what } = isAnyObject(given) ? (given as Partial<RedactFinding>) : {};
+function readFinding(value: unknown, length: number): RedactFinding {
+  const { start, end, what } = isAnyObject(value) ? (value as Partial<RedactFinding>) : {};
   if (!Number.isSafeInteger(start) || !Number.isSafeInteger(end) || typeof what !== "string")
     throw failed("it gave something that is not { start, end, what }");
   const finding = { start: start as number, end: end as number, what };

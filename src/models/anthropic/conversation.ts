@@ -55,14 +55,14 @@ export class Conversation extends ProviderConversation<AnthropicReply, Anthropic
   }
 
   #refer({ found: names = [] }: CallResult): readonly string[] {
-    const found = new Set<unknown>(names.map((name) => this.names.given(name)));
+    const found = new Set<unknown>(names.map((name) => this.names.aliasOf(name)));
     // A conversation that is taken up with other tools may lack tools that were found.
     const tools = this.#tools.filter(({ name, defer_loading: isDeferred }) => found.has(name) && isDeferred === true);
     return tools.map(({ name }) => String(name));
   }
 
   protected holds({ name }: ToolDeclaration): boolean {
-    return this.#strict.has(this.names.given(name));
+    return this.#strict.has(this.names.aliasOf(name));
   }
 
   protected addInput(results: readonly Fields[], messages: readonly MessageContent[]): void {

@@ -93,8 +93,8 @@ export class AnthropicStream extends ReplyStream<AnthropicReply> {
     );
   }
 
-  #begin(place: number, given: unknown): void {
-    const { fields } = this.begin(place, given);
+  #begin(place: number, block: unknown): void {
+    const { fields } = this.begin(place, block);
     const name = textOf(fields, "name") ?? "";
     if (fields.type === "tool_use") this.display.beginCall(place, name);
     else if (fields.type === "server_tool_use" && name === CODE_EXECUTION_NAME)

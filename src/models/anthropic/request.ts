@@ -37,7 +37,7 @@ export function declareTools(
   names: ToolNames,
   { strict, stream, own }: Pick<ResolvedOptions, "strict" | "stream" | "own">,
 ): readonly Fields[] {
-  const open = { left: strict === false ? -1 : MAX_OPEN, tools: MAX_STRICT };
+  const open = { room: strict === false ? -1 : MAX_OPEN, tools: MAX_STRICT };
   // Inputs come in pieces in streamed replies only.
   const streamed = stream && own.eagerInput === true ? { eager_input_streaming: true } : {};
   // The model writes no inputs of calls that programs alone make.
@@ -66,12 +66,12 @@ const MAX_STRICT = 20;
 const MAX_OPEN = 16;
 
 /** Anthropic refuses `strict` for tools that hosted programs call, and too many optional fields and alternatives. */
-function strictIfPossible(declared: Fields, tool: ToolDeclaration, allowed: { left: number; tools: number }): Fields {
-  if (allowed.left < 0 || allowed.tools === 0 || tool.callers.includes("programmatic")) return declared;
+function strictIfPossible(declared: Fields, tool: ToolDeclaration, allowed: { room: number; tools: number }): Fields {
+  if (allowed.room < 0 || allowed.tools === 0 || tool.callers.includes("programmatic")) return declared;
   const schema = plainSchema(tool.inputSchema);
-  const left = allowed.left - countOpen(schema);
-  if (!schema || left < 0) return declared;
-  allowed.left = left;
+  const room = allowed.room - countOpen(schema);
+  if (!schema || room < 0) return declared;
+  allowed.room = room;
   allowed.tools -= 1;
   return { ...declared, input_schema: schema, strict: true };
 }
@@ -121,7 +121,7 @@ function declareTool(tool: ToolDeclaration, names: ToolNames, hosted: boolean): 
       `Tool "${tool.name}": its input schema refers to itself, which Anthropic does not accept for tools that hosted programs call. Let only the model call it (allowedCallers: ["direct"]), or run programs locally (programs: "local").`,
     );
   return {
-    name: names.given(tool.name),
+    name: names.aliasOf(tool.name),
     description: forPrograms ? `${tool.description}\n\n${resultDescription(tool)}` : tool.description,
     input_schema: tool.inputSchema,
     ...(hosted && {
@@ -153,12 +153,12 @@ export const CONTENT: ContentForms = {
 export function resultBlock(
   toolUseId: string,
   result: CallResult,
-  { carried, told }: ResultParts,
+  { carried, notes }: ResultParts,
   found: readonly string[],
 ): Fields {
   // A block that is marked as a failure takes text alone.
   const isMarked = carried.length === 0;
-  const text = labelledText(result, { marksFailure: isMarked, told });
+  const text = labelledText(result, { marksFailure: isMarked, notes });
   const blocks = [
     ...carried.map(CONTENT.data),
     // A reference shows the model a tool whose loading was deferred.
@@ -211,6 +211,6 @@ export function toolChoiceOf(
   if (choice === "none") return { type: "none" };
   const oneCall = parallelCalls ? {} : { disable_parallel_tool_use: true };
   if (choice === "required") return { type: "any", ...oneCall };
-  if (choice !== "auto") return { type: "tool", name: names.given(choice.tool), ...oneCall };
+  if (choice !== "auto") return { type: "tool", name: names.aliasOf(choice.tool), ...oneCall };
   return parallelCalls ? undefined : { type: "auto", ...oneCall };
 }

@@ -5,7 +5,7 @@ import type { TurnAsked } from "../provider/provider-conversation.ts";
 import { searchOf } from "../hosted-tools.ts";
 import { objectSentBack, textOfInput } from "../turn/program-input.ts";
 import { DeclaringConversation, type NamedTool } from "../provider/declaring-conversation.ts";
-import { toldOtherwise } from "../turn/declared-input.ts";
+import { inputDifferences } from "../turn/declared-input.ts";
 import { flatSchema } from "./flat-schema.ts";
 import { endOf, type GeminiReply, GeminiStream, isCallFragment, isReadablePart, readBody } from "./reply.ts";
 import { callingMode, CONTENT, type GeminiClient, responsePart, settingsConfig, toolFields } from "./request.ts";
@@ -25,7 +25,7 @@ export class Conversation extends DeclaringConversation<GeminiReply, GeminiClien
   }
 
   override get toldOtherwise(): readonly string[] {
-    return toldOtherwise(this.opening.tools, flatSchema);
+    return inputDifferences(this.opening.tools, flatSchema);
   }
 
   /** The mode `VALIDATED` holds all calls. */
@@ -111,24 +111,24 @@ function sentBack(part: Fields): Fields {
 /** What Gemini ran itself: the calls among the parts, or a search of which only the grounding tells. `turn` makes ids. */
 function hostedNews(parts: readonly Fields[], grounding: unknown, turn: number): readonly HostedNews[] {
   let begun = "";
-  const told = parts.flatMap((part, place) => {
+  const news = parts.flatMap((part, place) => {
     // A result without an id belongs to the call before it.
     if (isFields(part.toolCall) || isFields(part.executableCode)) begun = `hosted_${turn}_${place}`;
     return newsOf(part, begun);
   });
   const queries = listOf(grounding, "webSearchQueries");
-  if (told.length > 0 || queries.length === 0) return told;
+  if (news.length > 0 || queries.length === 0) return news;
   const call = { call: `hosted_${turn}`, tool: "google_search", input: { queries } };
   return [hostedStart(call), hostedEnd(call, { isError: false, sources: citationsIn(grounding) })];
 }
 
-function newsOf(part: Fields, made: string): readonly HostedNews[] {
+function newsOf(part: Fields, callId: string): readonly HostedNews[] {
   const { toolCall, toolResponse, executableCode, codeExecutionResult } = part;
   const ran = [toolCall, toolResponse, executableCode, codeExecutionResult].find(isFields);
   if (!ran) return [];
   const isCode = ran === executableCode || ran === codeExecutionResult;
   const tool = isCode ? "code_execution" : (textOf(ran, "toolType") ?? "tool").toLowerCase();
-  const about = { call: textOf(ran, "id") ?? made, tool };
+  const about = { call: textOf(ran, "id") ?? callId, tool };
   if (ran === toolCall) return [hostedStart({ ...about, input: fieldOf(ran, "args") ?? {} })];
   if (ran === executableCode) return [hostedStart({ ...about, input: textOf(ran, "code") ?? "" })];
   const output = isCode ? textOf(ran, "output") : textOf(fieldOf(ran, "response"), "error");

@@ -78,10 +78,10 @@ function flattener(root: JsonSchema) {
     return join([types ? only(flat, "description", "title", "anyOf") : flat, ...all]);
   };
   const follow = (schema: Fields, reference: string, following: readonly string[]): Fields => {
-    const said = only(schema, "description");
+    const annotation = only(schema, "description");
     // A schema that refers to itself cannot be expanded.
-    if (following.includes(reference)) return { ...said, type: "object" };
-    return { ...flatten(resolveReference(root, reference), [...following, reference]), ...said };
+    if (following.includes(reference)) return { ...annotation, type: "object" };
+    return { ...flatten(resolveReference(root, reference), [...following, reference]), ...annotation };
   };
   return flatten;
 }

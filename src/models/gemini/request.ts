@@ -46,11 +46,11 @@ export function responsePart(functionCall: Fields, result: CallResult, parts: Re
 }
 
 /** A result as an object with its value or its error, and its label. */
-export function responseOf(result: CallResult, { told }: ResultParts): Fields {
+export function responseOf(result: CallResult, { notes }: ResultParts): Fields {
   const { text, isJson, isError } = result;
   const value: unknown = isJson ? JSON.parse(text) : text;
   const output = isWithin(value, MAX_DEPTH) ? value : text;
-  const about = labelOf(result, { marksFailure: true, told });
+  const about = labelOf(result, { marksFailure: true, notes });
   return { about, ...(isError ? { error: text } : { output }) };
 }
 
@@ -95,6 +95,6 @@ export function toolFields(declarations: readonly Fields[], mode: Fields | undef
 export function callingMode(choice: ToolChoice, names: ToolNames, strict: boolean): Fields | undefined {
   if (choice === "none") return { mode: "NONE" };
   if (choice === "required") return { mode: "ANY" };
-  if (choice !== "auto") return { mode: "ANY", allowedFunctionNames: [names.given(choice.tool)] };
+  if (choice !== "auto") return { mode: "ANY", allowedFunctionNames: [names.aliasOf(choice.tool)] };
   return strict ? { mode: "VALIDATED" } : undefined;
 }

@@ -15,7 +15,7 @@ export abstract class DeclaringConversation<Reply extends ProviderReply, Client>
   protected abstract declareTool(tool: NamedTool): Fields;
 
   #declare({ tools, runProgram }: Pick<Opening, "tools" | "runProgram">): readonly Fields[] {
-    const named = tools.map((tool) => ({ ...tool, name: this.names.given(tool.name) }));
+    const named = tools.map((tool) => ({ ...tool, name: this.names.aliasOf(tool.name) }));
     const all = runProgram ? [{ ...runProgram, inputSchema: PROGRAM_SCHEMA }, ...named] : named;
     return all.map((tool) => this.declareTool(tool));
   }

@@ -5,7 +5,7 @@ import { CallIds } from "../turn/call-ids.ts";
 import {
   checkedMessage,
   contentBudget,
-  type MediaTaken,
+  type MediaTypes,
   type MessageContent,
   readResultParts,
   type ResultParts,
@@ -38,7 +38,7 @@ import type { ReplyStream } from "./reply-stream.ts";
 import { RUN_PROGRAM, SEARCH_TOOLS } from "../../tools/tool-name.ts";
 import { checkToolChoice, type SettingsPlace } from "../settings.ts";
 import { citationsOf } from "../turn/hosted-calls.ts";
-import { rewrittenCall, toldOtherwise } from "../turn/declared-input.ts";
+import { rewrittenCall, inputDifferences } from "../turn/declared-input.ts";
 import { shownCallInput, sourceOf, type ToolsByName, withToolInput } from "../turn/program-input.ts";
 import { type ToolNames, toolNamesOf } from "../turn/tool-names.ts";
 import { TurnDisplay } from "../turn/turn-display.ts";
@@ -107,7 +107,7 @@ export abstract class ProviderConversation<Reply extends ProviderReply, Client> 
   protected readonly tools: ToolsByName;
   protected readonly options: ResolvedOptions;
   readonly #provider: ProviderTraits;
-  protected readonly media: MediaTaken;
+  protected readonly media: MediaTypes;
   protected readonly client: Client;
   readonly #place: SettingsPlace;
   readonly #requests: ProviderRequests;
@@ -172,7 +172,7 @@ export abstract class ProviderConversation<Reply extends ProviderReply, Client> 
   }
 
   get toldOtherwise(): readonly string[] {
-    return toldOtherwise([...this.tools.values()]);
+    return inputDifferences([...this.tools.values()]);
   }
 
   get holdsMessages(): boolean {
@@ -188,7 +188,7 @@ export abstract class ProviderConversation<Reply extends ProviderReply, Client> 
     this.#requests.begin(request.onRetry, request.signal, request.reader);
     let spent: ModelUsage | undefined;
     for (;;) {
-      const own = (given: string) => this.names.own(given);
+      const own = (alias: string) => this.names.own(alias);
       const display = new TurnDisplay(request, { program: this.opening.runProgram?.name, own });
       const reply = await this.#attempt(request, display);
       const whole = withUsage(reply, spent);
@@ -267,10 +267,10 @@ export abstract class ProviderConversation<Reply extends ProviderReply, Client> 
   /** The reply that another model's turn would have been; undefined if it has what this provider cannot have made. */
   #bodyOfForeign(turn: ModelTurn): Fields | undefined {
     const isPlain = turn.hosted.length === 0 && turn.calls.every(({ id }) => /^[a-zA-Z0-9_-]{1,64}$/.test(id));
-    const calls = turn.calls.map((given): ForeignCall => {
-      const call = rewrittenCall(this.tools, given, "declared");
+    const calls = turn.calls.map((modelCall): ForeignCall => {
+      const call = rewrittenCall(this.tools, modelCall, "declared");
       const { id } = call;
-      if (call.type === "tool_call") return { id, name: this.names.given(call.tool), inputText: call.inputText };
+      if (call.type === "tool_call") return { id, name: this.names.aliasOf(call.tool), inputText: call.inputText };
       const { source = "" } = call;
       return { id, name: RUN_PROGRAM, inputText: JSON.stringify({ code: source }), source };
     });
@@ -343,8 +343,8 @@ export abstract class ProviderConversation<Reply extends ProviderReply, Client> 
     const kinds = new Set(unread.map((part) => plainId(textOf(part, "type")) ?? "without a name"));
     const unreadParts = [...kinds].slice(0, MAX_KINDS);
     const asOwn = (call: ModelCall) => rewrittenCall(this.tools, withToolInput(this.tools, call), "own");
-    const made = isWholeEnd(end) ? readCalls().map(asOwn) : [];
-    const calls = allowedCalls(made, this.#toolChoice, this.settings);
+    const modelCalls = isWholeEnd(end) ? readCalls().map(asOwn) : [];
+    const calls = allowedCalls(modelCalls, this.#toolChoice, this.settings);
     if (this.#provider.hostsPrograms) for (const news of hosted) this.#noteHosted(news);
     // Taken for an answer, it would keep what the user says next from being sent.
     const isBroken = end.type === "answered" && calls.length === 0 && this.#openHosted.size > 0;

@@ -24,9 +24,9 @@ export interface FailedProvider {
 export function failedReply(error: unknown, signal: AbortSignal, about: FailedProvider, usage?: ModelUsage): TurnReply {
   if (signal.aborted) return { type: "aborted" };
   const status = (error as { readonly status?: unknown } | null | undefined)?.status;
-  const known = typeof status === "number" ? status : undefined;
-  const code = codeOf(error, known);
-  return { type: "failed", failure: failure(code, about, detailOf(error), known), usage };
+  const httpStatus = typeof status === "number" ? status : undefined;
+  const code = codeOf(error, httpStatus);
+  return { type: "failed", failure: failure(code, about, detailOf(error), httpStatus), usage };
 }
 
 export function failure(

@@ -17,9 +17,9 @@ import {
   wholeNumber,
   withDefault,
 } from "../../base/index.ts";
-import type { MediaTaken } from "../turn/content-parts.ts";
+import type { MediaTypes } from "../turn/content-parts.ts";
 import type { InputForm } from "../turn/declared-input.ts";
-import type { SettingsTaken } from "../settings.ts";
+import type { ProviderSettings } from "../settings.ts";
 
 export const PROVIDER_RULES = {
   /** The provider's name of the model. */
@@ -83,9 +83,9 @@ export interface ProviderTraits {
   readonly hostsPrograms: boolean;
   /** Fewest tokens of context above which it makes a history shorter by itself; missing if it does not. */
   readonly compactsFrom?: number;
-  readonly takes: SettingsTaken;
+  readonly takes: ProviderSettings;
   readonly inputs: InputForm;
-  readonly media: MediaTaken;
+  readonly media: MediaTypes;
   readonly own: OwnRules;
 }
 
@@ -118,11 +118,11 @@ export function resolveOptions({ maker, keyVariable, own, takes }: ProviderTrait
       "option_invalid",
       `${maker}({ apiKey }): the key contains a character that is not allowed in keys, like a space or a line break: check ${keyVariable}.`,
     );
-  const given: Fields = read;
+  const fields: Fields = read;
   return {
     ...read,
     apiKey: apiKey.trim(),
-    own: Object.fromEntries(Object.keys(own).map((name) => [name, given[name]])),
+    own: Object.fromEntries(Object.keys(own).map((name) => [name, fields[name]])),
   };
 }
 

@@ -101,8 +101,8 @@ const KEEP_ALIVE = /^(?:(?:ping|keep-?alive|heartbeat)\b[^{]{0,100}|\w{1,40} pro
 
 /** Proxies send nothing, a word, the time, or a comment that one of them made data of. */
 function isKeepAlive(name: string, data: string): boolean {
-  const said = data.trim();
-  return said === "" || said.startsWith(":") || KEEP_ALIVE.test(said) || KEEP_ALIVE.test(name);
+  const text = data.trim();
+  return text === "" || text.startsWith(":") || KEEP_ALIVE.test(text) || KEEP_ALIVE.test(name);
 }
 
 function errorIn(value: unknown): unknown {

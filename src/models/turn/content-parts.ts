@@ -8,7 +8,7 @@ const URL_LENGTH = 2048;
 const NAME_LENGTH = 100;
 
 /** Media types that a provider takes, like `image/png` or `text/*`. */
-export interface MediaTaken {
+export interface MediaTypes {
   readonly inMessages: readonly string[];
   readonly inResults: readonly string[];
   /** Media types of links that the provider itself opens. Other links are sent as text. */
@@ -22,10 +22,10 @@ export type MessageContent = string | readonly MessagePart[];
 
 /** What the content of a conversation may still have: tells of a part whether there is room for it, which it then takes. */
 export function contentBudget() {
-  let left = MAX_DATA;
+  let room = MAX_DATA;
   return ({ data }: DataPart): boolean => {
-    if (data.length > left) return false;
-    left -= data.length;
+    if (data.length > room) return false;
+    room -= data.length;
     return true;
   };
 }
@@ -35,7 +35,7 @@ export type ContentBudget = ReturnType<typeof contentBudget>;
 /** A copy of a message of the user. Throws `option_invalid`, naming the part that the provider does not take. */
 export function checkedMessage(
   message: UserMessage,
-  { model, media, budget }: { readonly model: string; readonly media: MediaTaken; readonly budget: ContentBudget },
+  { model, media, budget }: { readonly model: string; readonly media: MediaTypes; readonly budget: ContentBudget },
 ): MessageContent {
   const refused = (place: string, why: string) =>
     new PortcullisError("option_invalid", `send(message${place}): ${why}. The model is ${model}.`);
@@ -55,16 +55,16 @@ export function checkedMessage(
 /** The parts of a result that can be carried, and phrases that name every part. */
 export interface ResultParts {
   readonly carried: readonly DataPart[];
-  readonly told: readonly string[];
+  readonly notes: readonly string[];
 }
 
 /** Reads parts, which come from handlers: what cannot be carried is told in words. Links are told, but never opened. */
 export function readResultParts(
   parts: readonly ContentPart[] = [],
-  { media, budget }: { readonly media: MediaTaken; readonly budget: ContentBudget },
+  { media, budget }: { readonly media: MediaTypes; readonly budget: ContentBudget },
 ): ResultParts {
   const carried: DataPart[] = [];
-  const told = parts.slice(0, MAX_PARTS).map((part) => {
+  const notes = parts.slice(0, MAX_PARTS).map((part) => {
     let fault = partFault(part, media.inResults);
     if (fault === undefined && isData(part)) {
       if (budget(part)) carried.push(part);
@@ -72,8 +72,8 @@ export function readResultParts(
     }
     return fault === undefined ? `with ${described(part)}` : `without ${described(part)}, because ${fault}`;
   });
-  const more = parts.length - told.length;
-  return { carried, told: more > 0 ? [...told, `without ${more} further parts`] : told };
+  const more = parts.length - notes.length;
+  return { carried, notes: more > 0 ? [...notes, `without ${more} further parts`] : notes };
 }
 
 /** A text in one line, without characters that could be taken for its end. */
@@ -109,16 +109,16 @@ export function contentBlocks(
 }
 
 export function fileName({ name, mediaType }: DataPart): string {
-  const given = name === undefined ? "" : inOneLine(name, NAME_LENGTH).replaceAll(/[/\\]/g, "_");
-  return given === "" ? `file.${mediaType.replace(/^.*\//, "")}` : given;
+  const cleanName = name === undefined ? "" : inOneLine(name, NAME_LENGTH).replaceAll(/[/\\]/g, "_");
+  return cleanName === "" ? `file.${mediaType.replace(/^.*\//, "")}` : cleanName;
 }
 
 export function dataUrl({ mediaType, data }: DataPart): string {
   return `data:${mediaType};base64,${data}`;
 }
 
-function takesMedia(taken: readonly string[], mediaType: string): boolean {
-  return taken.includes(mediaType) || taken.includes(mediaType.replace(/\/.*$/, "/*"));
+function takesMedia(types: readonly string[], mediaType: string): boolean {
+  return types.includes(mediaType) || types.includes(mediaType.replace(/\/.*$/, "/*"));
 }
 
 function isData(part: MessagePart): part is DataPart {
@@ -130,7 +130,7 @@ function isText(part: unknown): boolean {
 }
 
 /** Why a part cannot be carried, as the end of a sentence. */
-function partFault(part: unknown, taken: readonly string[]): string | undefined {
+function partFault(part: unknown, types: readonly string[]): string | undefined {
   if (!isFields(part)) return "it is no part";
   const { type, name, mediaType } = part;
   if (name !== undefined && typeof name !== "string") return "its name is no text";
@@ -140,7 +140,7 @@ function partFault(part: unknown, taken: readonly string[]): string | undefined 
     return "its mediaType is not one like image/png";
   if ((type === "image") !== mediaType.startsWith("image/"))
     return `its type is ${type}, and its mediaType ${mediaType}`;
-  if (!takesMedia(taken, mediaType)) return `the provider does not take ${mediaType}: it takes ${taken.join(", ")}`;
+  if (!takesMedia(types, mediaType)) return `the provider does not take ${mediaType}: it takes ${types.join(", ")}`;
   return dataFault(part.data);
 }
 

@@ -49,18 +49,18 @@ export function declaredInput(original: JsonSchema, { notAtTop = [], fieldNames,
   const isWrapped = notAtTop.some((word) => word in input);
   const names = fieldNames && namesFor(input, fieldNames);
   if (!isWrapped && !names) return input;
-  const given = names ? (mapSchema(input, (part) => renamed(part, names)) as JsonSchema) : input;
-  const declared = isWrapped ? fieldSchema(WRAPPER, given) : given;
+  const schema = names ? (mapSchema(input, (part) => renamed(part, names)) as JsonSchema) : input;
+  const declared = isWrapped ? fieldSchema(WRAPPER, schema) : schema;
   rewritings.set(declared, {
     isWrapped,
     names,
     own(written) {
       const isWritten = isWrapped && isFields(written) && Object.keys(written).join() === WRAPPER;
       const value = isWritten ? written[WRAPPER] : written;
-      return names ? mapValue(given, value, { name: (name) => names.own(name) }) : value;
+      return names ? mapValue(schema, value, { name: (name) => names.own(name) }) : value;
     },
     declared(own) {
-      const value = names ? mapValue(input, own, { name: (name) => names.given(name) }) : own;
+      const value = names ? mapValue(input, own, { name: (name) => names.aliasOf(name) }) : own;
       return isWrapped ? { [WRAPPER]: value } : value;
     },
   });
@@ -75,12 +75,12 @@ export function inputChange(own: JsonSchema, declared: JsonSchema): string {
   if (own === declared) return "";
   const { isWrapped = false, names } = rewritings.get(declared) ?? {};
   const { fields, words } = saidIn(own);
-  const left = saidIn(declared).words;
+  const declaredWords = saidIn(declared).words;
   const renamed = [...fields]
-    .filter((name) => names && names.given(name) !== name)
+    .filter((name) => names && names.aliasOf(name) !== name)
     .map((name) => commentLine(name, 64));
   const more = renamed.length > NAMED ? ` and ${renamed.length - NAMED} more` : "";
-  const leftOut = [...words].flatMap(([word, times]) => (times > (left.get(word) ?? 0) ? word : []));
+  const leftOut = [...words].flatMap(([word, times]) => (times > (declaredWords.get(word) ?? 0) ? word : []));
   return [
     isWrapped ? `as { ${WRAPPER}: … }` : [],
     names ? `other names for ${renamed.slice(0, NAMED).join(", ")}${more}` : [],
@@ -91,7 +91,7 @@ export function inputChange(own: JsonSchema, declared: JsonSchema): string {
 }
 
 /** The tools of whose inputs a provider is told otherwise. `write` is what it makes of their schemas beside that. */
-export function toldOtherwise(
+export function inputDifferences(
   tools: readonly ToolDeclaration[],
   write = (schema: JsonSchema) => schema,
 ): readonly string[] {
@@ -119,9 +119,9 @@ function saidIn(schema: JsonSchema) {
   mapSchema(schema, (part) => {
     for (const name of Object.keys(isFields(part.properties) ? part.properties : {})) fields.add(name);
     for (const [word, value] of Object.entries(part)) {
-      const said = SAME.get(word) ?? word;
-      if (CHECKED.has(said) ? refuses(value) : word === "type" && !isType(value))
-        words.set(said, (words.get(said) ?? 0) + 1);
+      const keyword = SAME.get(word) ?? word;
+      if (CHECKED.has(keyword) ? refuses(value) : word === "type" && !isType(value))
+        words.set(keyword, (words.get(keyword) ?? 0) + 1);
     }
     return part;
   });
@@ -143,14 +143,14 @@ function withoutRefused(input: JsonSchema, notPattern: RegExp | undefined): Json
   let isSame = true;
   const written = mapSchema(input, (part) => {
     const { type, pattern, patternProperties } = part;
-    const left = [
+    const keywords = [
       isType(type) ? [] : "type",
       isRefused(pattern) ? "pattern" : [],
       // Where other fields may not be, those with such names would be none.
       Object.keys(patternProperties ?? {}).some(isRefused) ? ["patternProperties", "additionalProperties"] : [],
     ].flat();
-    isSame &&= left.length === 0;
-    return without(part, ...left);
+    isSame &&= keywords.length === 0;
+    return without(part, ...keywords);
   }) as JsonSchema;
   return isSame ? input : written;
 }
@@ -164,17 +164,17 @@ function namesFor(schema: JsonSchema, allowed: RegExp): ToolNames | undefined {
 /** A part with other names of its fields. Its model reads the name that a field has. */
 function renamed(part: Fields, names: ToolNames): Fields {
   const { properties, required, dependentRequired, dependentSchemas, $ref } = part;
-  const given = (name: unknown) => (typeof name === "string" ? names.given(name) : name);
+  const aliasOf = (name: unknown) => (typeof name === "string" ? names.aliasOf(name) : name);
   const titled = (name: string, field: unknown) =>
-    isFields(field) && names.given(name) !== name ? { title: name, ...field } : field;
+    isFields(field) && names.aliasOf(name) !== name ? { title: name, ...field } : field;
   const keyed = (fields: Fields, map: (name: string, field: unknown) => unknown) =>
-    Object.fromEntries(Object.entries(fields).map(([name, field]) => [names.given(name), map(name, field)]));
+    Object.fromEntries(Object.entries(fields).map(([name, field]) => [names.aliasOf(name), map(name, field)]));
   return {
     ...part,
     ...(isFields(properties) && { properties: keyed(properties, titled) }),
-    ...(Array.isArray(required) && { required: required.map(given) }),
+    ...(Array.isArray(required) && { required: required.map(aliasOf) }),
     ...(isFields(dependentRequired) && {
-      dependentRequired: keyed(dependentRequired, (_, list) => (Array.isArray(list) ? list.map(given) : list)),
+      dependentRequired: keyed(dependentRequired, (_, list) => (Array.isArray(list) ? list.map(aliasOf) : list)),
     }),
     ...(isFields(dependentSchemas) && { dependentSchemas: keyed(dependentSchemas, (_, schema) => schema) }),
     ...(typeof $ref === "string" && { $ref: renamedReference($ref, names) }),
@@ -183,11 +183,11 @@ function renamed(part: Fields, names: ToolNames): Fields {
 
 function renamedReference(reference: string, names: ToolNames): string {
   const parts = reference.split("/");
-  const given = (part: string) => {
+  const aliasOfPart = (part: string) => {
     const own = pointerKey(part);
-    return names.given(own) === own ? part : names.given(own);
+    return names.aliasOf(own) === own ? part : names.aliasOf(own);
   };
-  return parts.map((part, at) => (parts[at - 1] === "properties" ? given(part) : part)).join("/");
+  return parts.map((part, at) => (parts[at - 1] === "properties" ? aliasOfPart(part) : part)).join("/");
 }
 
 /** A call with the input that its tool takes (`own`), or with the one that was declared. What cannot be read stays as it is. */

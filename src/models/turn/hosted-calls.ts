@@ -50,15 +50,15 @@ export function hostedEnd(
 }
 
 /** The files that objects name by `file_id`, as a field `files`; no field if there are none. */
-export function filesField(given: readonly unknown[]): { readonly files?: string[] } {
-  const ids = given.flatMap((one) => textOf(one, "file_id") ?? []).filter((id) => /^[\w.:-]{1,256}$/.test(id));
+export function filesField(items: readonly unknown[]): { readonly files?: string[] } {
+  const ids = items.flatMap((one) => textOf(one, "file_id") ?? []).filter((id) => /^[\w.:-]{1,256}$/.test(id));
   return ids.length === 0 ? {} : { files: [...new Set(ids)].slice(0, MAX_FILES) };
 }
 
 /** Citations of objects with an address, each address once. What is no address of the web is left out: a page could make a link of it. */
-export function citationsOf(given: readonly unknown[]): Citation[] {
+export function citationsOf(items: readonly unknown[]): Citation[] {
   const byUrl = new Map<string, Citation>();
-  for (const one of given.slice(0, CITATIONS_READ)) {
+  for (const one of items.slice(0, CITATIONS_READ)) {
     const url = webAddress(textOf(one, "url") ?? textOf(one, "uri") ?? "");
     if (url === undefined || byUrl.has(url)) continue;
     const title = textOf(one, "title");

@@ -23,7 +23,7 @@ export interface BlockFacts {
   /** Whether the block itself says that a call has failed. */
   readonly marksFailure: boolean;
   /** Phrases about the images, files and links of the result, which begin with `with` or `without`. */
-  readonly told: readonly string[];
+  readonly notes: readonly string[];
 }
 
 /**
@@ -40,7 +40,7 @@ export function labelledText(result: CallResult, facts: BlockFacts): string {
  * One line: whether the call failed, what was cut, where the result comes from, what was taken out, who approved the
  * call, and what is beside the text. Undefined if the provider's block says everything.
  */
-export function labelOf({ isError, provenance }: CallResult, { marksFailure, told }: BlockFacts): string | undefined {
+export function labelOf({ isError, provenance }: CallResult, { marksFailure, notes }: BlockFacts): string | undefined {
   const { source, from, filtered, approvedBy } = provenance;
   const phrases = [
     isError && !marksFailure ? PHRASES.failed : [],
@@ -49,7 +49,7 @@ export function labelOf({ isError, provenance }: CallResult, { marksFailure, tol
     from === undefined ? [] : PHRASES.at + JSON.stringify(inOneLine(from, FROM_LENGTH)),
     filtered === undefined ? [] : PHRASES.filtered + inOneLine(filtered, PHRASE_LENGTH),
     approvedBy === undefined ? [] : PHRASES.approvedBy + plain(approvedBy),
-    told,
+    notes,
   ].flat();
   return phrases.length === 0 ? undefined : phrases.join(", ");
 }

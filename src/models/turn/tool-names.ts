@@ -10,23 +10,23 @@ const MAX_LENGTH = 64;
  * has to be changed gets a digest of the original, so that no two share one. `reserved` are names that none may get.
  */
 export function mappedNames(names: readonly string[], reserved: readonly string[] = []) {
-  const givenBy = new Map<string, string>();
+  const aliasBy = new Map<string, string>();
   const ownBy = new Map<string, string>();
-  const taken = new Set(reserved);
+  const reservedSet = new Set(reserved);
   const isPlain = (name: string) => name.length <= MAX_LENGTH && /^[A-Za-z0-9_-]+$/.test(name);
-  const plain = new Set(names.filter((name) => isPlain(name) && !taken.has(name)));
+  const plain = new Set(names.filter((name) => isPlain(name) && !reservedSet.has(name)));
   for (const name of names) {
     const readable = name.replaceAll(/[^A-Za-z0-9_-]/g, "_");
-    const isTaken = (given: string) => taken.has(given) || plain.has(given) || ownBy.has(given);
+    const isTaken = (candidate: string) => reservedSet.has(candidate) || plain.has(candidate) || ownBy.has(candidate);
     const isFree = readable !== "" && readable.length <= MAX_LENGTH && !isTaken(readable);
-    const given = plain.has(name) || isFree ? readable : withDigest(name, readable, isTaken);
-    givenBy.set(name, given);
-    ownBy.set(given, name);
+    const alias = plain.has(name) || isFree ? readable : withDigest(name, readable, isTaken);
+    aliasBy.set(name, alias);
+    ownBy.set(alias, name);
   }
   return {
-    given: (name: string) => givenBy.get(name) ?? name,
+    aliasOf: (name: string) => aliasBy.get(name) ?? name,
     /** The tool that was declared under a name. If there is none, the name itself, cut to 256 code units. */
-    own: (given: string) => ownBy.get(given) ?? given.slice(0, 256),
+    own: (alias: string) => ownBy.get(alias) ?? alias.slice(0, 256),
   };
 }
 
@@ -44,9 +44,9 @@ export function toolNamesOf(
 }
 
 /** Adds a digest. It is hashed again if another tool has the name already, which an MCP server could arrange. */
-function withDigest(name: string, readable: string, isTaken: (given: string) => boolean): string {
+function withDigest(name: string, readable: string, isTaken: (alias: string) => boolean): string {
   let digest = hash("sha256", name);
-  const given = () => `${readable.slice(0, MAX_LENGTH - DIGEST_LENGTH - 1)}_${digest.slice(0, DIGEST_LENGTH)}`;
-  while (isTaken(given())) digest = hash("sha256", digest);
-  return given();
+  const makeAlias = () => `${readable.slice(0, MAX_LENGTH - DIGEST_LENGTH - 1)}_${digest.slice(0, DIGEST_LENGTH)}`;
+  while (isTaken(makeAlias())) digest = hash("sha256", digest);
+  return makeAlias();
 }

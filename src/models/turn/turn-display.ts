@@ -8,7 +8,7 @@ const REST = "… (the rest is not shown)";
 
 export interface StreamedNames {
   readonly program: string | undefined;
-  readonly own: (given: string) => string;
+  readonly own: (alias: string) => string;
 }
 
 /** How an input is written: JSON, JSON that holds a program's source, or plain text. */
@@ -29,7 +29,7 @@ export class TurnDisplay {
   readonly #request: Pick<TurnRequest, "onText" | "onReasoning" | "onArgument">;
   readonly #inputs = new Map<unknown, ShownInput>();
   #isFull = false;
-  #left = MAX_SHOWN;
+  #budget = MAX_SHOWN;
   /** Whether a piece of the reply was passed on: then asking for the reply again would show it twice. */
   hasShown = false;
 
@@ -59,16 +59,16 @@ export class TurnDisplay {
   }
 
   /** Begins the input of a call by the name under which its tool was declared: JSON, or a text. */
-  beginCall(key: unknown, given: string, isText = false): void {
-    const isProgram = given === this.names.program;
-    const tool = isProgram ? RUN_PROGRAM : this.names.own(given);
+  beginCall(key: unknown, alias: string, isText = false): void {
+    const isProgram = alias === this.names.program;
+    const tool = isProgram ? RUN_PROGRAM : this.names.own(alias);
     this.begin(key, tool, isText ? "plain" : isProgram ? "source" : "json");
   }
 
   argument(key: unknown, piece: string): void {
     const input = this.#inputs.get(key);
     const { onArgument } = this.#request;
-    if (!input || !onArgument || this.#left < 0) return;
+    if (!input || !onArgument || this.#budget < 0) return;
     const { index, tool, read } = input;
     const text = input.half + (read ? read(piece) : piece);
     const end = /[\ud800-\udbff]$/.test(text) ? text.length - 1 : text.length;
@@ -86,11 +86,11 @@ export class TurnDisplay {
   }
 
   #show(piece: string, show: (text: string) => void): void {
-    if (piece === "" || this.#left < 0) return;
+    if (piece === "" || this.#budget < 0) return;
     this.hasShown = true;
-    const shown = piece.slice(0, this.#left);
-    this.#left -= piece.length;
-    show(this.#left < 0 ? shown + REST : shown);
+    const shown = piece.slice(0, this.#budget);
+    this.#budget -= piece.length;
+    show(this.#budget < 0 ? shown + REST : shown);
   }
 }
 

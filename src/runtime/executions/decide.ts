@@ -20,15 +20,15 @@ import {
 } from "../../executions/decide.ts";
 
 /** Notes decisions and results for calls of an execution or a conversation that wait, without driving it. Rejects as `resume` does. */
-export async function decideFor(scope: DecideScope, execution: ExecutionId, said: DecisionInput): Promise<void> {
+export async function decideFor(scope: DecideScope, execution: ExecutionId, input: DecisionInput): Promise<void> {
   const { journal } = scope;
   const { kind } = await findOwn(scope, execution);
   const note = kind === "conversation" ? decideConversation : decideProgram;
   try {
-    await note(scope, execution, said);
+    await note(scope, execution, input);
   } catch (error) {
     if (!hasCode(error, "call_unknown")) throw error;
-    throw (await decidedBefore(journal, execution, Object.keys(said.decisions ?? {}))) ?? error;
+    throw (await decidedBefore(journal, execution, Object.keys(input.decisions ?? {}))) ?? error;
   }
 }
 
@@ -67,8 +67,8 @@ async function decidedBefore(
   for (const [parent, own] of owners) {
     const owner = parent === "" ? execution : childExecution(execution, parent);
     if (parent !== "" && !(await findIfKnown(journal, owner))) continue;
-    const decided = await firstDecided(journal, owner, new Map(own.map((id) => [id.slice(id.indexOf("/") + 1), id])));
-    if (decided) return decided;
+    const error = await firstDecided(journal, owner, new Map(own.map((id) => [id.slice(id.indexOf("/") + 1), id])));
+    if (error) return error;
   }
   return undefined;
 }

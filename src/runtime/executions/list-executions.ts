@@ -163,8 +163,8 @@ async function openProgram(
   return { state: standing.state, calls, parent: state.header?.parent };
 }
 
-function isOutside({ decided }: UnansweredCall): boolean {
-  return decided?.decision === "held" || decided?.decision === "client";
+function isOutside({ ruling }: UnansweredCall): boolean {
+  return ruling?.decision === "held" || ruling?.decision === "client";
 }
 
 /** Whether the inputs of waiting calls that a report lists are JSON. A journal from elsewhere may have other texts. */

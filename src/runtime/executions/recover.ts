@@ -45,37 +45,37 @@ export type OpenReason =
   /** The host does not have its model. */
   | { readonly to: "model"; readonly records: Head; readonly model: string; readonly task: string };
 
-export type LeftOpen = Map<ExecutionId, OpenReason>;
+export type OpenExecutions = Map<ExecutionId, OpenReason>;
 
 /** Longer tasks are read again: what is kept of an execution stays small. */
 const KEPT_TASK_CHARACTERS = 2000;
 
 /** Notes why an execution stays open. Without a reason, or with one that would take much memory, it is read again. */
-function note(left: LeftOpen | undefined, execution: ExecutionId, why: OpenReason | undefined): void {
-  if (why && !(why.to === "model" && why.task.length > KEPT_TASK_CHARACTERS)) left?.set(execution, why);
-  else left?.delete(execution);
+function note(reasons: OpenExecutions | undefined, execution: ExecutionId, why: OpenReason | undefined): void {
+  if (why && !(why.to === "model" && why.task.length > KEPT_TASK_CHARACTERS)) reasons?.set(execution, why);
+  else reasons?.delete(execution);
 }
 
 /** Whether an execution is still open for the reason that an earlier recovery has found. */
 async function isStillLeft(
   {
     journal,
-    left,
+    reasons,
     model,
   }: {
     readonly journal: Journal;
-    readonly left?: LeftOpen;
+    readonly reasons?: OpenExecutions;
     readonly model: (conversation: RecoveredConversation) => Model | undefined;
   },
   { execution, tenant, records }: ExecutionSummary,
 ): Promise<boolean> {
-  const known = left?.get(execution);
-  if (known === undefined) return false;
-  if (known.to === "caller") return isOpen(journal, known.caller);
-  if (known.records !== records) return false;
-  if (known.to === "model") return model({ execution, tenant, model: known.model, task: known.task }) === undefined;
-  if (now() >= known.until) return false;
-  for (const [program, head] of known.programs)
+  const reason = reasons?.get(execution);
+  if (reason === undefined) return false;
+  if (reason.to === "caller") return isOpen(journal, reason.caller);
+  if (reason.records !== records) return false;
+  if (reason.to === "model") return model({ execution, tenant, model: reason.model, task: reason.task }) === undefined;
+  if (now() >= reason.until) return false;
+  for (const [program, head] of reason.programs)
     if ((await findIfKnown(journal, program))?.records !== head) return false;
   return true;
 }
@@ -131,7 +131,7 @@ export interface RecoverWork extends TakeUpWork {
   /** Takes up no further execution once it is aborted. */
   readonly signal: AbortSignal;
   /** What earlier recoveries have left open: read again once it has changed, has waited for too long, or has a model. */
-  readonly left?: LeftOpen;
+  readonly reasons?: OpenExecutions;
   readonly concurrency: number;
   readonly only: (execution: RecoveredExecution) => boolean;
 }
@@ -158,16 +158,16 @@ export type TakeUpResult =
  * journal cannot be listed, and with the signal's reason. If the iteration is left, executions that are under way go on.
  */
 export async function* recover(work: RecoverWork): AsyncGenerator<Recovered | Unrecovered> {
-  const { journal, signal, concurrency, left, only } = work;
+  const { journal, signal, concurrency, reasons, only } = work;
   const open = new Set<ExecutionId>();
   const underWay = new Set<Promise<void>>();
   const done: (Recovered | Unrecovered)[] = [];
   const suspects: ExecutionSummary[] = [];
   const begin = (summary: ExecutionSummary) => {
-    const one = recoverOne(work, summary, false).then((taken) => {
+    const one = recoverOne(work, summary, false).then((result) => {
       underWay.delete(one);
-      if (taken.type === "suspect") suspects.push(summary);
-      else done.push(...yielded(summary, taken));
+      if (result.type === "suspect") suspects.push(summary);
+      else done.push(...yielded(summary, result));
     });
     underWay.add(one);
   };
@@ -179,7 +179,7 @@ export async function* recover(work: RecoverWork): AsyncGenerator<Recovered | Un
     if (underWay.size >= concurrency) await Promise.race(underWay);
     yield* done.splice(0);
   }
-  for (const execution of left?.keys() ?? []) if (!open.has(execution)) left?.delete(execution);
+  for (const execution of reasons?.keys() ?? []) if (!open.has(execution)) reasons?.delete(execution);
   // The last executions may end while the results of others are taken.
   while (underWay.size + done.length > 0) {
     if (done.length === 0) await Promise.race(underWay);
@@ -191,22 +191,25 @@ export async function* recover(work: RecoverWork): AsyncGenerator<Recovered | Un
   }
 }
 
-function yielded({ execution, tenant }: RecoveredExecution, taken: TakeUpResult): readonly (Recovered | Unrecovered)[] {
-  if (taken.type === "driven") return [taken.recovered];
-  return taken.type === "failed" ? [{ execution, tenant, error: taken.error }] : [];
+function yielded(
+  { execution, tenant }: RecoveredExecution,
+  result: TakeUpResult,
+): readonly (Recovered | Unrecovered)[] {
+  if (result.type === "driven") return [result.recovered];
+  return result.type === "failed" ? [{ execution, tenant, error: result.error }] : [];
 }
 
 /** Never rejects: one execution must not end the recovery of others. */
 async function recoverOne(work: RecoverWork, summary: ExecutionSummary, takesSuspects: boolean): Promise<TakeUpResult> {
-  const { left, journal } = work;
+  const { reasons, journal } = work;
   try {
     if (!isDriven(journal, summary) && (await isStillLeft(work, summary))) return { type: "left", why: undefined };
   } catch (error) {
     return failedOrTaken(error);
   }
-  const taken = await takeUpOne(work, summary, takesSuspects);
-  if (taken.type === "left") note(left, summary.execution, taken.why);
-  return taken;
+  const result = await takeUpOne(work, summary, takesSuspects);
+  if (result.type === "left") note(reasons, summary.execution, result.why);
+  return result;
 }
 
 /**
@@ -244,7 +247,7 @@ async function takeUpProgram(
   for await (const record of reading) {
     // A program in a conversation is taken up with it.
     if (record.type === "header" && record.parent && (await isOpen(journal, record.parent.execution)))
-      return left({ to: "caller", caller: record.parent.execution });
+      return leave({ to: "caller", caller: record.parent.execution });
     await reading.lane.work(fold.take(record));
   }
   const past = await reading.lane.work(fold.past());
@@ -253,7 +256,7 @@ async function takeUpProgram(
   if (header?.parent) return driven(run(one, (scope) => endAsCancelled(scope, past)));
   const { records } = past.state;
   if (standingOf(past.state, false).state === "waiting")
-    return left({ to: "outside", records, programs: new Map(), until: firstExpiry(header, openCalls(past.state)) });
+    return leave({ to: "outside", records, programs: new Map(), until: firstExpiry(header, openCalls(past.state)) });
   if (needsSameProtocol && past.state.turns > 0) refuseOtherProtocol(header);
   if (!takesSuspects && mayKillItsDriver(past.state)) return { type: "suspect" };
   const hasResult = header?.kind === "program" && header.result !== undefined;
@@ -268,24 +271,24 @@ async function takeUpConversation(
   const one = { execution, tenant };
   // Its client goes on with it, or it expires: the client alone has its tools, and sets what each of its requests may take.
   if ((await readHeader(journal, execution, one))?.owner?.surface)
-    return left({ to: "outside", records, programs: new Map(), until: Infinity });
+    return leave({ to: "outside", records, programs: new Map(), until: Infinity });
   const past = await readPastConversation(journal, execution, one.tenant);
   const { header } = past;
   if (past.outcome) return { type: "others" };
   // The conversation of an agent that is a tool is taken up with its caller.
   if (header.parent && (await isOpen(journal, header.parent.execution)))
-    return left({ to: "caller", caller: header.parent.execution });
+    return leave({ to: "caller", caller: header.parent.execution });
   if (header.parent) return driven(run(one, (scope) => cancelConversation(scope, past)));
-  if (standingOfConversation(past).state === "waiting") return left(waitingConversation(past));
+  if (standingOfConversation(past).state === "waiting") return leave(waitingConversation(past));
   const about = { model: past.answering.model, task: header.task };
   const conversation = { ...one, ...about };
   const model = modelFor(conversation);
-  if (!model) return left({ to: "model", records: past.records, ...about });
+  if (!model) return leave({ to: "model", records: past.records, ...about });
   const fallbacks = fallbacksFor?.(conversation);
   return driven(run({ ...one, model }, (scope) => resumeAgent(scope, execution, { model, fallbacks, joins: false })));
 }
 
-function left(why: OpenReason | undefined): TakeUpResult {
+function leave(why: OpenReason | undefined): TakeUpResult {
   return { type: "left", why };
 }
 

@@ -7,7 +7,7 @@ import { ContainerGuest } from "./container/container-guest.ts";
 import type { ContainerPlan } from "./container-options.ts";
 import type { Daemon } from "./daemon.ts";
 import type { ContainerPoolOptions } from "./docker-options.ts";
-import { removeLeft } from "./leftovers.ts";
+import { retryRemovals } from "./leftovers.ts";
 
 /** Kinds of containers that are kept warm at once: two, so that alternating between two languages keeps both warm. */
 const WARM_KINDS = 2;
@@ -89,7 +89,7 @@ export class ContainerPool {
     await Promise.allSettled(this.#starting);
     for (const guest of this.#all) guest.kill(CLOSED);
     await Promise.all([...this.#all].map((guest) => guest.removed));
-    await removeLeft(this.#daemon);
+    await retryRemovals(this.#daemon);
   }
 
   get #held(): ReadonlyMap<string, number> {
@@ -215,7 +215,7 @@ export class ContainerPool {
     this.#all.add(guest);
     if (tenant !== undefined) this.#tenants.set(guest, tenant);
     // A container has started, so the daemon works.
-    void removeLeft(this.#daemon);
+    void retryRemovals(this.#daemon);
     void guest.exit.then(() => {
       this.#idle = this.#idle.filter((idle) => idle.guest !== guest);
     });

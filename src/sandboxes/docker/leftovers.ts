@@ -15,7 +15,7 @@ export function hostLabels(): Readonly<Record<string, string>> {
 const LATE_MS = 60_000;
 
 /** Names of this process's containers that may remain, and since when. Their sandbox may be closed by now. */
-const left = new Map<string, { readonly address: string; readonly since: number }>();
+const orphans = new Map<string, { readonly address: string; readonly since: number }>();
 
 /** Ends and removes a container. If that fails, or it may still come, each later start and close tries again. */
 export async function removeContainer(daemon: Daemon, id: string, mayCome = false): Promise<void> {
@@ -25,14 +25,14 @@ export async function removeContainer(daemon: Daemon, id: string, mayCome = fals
       () => true,
       (error: DaemonFailure) => error.statusCode === 404,
     );
-  const { since } = left.get(id) ?? { since: now() };
-  if (isRemoved && !mayCome && (!left.has(id) || now() - since > LATE_MS)) left.delete(id);
-  else left.set(id, { address: daemon.address, since });
+  const { since } = orphans.get(id) ?? { since: now() };
+  if (isRemoved && !mayCome && (!orphans.has(id) || now() - since > LATE_MS)) orphans.delete(id);
+  else orphans.set(id, { address: daemon.address, since });
 }
 
 /** Tries again to remove containers of this process that may remain. */
-export async function removeLeft(daemon: Daemon): Promise<void> {
-  const own = [...left].filter(([, { address }]) => address === daemon.address);
+export async function retryRemovals(daemon: Daemon): Promise<void> {
+  const own = [...orphans].filter(([, { address }]) => address === daemon.address);
   await Promise.all(own.map(([id]) => removeContainer(daemon, id)));
 }
 
@@ -51,5 +51,5 @@ export async function removeLeftovers(daemon: Daemon): Promise<void> {
     return host !== undefined && isGone(host) ? (textOf(container, "Id") ?? []) : [];
   });
   await Promise.all(abandoned.map((id) => removeContainer(daemon, id)));
-  await removeLeft(daemon);
+  await retryRemovals(daemon);
 }

@@ -39,7 +39,7 @@ export const ENVIRONMENT = {
 /** Folders of the libraries that node is linked to. */
 const LIBRARIES = ["/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib"];
 
-let known: EngineCommand | undefined;
+let choice: EngineCommand | undefined;
 
 /**
  * How engines are started here: the first of these ways that works. On Linux `setpriv` and `unshare` of util-linux have
@@ -47,18 +47,18 @@ let known: EngineCommand | undefined;
  * engine waits for the end of a pipe, which costs 11 MB per engine.
  */
 export function engineCommand(): EngineCommand {
-  known ??= kernelCommands().find(works) ?? watchCommand();
-  return known;
+  choice ??= kernelCommands().find(works) ?? watchCommand();
+  return choice;
 }
 
 /** The same for an engine, which tries the command itself: a trial before it would take the host 3 ms or more. */
 export function startCommand(): EngineCommand {
-  return known ?? kernelCommands().next().value ?? watchCommand();
+  return choice ?? kernelCommands().next().value ?? watchCommand();
 }
 
 /** An engine that was started in this way is ready. */
 export function noteReady(command: EngineCommand): void {
-  known ??= command;
+  choice ??= command;
 }
 
 /** Whether engines cannot be started in this way here; asked if one was not ready. Tries the command unless it is known to work. */
@@ -119,8 +119,8 @@ function* kernelCommands(): Generator<EngineCommand, undefined> {
 }
 
 function allParts(): readonly (readonly WallPart[])[] {
-  return Array.from({ length: 2 ** PARTS.length }, (_, left) =>
-    PARTS.filter((_part, index) => ((left >> (PARTS.length - 1 - index)) & 1) === 0),
+  return Array.from({ length: 2 ** PARTS.length }, (_, mask) =>
+    PARTS.filter((_part, index) => ((mask >> (PARTS.length - 1 - index)) & 1) === 0),
   );
 }
 

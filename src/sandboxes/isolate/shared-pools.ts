@@ -18,10 +18,10 @@ export function leasePool(options: PoolOptions) {
   const shared = registry();
   const name = JSON.stringify(Object.entries(options).toSorted(byName));
   // How engines are started is an object that a test passes, and it may hold state.
-  const known = options.command ? undefined : shared.get(name);
-  const leased = known ?? { pool: new EnginePool(options), users: 0 };
+  const entry = options.command ? undefined : shared.get(name);
+  const leased = entry ?? { pool: new EnginePool(options), users: 0 };
   leased.users += 1;
-  if (!known && !options.command) shared.set(name, leased);
+  if (!entry && !options.command) shared.set(name, leased);
   let released = false;
   return {
     pool: leased.pool,

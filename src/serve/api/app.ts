@@ -186,7 +186,7 @@ function untilOver({ over = () => {} }: Asked, response: Response): Response {
 
 /** The key of a request that is let in. It is noted as soon as it is known, also for a request that is refused. */
 function keyOf({ admitted, keys, requests }: AppParts, scope: RouteScope, asked: Asked): Key {
-  const onKey = (known: Key) => void (asked.key = known);
+  const onKey = (requestKey: Key) => void (asked.key = requestKey);
   const key = admit(admitted, asked.request, { scope, keyHeader: asked.keyHeader }, onKey);
   if (scope === "none") return key;
   // A request that only waits holds a connection and memory too, so that one key could take all that there are.
@@ -233,17 +233,17 @@ async function serve(
   const holdBody = (until: Promise<unknown>) => void uses.push(until);
   const inTurn = <Value>(read: () => Value | Promise<Value>) => parts.readings.run(key.id, signal, read);
   const handleOf = (execution: string) => parts.runtime.execution(execution, { tenant: key.tenant });
-  const given = { ...parts, key, id, call, name, headers, signal, query, about, holdBody, inTurn, handleOf };
-  if (line.body === undefined) return line.handle({ ...given, body: undefined as never });
+  const apiRequest = { ...parts, key, id, call, name, headers, signal, query, about, holdBody, inTurn, handleOf };
+  if (line.body === undefined) return line.handle({ ...apiRequest, body: undefined as never });
   const hold = (bytes: number) => parts.open.hold(key, bytes, "wait for their answers");
   const reader = { tenant: key.tenant, signal, hold };
   const { value, bytes } = await readJsonBody(request, { most: parts.maxBodyBytes, reader });
   // Reading a body may take time, and keys change meanwhile.
-  refuseRevoked(given);
+  refuseRevoked(apiRequest);
   const over = hold(bytes);
   try {
     const body = check(line.body, "body", value) as never;
-    return await line.handle({ ...given, body });
+    return await line.handle({ ...apiRequest, body });
   } finally {
     if (uses.length === 0) over();
     else void Promise.allSettled(uses).then(over);
@@ -252,8 +252,8 @@ async function serve(
 
 /** A parameter that is given twice is refused with its name, as an unknown parameter is. */
 function queryOf(request: Request): Readonly<Record<string, string>> {
-  const given = [...new URL(request.url).searchParams];
-  if (new Set(given.map(([name]) => name)).size < given.length)
+  const params = [...new URL(request.url).searchParams];
+  if (new Set(params.map(([name]) => name)).size < params.length)
     throw new RequestProblem("request_invalid", "query: a parameter is given twice.");
-  return Object.fromEntries(given);
+  return Object.fromEntries(params);
 }

@@ -51,9 +51,9 @@ export function fleetDriving(fleet: Fleet, parts: FleetDrivingParts): Driving {
     },
     async drain(drainMs) {
       const begun = monotonic();
-      const left = (await worker?.drain(drainMs)) ?? 0;
+      const remaining = (await worker?.drain(drainMs)) ?? 0;
       // One after the other: what the worker has left is not counted twice.
-      return left + (await runtime.suspend(Math.max(0, drainMs - (monotonic() - begun))));
+      return remaining + (await runtime.suspend(Math.max(0, drainMs - (monotonic() - begun))));
     },
     /** Workers take up what was left, whenever it is, but for what clients of the gateway have left. */
     recover: () => expiry.sweep(),

@@ -29,7 +29,7 @@ export interface DrivingParts {
 
 interface Sweeping {
   /** Failed recoveries that the operator was told of: each sweep fails with them again. */
-  readonly told: Set<string>;
+  readonly reports: Set<string>;
   /** When executions could not be taken up, in milliseconds since 1970. */
   readonly failedAt: Map<ExecutionId, number>;
   isStopped: boolean;
@@ -38,7 +38,7 @@ interface Sweeping {
 /** A server without a fleet drives all that its clients begin and decide, and what other hosts have left. */
 export function localDriving(parts: DrivingParts) {
   const { runs, runtime, expiry, onError } = parts;
-  const sweeping: Sweeping = { told: new Set(), failedAt: new Map(), isStopped: false };
+  const sweeping: Sweeping = { reports: new Set(), failedAt: new Map(), isStopped: false };
   const { failedAt } = sweeping;
   let recovering: Promise<number> | undefined;
   let timer: Timer | undefined;
@@ -100,7 +100,7 @@ async function takeUp(
   only: (execution: ExecutionId) => boolean,
 ): Promise<number> {
   const under = new Map<ExecutionId, () => void>();
-  let taken = 0;
+  let count = 0;
   try {
     for await (const one of runtime.recover({
       model: (conversation) => served.find(conversation),
@@ -118,18 +118,18 @@ async function takeUp(
       under.get(one.execution)?.();
       under.delete(one.execution);
       if ("error" in one) fail(sweeping, one.execution, one.error, onError);
-      else taken += 1;
-      if (sweeping.isStopped) return taken;
+      else count += 1;
+      if (sweeping.isStopped) return count;
     }
-    taken += await expiry.settle();
+    count += await expiry.settle();
   } finally {
     for (const end of under.values()) end();
   }
-  return taken;
+  return count;
 }
 
 function fail(
-  { told, failedAt }: Sweeping,
+  { reports, failedAt }: Sweeping,
   execution: ExecutionId,
   error: Error,
   onError: DrivingParts["onError"],
@@ -137,9 +137,9 @@ function fail(
   failedAt.set(execution, now());
   if (isOthers(error)) return;
   const about = `${execution} ${error.message}`;
-  if (told.has(about)) return;
-  if (told.size >= MOST_TOLD) told.clear();
-  told.add(about);
+  if (reports.has(about)) return;
+  if (reports.size >= MOST_TOLD) reports.clear();
+  reports.add(about);
   onError(error);
 }
 

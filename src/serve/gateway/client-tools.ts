@@ -15,7 +15,7 @@ const MOST_STATES = 100_000;
 /** Characters of a client's name that are in the name that a tool gets. */
 export const LONGEST = 60;
 
-export type ClientTools = ReturnType<typeof clientTools> extends SlicedWork<infer Made> ? Made : never;
+export type ClientTools = ReturnType<typeof clientTools> extends SlicedWork<infer Held> ? Held : never;
 
 /**
  * A client's tools as tools of a conversation: their calls wait for the client. They are made with a pause after each. Throws
@@ -27,7 +27,7 @@ export function* clientTools(tools: readonly AskedTool[]) {
       "tools",
       `this server takes at most ${MOST_TOOLS} tools in one request, and these are ${tools.length}`,
     );
-  const given = new Map<string, AskedTool>();
+  const byName = new Map<string, AskedTool>();
   const own = new Map<string, string>();
   /** How many tools have had a name before numbers made it their own. */
   const alike = new Map<string, number>();
@@ -35,27 +35,27 @@ export function* clientTools(tools: readonly AskedTool[]) {
     const { name, namespace } = tool;
     const whole = [namespace ?? [], name].flat().map(identifier).join(".");
     let number = (alike.get(whole) ?? 0) + 1;
-    let made = number === 1 ? whole : `${whole}_${number}`;
-    for (; made === RUN_PROGRAM || toolNameFault(made) !== undefined || given.has(made); made = `${whole}_${number}`)
+    let slug = number === 1 ? whole : `${whole}_${number}`;
+    for (; slug === RUN_PROGRAM || toolNameFault(slug) !== undefined || byName.has(slug); slug = `${whole}_${number}`)
       number += 1;
     alike.set(whole, number);
-    given.set(made, tool);
-    own.set(keyOf(tool), made);
+    byName.set(slug, tool);
+    own.set(keyOf(tool), slug);
     // A choice names a tool of a group by its name alone.
-    if (!own.has(name)) own.set(name, made);
+    if (!own.has(name)) own.set(name, slug);
   }
   const states = new PatternStates(MOST_STATES);
   const all: Tool[] = [];
-  for (const [name, tool] of given) {
-    const made = toolOf(name, tool, states);
+  for (const [name, tool] of byName) {
+    const ownTool = toolOf(name, tool, states);
     // Which name a tool gets depends on the others of its request: the journal says whose it is.
-    all.push(keyOf(tool) === name ? made : runsAt(`client ${keyOf(tool)}`, made));
+    all.push(keyOf(tool) === name ? ownTool : runsAt(`client ${keyOf(tool)}`, ownTool));
     yield;
   }
   return {
     all: all as readonly Tool[],
     /** The tool of the client by the name that it has in the conversation. */
-    given: (own: string) => given.get(own),
+    clientTool: (own: string) => byName.get(own),
     /** The name in the conversation; the given one if there is no such tool. Of a tool in a group, `name` is `groupedName`. */
     own: (name: string) => own.get(name) ?? name,
   };

@@ -37,12 +37,12 @@ export function gatewayExpiry(parts: ExpiryParts) {
   const { journal } = parts.runtime;
   let settling: Promise<unknown> = Promise.resolve();
   let isStopped = false;
-  const endOne = (execution: ExecutionId, tenant: string) => endLeft(left, execution, tenant);
+  const endOne = (execution: ExecutionId, tenant: string) => endLeft(state, execution, tenant);
   const room = roomFor(parts.runtime, parts.onError, (execution, tenant) =>
-    ifLeft(left, execution, () => endOne(execution, tenant).then(() => true)),
+    ifLeft(state, execution, () => endOne(execution, tenant).then(() => true)),
   );
-  const left: Left = { ...parts, turns: newTurns(), dueAt: new Map(), forget: room.forget };
-  const { turns, dueAt } = left;
+  const state: ExpiryState = { ...parts, turns: newTurns(), dueAt: new Map(), forget: room.forget };
+  const { turns, dueAt } = state;
   const seen = new Set<ExecutionId>();
   const settleAt = async (now: number) => {
     let ended = 0;
@@ -51,7 +51,7 @@ export function gatewayExpiry(parts: ExpiryParts) {
     seen.clear();
     for (const [execution, at] of dueAt) {
       if (isStopped) return ended;
-      if (at <= now && (await ifLeft(left, execution, (summary) => expire(left, summary, now)))) ended += 1;
+      if (at <= now && (await ifLeft(state, execution, (summary) => expire(state, summary, now)))) ended += 1;
     }
     return ended;
   };
@@ -85,7 +85,7 @@ export function gatewayExpiry(parts: ExpiryParts) {
   };
 }
 
-interface Left extends ExpiryParts {
+interface ExpiryState extends ExpiryParts {
   readonly turns: Turns;
   /** When open executions may have expired at the earliest, in milliseconds since 1970: until then they are not read. */
   readonly dueAt: Map<ExecutionId, number>;
@@ -94,7 +94,7 @@ interface Left extends ExpiryParts {
 
 /** Works on an execution that no request has and nothing drives. False if there is none, and if the work fails. */
 async function ifLeft(
-  { runtime: { journal }, runs, onError, turns, dueAt, forget }: Left,
+  { runtime: { journal }, runs, onError, turns, dueAt, forget }: ExpiryState,
   execution: ExecutionId,
   work: (summary: ExecutionSummary) => Promise<boolean>,
 ): Promise<boolean> {
@@ -114,8 +114,8 @@ async function ifLeft(
 }
 
 /** Ends a conversation, unless its programs say that its client was there meanwhile. */
-async function expire(left: Left, summary: ExecutionSummary, now: number): Promise<boolean> {
-  const { runtime, dueAt } = left;
+async function expire(state: ExpiryState, summary: ExecutionSummary, now: number): Promise<boolean> {
+  const { runtime, dueAt } = state;
   const { journal } = runtime;
   const { execution, tenant } = summary;
   const { limits, owner } = (await readHeader(journal, execution, { tenant })) ?? {};
@@ -133,13 +133,13 @@ async function expire(left: Left, summary: ExecutionSummary, now: number): Promi
   if (due > now) return false;
   // Nothing goes on with a conversation whose journal was redacted.
   if (isStored && programs.length > 0 && !past.isRedacted) await giveUpCalls(runtime, past);
-  else await endLeft(left, execution, tenant);
+  else await endLeft(state, execution, tenant);
   return true;
 }
 
 /** Ends a conversation that nothing drives, with its programs. Rejects with `execution_driven`, and as the journal does. */
 async function endLeft(
-  { runtime: { journal }, dueAt, forget }: Left,
+  { runtime: { journal }, dueAt, forget }: ExpiryState,
   execution: ExecutionId,
   tenant: string,
 ): Promise<void> {
@@ -168,8 +168,8 @@ function roomFor(
   let isEnding = false;
   let hasTold = false;
   const forget = (execution: ExecutionId) => {
-    const known = resting.get(execution);
-    if (known) held.add(known.tenant, -known.bytes);
+    const entry = resting.get(execution);
+    if (entry) held.add(entry.tenant, -entry.bytes);
     resting.delete(execution);
   };
   /** Ends the oldest conversations, until all have room. Never rejects. */

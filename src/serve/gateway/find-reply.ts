@@ -6,7 +6,7 @@ import { areRecorded } from "../../gate/header-base.ts";
 import type { CallResult, ContentPart, UserMessage } from "../../models/model.ts";
 import type { SurfaceRequest, AskedAnswer } from "./surface/surface.ts";
 import type { ClientTools } from "./client-tools.ts";
-import { type CallPlace, type Replies, type ToldPart, turnsUntil } from "./from-journal/replies.ts";
+import { type CallPlace, type Replies, type JournalPart, turnsUntil } from "./from-journal/replies.ts";
 import type { Exchange } from "./gateway-parts.ts";
 import { requestSettings } from "./say-options.ts";
 
@@ -17,7 +17,7 @@ import { requestSettings } from "./say-options.ts";
 
 /** What the messages of a request, or the turns of a conversation, come to for the client. */
 interface Item {
-  readonly said?: string;
+  readonly message?: string;
   /** What was said that is no text. */
   readonly shown?: readonly ContentPart[];
   readonly text?: string;
@@ -52,7 +52,7 @@ export async function isSameConversation(
   reply: number,
 ): Promise<boolean> {
   if (!isSameOpening(asked, tools, replies)) return false;
-  const [own, known] = [joined(itemsAsked(asked, tools)), joined(itemsUntil(replies, reply))];
+  const [own, history] = [joined(itemsAsked(asked, tools)), joined(itemsUntil(replies, reply))];
   const { execution } = replies.state.header;
   const isSameResult = (now: Item["result"], before: Item["result"]) =>
     typeof before === "number" && typeof now === "object"
@@ -61,19 +61,19 @@ export async function isSameConversation(
   const inputs: (readonly [UntrustedText, UntrustedText])[] = [];
   const areItems = function* (): SlicedWork<boolean> {
     for (const [index, { input, result, ...words }] of own.entries()) {
-      const { input: there, result: before, ...others } = known[index] ?? {};
+      const { input: there, result: before, ...others } = history[index] ?? {};
       if (!isDeepStrictEqual(words, others) || !isSameResult(result, before)) return false;
       if (input !== undefined && there !== undefined) inputs.push([input, there]);
       yield;
     }
-    return own.length === known.length;
+    return own.length === history.length;
   };
   return (await new Lane(reader.tenant).work(areItems())) && areSame(inputs, reader);
 }
 
 function itemsAsked({ turns }: SurfaceRequest, tools: ClientTools): readonly Item[] {
-  return turns.flatMap(({ said, text, calls, results }): Item[] => [
-    ...said.map(itemSaid),
+  return turns.flatMap(({ userMessages, text, calls, results }): Item[] => [
+    ...userMessages.map(itemSaid),
     { text },
     ...calls.map((call): Item => {
       const result = results.get(call.id);
@@ -85,7 +85,7 @@ function itemsAsked({ turns }: SurfaceRequest, tools: ClientTools): readonly Ite
 
 function itemSaid(message: UserMessage): Item {
   const parts = typeof message === "string" ? [] : message.filter((part) => part.type !== "text");
-  return { said: messageText(message), shown: parts };
+  return { message: messageText(message), shown: parts };
 }
 
 /** The calls that the client has seen, by turn and place, with their results. */
@@ -101,11 +101,11 @@ function shownCalls({ all }: Replies): ReadonlyMap<string, Item["result"]> {
 const keyOf = ({ turn, call }: CallPlace) => `${turn}.${call}`;
 
 /** Not every surface has words for what a program came to that was stopped. */
-function resultOf(part: ToldPart): AskedAnswer | undefined {
-  return part.type === "program_ended" && !part.isLate ? told(part) : undefined;
+function resultOf(part: JournalPart): AskedAnswer | undefined {
+  return part.type === "program_ended" && !part.isLate ? answerOf(part) : undefined;
 }
 
-function told({ text, isError, parts = [] }: Pick<CallResult, "text" | "isError" | "parts">): AskedAnswer {
+function answerOf({ text, isError, parts = [] }: Pick<CallResult, "text" | "isError" | "parts">): AskedAnswer {
   return { text: asUntrusted(text), isError, parts };
 }
 
@@ -114,15 +114,15 @@ function itemsUntil(replies: Replies, reply: number): readonly Item[] {
   const { header, turns } = replies.state;
   const copied = header.continues?.turns ?? 0;
   const shown = shownCalls(replies);
-  return turns.slice(0, turnsUntil(replies, reply)).flatMap(({ said, turn, results }, index): Item[] => [
-    ...said.flatMap(({ by, message }): Item[] => (by === "user" ? [itemSaid(message)] : [])),
+  return turns.slice(0, turnsUntil(replies, reply)).flatMap(({ said: messages, turn, results }, index): Item[] => [
+    ...messages.flatMap(({ by, message }): Item[] => (by === "user" ? [itemSaid(message)] : [])),
     { text: turn.text },
     ...turn.calls.flatMap((call, place): Item[] => {
       const key = keyOf({ turn: index, call: place });
       if (index >= copied && !shown.has(key)) return [];
       const isProgram = call.type === "program_call";
       const kept = index < copied || !isProgram ? results.get(call.id) : undefined;
-      const result = shown.get(key) ?? (kept && told(kept));
+      const result = shown.get(key) ?? (kept && answerOf(kept));
       if (isProgram) return [{ program: call.source ?? "", result }];
       return [{ tool: call.tool, input: asUntrusted(call.inputText), result }];
     }),

@@ -9,8 +9,8 @@ import { removeAnswer } from "./stored-answers.ts";
 import { refusalOfProblem, refusalResponse } from "./refusals.ts";
 
 /** The vendors' own paths. */
-export function gatewayRoutes(given: GatewayParts): readonly OtherRoute[] {
-  const parts = { ...given, driven: new Map() };
+export function gatewayRoutes(gateway: GatewayParts): readonly OtherRoute[] {
+  const parts = { ...gateway, driven: new Map() };
   const messages = routesOf(messagesSurface, parts, KEY_HEADER);
   const responses = routesOf(responsesSurface, parts);
   return [

@@ -23,7 +23,7 @@ import { executionAsked, type Plan, planOf } from "./plan.ts";
 import { ifKnown } from "../../journal/reading/index.ts";
 import { newRequestId, refusalOf, refusalOfEnding } from "./refusals.ts";
 import { readReplies } from "./from-journal/replies.ts";
-import { answerHead, told } from "./from-journal/told.ts";
+import { answerHead, readAnswer } from "./from-journal/read-answer.ts";
 import { optionsFor } from "./say-options.ts";
 import { storedItems, partText } from "./stored-answers.ts";
 import { tokensInParts } from "../../tools/count-tokens.ts";
@@ -78,11 +78,11 @@ export async function answerRequest(
   const of = { surface, key, reader, signal, asked, tools, ids, model, runtime, requestId: newRequestId() };
   const exchange = { ...parts, ...of };
   // Of several requests that go on with one conversation, each sees what came of the one before.
-  const known = executionAsked(exchange);
-  if (known !== undefined) held.defer(await expiry.turns.take(known));
-  const plan = await readings.run(key.id, signal, () => planOf(exchange, known));
+  const target = executionAsked(exchange);
+  if (target !== undefined) held.defer(await expiry.turns.take(target));
+  const plan = await readings.run(key.id, signal, () => planOf(exchange, target));
   const isNew = plan.type === "begin";
-  const execution = isNew ? newExecution(asked.isStored === true) : known!;
+  const execution = isNew ? newExecution(asked.isStored === true) : target!;
   const planned = { ...exchange, plan, execution, reply: plan.reply };
   // Nobody else has a conversation that begins, so no two requests wait for each other's.
   if (isNew) held.defer(await expiry.turns.take(execution));
@@ -109,9 +109,9 @@ export async function countRequest(
   const lane = new Lane(key.tenant);
   const asked = await lane.run(() => surface.read(value, request.headers, true));
   modelOf(parts, asked.model);
-  const told = ["system", "instructions", "tools", "messages", "input"].map((name) => [name, fieldOf(value, name)]);
+  const fields = ["system", "instructions", "tools", "messages", "input"].map((name) => [name, fieldOf(value, name)]);
   // About how many it has as one text.
-  const tokens = await lane.work(tokensInParts(await lane.work(jsonInParts(Object.fromEntries(told)))));
+  const tokens = await lane.work(tokensInParts(await lane.work(jsonInParts(Object.fromEntries(fields)))));
   return Response.json(surface.counted(tokens), { headers: { [surface.requestIdHeader]: newRequestId() } });
 }
 
@@ -170,7 +170,7 @@ async function forget(
 /** What the journal has of an answer. Its key holds it until it is disposed of. */
 async function held(planned: Planned) {
   const { key, open, readings } = planned;
-  const answer = await readings.run(key.id, undefined, () => told(planned));
+  const answer = await readings.run(key.id, undefined, () => readAnswer(planned));
   const bytes = answer.parts.reduce((sum, part) => sum + memoryOf(partText(part)), 0);
   return { ...answer, [Symbol.dispose]: holdAnswer(bytes, { open, key }) };
 }
@@ -179,28 +179,28 @@ async function held(planned: Planned) {
 async function streamed(planned: Planned, body: DisposableStack): Promise<Response> {
   const { surface, requestId, open, key } = planned;
   const begun = Promise.withResolvers<void>();
-  const left = new AbortController();
+  const disconnect = new AbortController();
   const encoder = new TextEncoder();
   const writer = surface.writer(answerHead(planned));
   const stream = new ReadableStream<Uint8Array>({
     start: (controller) => {
       const send = (text: string) => {
-        if (left.signal.aborted) return;
+        if (disconnect.signal.aborted) return;
         controller.enqueue(encoder.encode(text));
         begun.resolve();
       };
-      const signal = AbortSignal.any([planned.signal, left.signal]);
+      const signal = AbortSignal.any([planned.signal, disconnect.signal]);
       const rest = body.move();
       void sent({ ...planned, signal }, writer, send)
         .catch(begun.reject)
         .finally(() => {
           rest.dispose();
           begun.resolve();
-          if (!left.signal.aborted) controller.close();
-          left.abort();
+          if (!disconnect.signal.aborted) controller.close();
+          disconnect.abort();
         });
     },
-    cancel: () => left.abort(),
+    cancel: () => disconnect.abort(),
   });
   await begun.promise;
   const headers = { [surface.requestIdHeader]: requestId, "content-type": "text/event-stream; charset=utf-8" };
@@ -256,8 +256,8 @@ async function driven(
 function driveOf(planned: Planned): Drive {
   const { runs, metrics, onEvent: onAny, asked, model, runtime, key, plan, execution } = planned;
   const { tenant } = key;
-  const message = plan.says && asked.said.length > 0 ? asked.said : undefined;
-  const drive = begunDrive((left, onEvent) =>
+  const message = plan.says && asked.userMessages.length > 0 ? asked.userMessages : undefined;
+  const drive = begunDrive((disconnect, onEvent) =>
     runs
       .run(execution, async (cancel) => {
         const options = optionsFor(planned, (event) => {
@@ -265,7 +265,7 @@ function driveOf(planned: Planned): Drive {
           onAny(event);
           if (event.type === "turn_ended") metrics.spent(tenant, model.name, event.usage);
         });
-        const signal = AbortSignal.any([cancel, left]);
+        const signal = AbortSignal.any([cancel, disconnect]);
         return (await runtime.execution(execution, { tenant }).send<unknown>(message, { ...options, signal })).ending;
       })
       .finally(() => planned.driven.delete(execution)),

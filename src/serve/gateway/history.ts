@@ -28,13 +28,13 @@ export function transcriptOf(
 
 /** The history that a client repeats. */
 export function historyAsked({ turns }: SurfaceRequest, tools: ClientTools, model: string): readonly TranscriptTurn[] {
-  return turns.map(({ said, text, calls, results }) => {
+  return turns.map(({ userMessages, text, calls, results }) => {
     if (calls.length > MAX_TURN_CALLS)
       throw invalidField("input", `this server takes at most ${MAX_TURN_CALLS} calls in one turn of the model`);
     const own = calls.map((call) => (call.type === "tool_call" ? { ...call, tool: tools.own(call.tool) } : call));
     const end = { type: calls.length > 0 ? ("called" as const) : ("answered" as const) };
     return {
-      said: said.map((message) => ({ by: "user", message })),
+      said: userMessages.map((message) => ({ by: "user", message })),
       turn: { type: "turn", text, calls: own, hosted: [], end, usage: NO_USAGE },
       model,
       results: own.map((call) => resultOf(call, results.get(call.id))),
@@ -52,12 +52,12 @@ export function historyUntil(
   const last = turnsUntil(replies, reply) - 1;
   return turns.slice(0, last + 1).flatMap(({ said, turn, model, results }, index) => {
     if (!isWholeEnd(turn.end)) return [];
-    const given = turn.calls.map((call, place) => {
+    const callResults = turn.calls.map((call, place) => {
       // The calls of the last turn may have had other answers before.
       const answer = index === last ? answers.get(ids.call(header.execution, { turn: index, call: place })) : undefined;
       return (answer ? undefined : results.get(call.id)) ?? resultOf(call, answer);
     });
-    return [{ said, turn, model, results: given }];
+    return [{ said, turn, model, results: callResults }];
   });
 }
 

@@ -31,9 +31,9 @@ export function liveReply({ writer, execution, turns: before, lane, read, partOf
     work.catch(() => {});
   };
   const catchUp = async () => {
-    using told = await read();
-    const begun = told.parts.filter(({ key }) => key === pieces.open()?.key);
-    for (const part of [...begun, ...told.parts]) {
+    using answer = await read();
+    const begun = answer.parts.filter(({ key }) => key === pieces.open()?.key);
+    for (const part of [...begun, ...answer.parts]) {
       if (sent.has(part.key)) continue;
       sent.add(part.key);
       // Each takes as long as its part of a turn of the loop.
@@ -106,9 +106,9 @@ function piecesOf(writer: ReplyWriter, send: (text: string) => void) {
     isBegun: () => isBegun,
     whole(part: AnswerPart): void {
       if (!isSpoken(part)) return put(() => close() + writer.whole(part));
-      const said = open?.key === part.key ? open.text : "";
+      const prefix = open?.key === part.key ? open.text : "";
       // Where something was taken out of the journal's text, the pieces are what the model said.
-      const rest = part.text.startsWith(said) ? part.text.slice(said.length) : "";
+      const rest = part.text.startsWith(prefix) ? part.text.slice(prefix.length) : "";
       if (rest !== "") say({ ...part, text: "" }, rest);
       put(close);
     },

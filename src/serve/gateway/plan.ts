@@ -68,7 +68,7 @@ export async function planOf(parts: Exchange, execution: string | undefined): Pr
   if (asked.previous !== undefined) return planAfter(parts, asked.previous);
   const bound = isBound(asked);
   // A conversation takes texts and values as results from outside, and no pictures: those are in the history.
-  const goesOn = asked.turns.length > 0 && asked.said.length === 0 && !hasParts(asked);
+  const goesOn = asked.turns.length > 0 && asked.userMessages.length === 0 && !hasParts(asked);
   if (!bound && !goesOn) {
     // The conversation may have ended: nothing of it is asked for.
     if (asked.state !== undefined && !parts.ids.read("state", asked.state)) throw expired();
@@ -76,7 +76,7 @@ export async function planOf(parts: Exchange, execution: string | undefined): Pr
   }
   if (bound && asked.state === undefined) throw refusedState(STATE_MISSING);
   const mayBegin = !bound && asked.answers.size > 0;
-  const replies = execution === undefined ? undefined : await knownReplies(parts, execution);
+  const replies = execution === undefined ? undefined : await findReplies(parts, execution);
   if (!replies) {
     if (mayBegin) return BEGIN;
     throw expired();
@@ -89,7 +89,7 @@ export async function planOf(parts: Exchange, execution: string | undefined): Pr
 }
 
 /** The answers of a conversation; undefined if it is of another tenant, or its client has deleted it or has left it. */
-export async function knownReplies(
+export async function findReplies(
   { runtime: { journal }, key: { tenant } }: Pick<Exchange, "runtime" | "key">,
   execution: string,
 ): Promise<Replies | undefined> {
@@ -116,19 +116,19 @@ async function planIn(parts: Exchange, replies: Replies): Promise<Plan | undefin
 async function planAt(parts: Exchange, replies: Replies, place: number): Promise<Plan | undefined> {
   const [reply, next] = replies.all.slice(place, place + 2) as [Reply, Reply | undefined];
   const isOfProgram = reply.calls.some(isOfPrograms);
-  const said = await new Lane(parts.key.tenant).work(markedCalls(parts, replies, reply));
-  if (said.some(({ answer, mark }) => (answer ?? mark) !== mark)) {
+  const calls = await new Lane(parts.key.tenant).work(markedCalls(parts, replies, reply));
+  if (calls.some(({ answer, mark }) => (answer ?? mark) !== mark)) {
     if (isOfProgram) throw refusedState(ANSWERED);
     return undefined;
   }
   if (next && isWhole(next)) return { type: "repeat", reply: place + 1 };
-  const open = said.filter(({ answer }) => answer === undefined);
+  const open = calls.filter(({ answer }) => answer === undefined);
   if (open.some(({ expiresAt }) => expiresAt <= now())) {
     if (isOfProgram) throw expired();
     return undefined;
   }
   const results: [string, MarkedResult][] = [];
-  for (const { callId, given, mark } of open) results.push([callId, { ...(await resultOf(parts, given)), mark }]);
+  for (const { callId, output, mark } of open) results.push([callId, { ...(await resultOf(parts, output)), mark }]);
   return { type: "go_on", results: Object.fromEntries(results), reply: place + 1 };
 }
 
@@ -137,8 +137,8 @@ function* markedCalls({ ids, asked }: Exchange, { state }: Replies, { calls }: R
   const { execution } = state.header;
   const marked = [];
   for (const call of calls) {
-    const given = asked.answers.get(ids.call(execution, call.place)) ?? NO_ANSWER;
-    marked.push({ ...call, given, mark: ids.mark(execution, given) });
+    const output = asked.answers.get(ids.call(execution, call.place)) ?? NO_ANSWER;
+    marked.push({ ...call, output, mark: ids.mark(execution, output) });
     yield;
   }
   return marked;
@@ -148,20 +148,20 @@ function* markedCalls({ ids, asked }: Exchange, { state }: Replies, { calls }: R
 function refuseOthers({ asked, tools }: Exchange, { type, reply }: Plan, { all, state }: Replies): void {
   if (!isSameModel(asked, { state }))
     throw refusedState(`A program of the model ${state.header.model} waits. Send its answers with that model.`);
-  const given = (own: string) => tools.given(own)?.name ?? own;
+  const nameOf = (own: string) => tools.clientTool(own)?.name ?? own;
   const moved = tools.all.find(
     (tool) => state.places.has(tool.name) && state.places.get(tool.name) !== toolFacts(tool).place,
   );
   if (moved)
     throw refusedState(
-      `A program waits for which ${moved.name} is another tool than ${given(moved.name)}: names that differ only in characters which no identifier has, or behind the ${LONGEST}th, are numbered. Send the same tools again, in the same order.`,
+      `A program waits for which ${moved.name} is another tool than ${nameOf(moved.name)}: names that differ only in characters which no identifier has, or behind the ${LONGEST}th, are numbered. Send the same tools again, in the same order.`,
     );
   const declared = new Set(tools.all.map(({ name }) => name));
   const parts = type === "go_on" ? (all[reply - 1]?.parts ?? []) : [];
   for (const part of parts)
     if (part.type === "call" && !declared.has(part.tool))
       throw refusedState(
-        `A program waits for a call of ${given(part.tool)}, and the request has no such tool. Send the same tools again.`,
+        `A program waits for a call of ${nameOf(part.tool)}, and the request has no such tool. Send the same tools again.`,
       );
 }
 
@@ -218,9 +218,9 @@ const ANSWERED =
 export async function previousOf(parts: Pick<Exchange, "runtime" | "key" | "ids">, id: string) {
   const sealed = parts.ids.read("reply", id);
   const [reply = 0, isStored] = sealed?.numbers ?? [];
-  const replies = sealed && isStored === 1 ? await knownReplies(parts, sealed.execution) : undefined;
-  const known = replies?.all[reply];
-  return replies && known ? { replies, reply, known } : undefined;
+  const replies = sealed && isStored === 1 ? await findReplies(parts, sealed.execution) : undefined;
+  const entry = replies?.all[reply];
+  return replies && entry ? { replies, reply, entry } : undefined;
 }
 
 /** As `planOf`, for a request that goes on after an answer of which the server has the history. */
@@ -234,11 +234,11 @@ async function planAfter(parts: Exchange, previous: string): Promise<Plan> {
       code: "previous_response_not_found",
       message: `Previous response with id '${previous.slice(0, 256)}' not found.`,
     });
-  const { replies, reply, known } = found;
-  const isSilent = asked.said.length === 0;
-  if (known.calls.length > 0 || asked.answers.size > 0) {
-    if (!isAnswered(parts, replies, known)) throw refusedState(ANSWERS);
-    const bound = known.calls.some(isOfPrograms);
+  const { replies, reply, entry } = found;
+  const isSilent = asked.userMessages.length === 0;
+  if (entry.calls.length > 0 || asked.answers.size > 0) {
+    if (!isAnswered(parts, replies, entry)) throw refusedState(ANSWERS);
+    const bound = entry.calls.some(isOfPrograms);
     if (bound && !isSilent)
       throw refusedState("While a program waits, the input may only have the outputs of its calls.");
     const isSame = bound || (isSilent && !hasParts(asked) && isSameOpening(asked, tools, replies));
@@ -249,7 +249,7 @@ async function planAfter(parts: Exchange, previous: string): Promise<Plan> {
     const plan = await planIn(parts, replies);
     if (plan) return plan;
     throw refusedState("The input has nothing to continue with.");
-  } else if (reply === replies.all.length - 1 && known.ending && isSameOpening(asked, tools, replies))
+  } else if (reply === replies.all.length - 1 && entry.ending && isSameOpening(asked, tools, replies))
     return { type: "go_on", says: true, reply: reply + 1 };
   return { ...BEGIN, history: historyUntil(parts, replies, reply) };
 }

@@ -4,9 +4,9 @@ import { ifKnown } from "../../journal/reading/index.ts";
 import type { Key } from "../http/keys.ts";
 import { clientIds, executionOf } from "./carried/client-ids.ts";
 import { isStoredExecution } from "./carried/seals.ts";
-import type { ToldPart } from "./from-journal/replies.ts";
+import type { JournalPart } from "./from-journal/replies.ts";
 import type { Exchange, GatewayParts } from "./gateway-parts.ts";
-import { knownReplies, previousOf } from "./plan.ts";
+import { findReplies, previousOf } from "./plan.ts";
 import { newRequestId } from "./refusals.ts";
 
 /** Conversations to whose items one request may refer. */
@@ -29,7 +29,7 @@ export async function storedItems(
     throw invalidField("input", `its references are to items of more than ${MOST_REFERRED} conversations`);
   for (const execution of named) {
     if (!isStoredExecution(execution)) continue;
-    const replies = await ifKnown(() => knownReplies({ runtime, key }, execution));
+    const replies = await ifKnown(() => findReplies({ runtime, key }, execution));
     const parts = replies?.all.flatMap((reply) => reply.parts) ?? [];
     const find = function* (): SlicedWork<number> {
       let bytes = 0;
@@ -75,12 +75,12 @@ function none(id: string): never {
   throw new RefusedAsk({ kind: "not_found", message: `Response with id '${id.slice(0, 256)}' not found.` });
 }
 
-function isKnown(part: ToldPart): boolean {
+function isKnown(part: JournalPart): boolean {
   return part.type !== "call" || part.inputText !== undefined;
 }
 
 /** The text of a part, without what frames it. */
-export function partText(part: ToldPart | AnswerPart): string {
+export function partText(part: JournalPart | AnswerPart): string {
   if (part.type === "call") return part.inputText ?? "";
   return part.type === "program" ? part.source : part.text;
 }

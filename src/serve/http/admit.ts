@@ -87,18 +87,18 @@ function unauthorized(code: "key_unknown" | "key_expired", message: string): Req
 }
 
 interface Bucket {
-  left: number;
+  remaining: number;
   at: number;
 }
 
 /** Takes one request of a key; returns the seconds to wait if it may make none. Unused requests add up to `calls` (a token bucket). */
 function waitFor({ buckets }: RequestAdmission, id: string, { calls, perMs }: KeyRate): number | undefined {
   const now = monotonic();
-  const bucket = buckets.get(id) ?? { left: calls, at: now };
+  const bucket = buckets.get(id) ?? { remaining: calls, at: now };
   buckets.set(id, bucket);
-  bucket.left = Math.min(calls, bucket.left + ((now - bucket.at) * calls) / perMs);
+  bucket.remaining = Math.min(calls, bucket.remaining + ((now - bucket.at) * calls) / perMs);
   bucket.at = now;
-  if (bucket.left < 1) return Math.ceil(((1 - bucket.left) * perMs) / calls / 1000);
-  bucket.left -= 1;
+  if (bucket.remaining < 1) return Math.ceil(((1 - bucket.remaining) * perMs) / calls / 1000);
+  bucket.remaining -= 1;
   return undefined;
 }

@@ -37,13 +37,13 @@ export function bytesByKey({ own, all, each: least } = REQUESTS) {
   const held = new Counts();
   const byTenant = new Counts();
   const begin = ({ id, tenant }: Holder, bytes: number, each = least): (() => void) | undefined => {
-    const taken = bytes + each;
+    const total = bytes + each;
     const ofTenant = byTenant.of(tenant);
     // A tenant holds three quarters of what others leave, and of these a key two thirds: the next tenant, and the tenant's
     // next key, always find some.
     const most = ((all - held.all + ofTenant) * 3) / 4;
-    const release = held.take(id, taken, Math.min(own, 2 * (most - ofTenant - taken)));
-    const releaseTenant = release && byTenant.take(tenant, taken);
+    const release = held.take(id, total, Math.min(own, 2 * (most - ofTenant - total)));
+    const releaseTenant = release && byTenant.take(tenant, total);
     return release && (() => (release(), releaseTenant?.()));
   };
   return {

@@ -56,7 +56,7 @@ export function countedStream(response: Response, { open, key, onFirst, refusal 
   if (!response.body) return response;
   const source = response.body.getReader();
   const unread: Part[] = [];
-  let given: Part | undefined;
+  let lastPart: Part | undefined;
   let fault: { readonly error: unknown } | undefined;
   let isOver = false;
   let wake = () => {};
@@ -86,16 +86,16 @@ export function countedStream(response: Response, { open, key, onFirst, refusal 
           });
       },
       async pull(controller) {
-        given?.release();
+        lastPart?.release();
         if (unread.length === 0 && !isOver) await new Promise<void>((resolve) => void (wake = resolve));
-        given = unread.shift();
-        if (given) controller.enqueue(given.bytes);
+        lastPart = unread.shift();
+        if (lastPart) controller.enqueue(lastPart.bytes);
         else if (fault) throw fault.error;
         else controller.close();
       },
       async cancel(reason) {
         isOver = true;
-        given?.release();
+        lastPart?.release();
         for (const { release } of unread.splice(0)) release();
         await source.cancel(reason);
       },

@@ -94,10 +94,10 @@ export function keyRing(all: readonly Key[]) {
     get: (id: string) => byId.get(id),
     /** The key of a request's `Authorization` header. The time that it takes says nothing about the keys. */
     find(authorization: string | null): Key | undefined {
-      const given = /^Bearer {1,8}(\S{1,1024}) {0,8}$/i.exec(authorization ?? "")?.[1];
-      const digest = digestOf(given ?? "");
+      const token = /^Bearer {1,8}(\S{1,1024}) {0,8}$/i.exec(authorization ?? "")?.[1];
+      const digest = digestOf(token ?? "");
       let found: Key | undefined;
-      for (const key of all) if (timingSafeEqual(key.digest, digest) && given !== undefined) found = key;
+      for (const key of all) if (timingSafeEqual(key.digest, digest) && token !== undefined) found = key;
       return found;
     },
   };

@@ -54,9 +54,9 @@ export async function listenHttp(options: HttpOptions): Promise<HttpListener> {
       { cause },
     );
   }
-  const { port: given } = server.address() as AddressInfo;
+  const { port: boundPort } = server.address() as AddressInfo;
   return {
-    url: `http://${host.includes(":") ? `[${host}]` : host}:${given}`,
+    url: `http://${host.includes(":") ? `[${host}]` : host}:${boundPort}`,
     stop: () => void server.close(),
     close: () => close(server),
   };

@@ -62,17 +62,17 @@ async function serve(
   outgoing: ServerResponse,
   { idleMs, onError }: ListenerOptions,
 ): Promise<void> {
-  const left = new AbortController();
+  const disconnect = new AbortController();
   outgoing.on("error", () => {});
   outgoing.once("close", () => {
-    if (!outgoing.writableFinished) left.abort(new Error("The client has left."));
+    if (!outgoing.writableFinished) disconnect.abort(new Error("The client has left."));
   });
   const response = NO_REQUEST.has(incoming.method ?? "")
     ? problemResponse({ code: "method_unknown", message: "Requests with this method are not answered." })
-    : await answer(fetch, incoming, left.signal, onError);
+    : await answer(fetch, incoming, disconnect.signal, onError);
   if (outgoing.destroyed) return void response.body?.cancel().catch(() => {});
   outgoing.writeHead(response.status, [...response.headers].flat());
-  if (response.body) await pass(response.body, outgoing, { left: left.signal, idleMs });
+  if (response.body) await pass(response.body, outgoing, { disconnect: disconnect.signal, idleMs });
   if (incoming.complete) return void outgoing.end();
   const discarded = discard(incoming);
   // With its end, a connection that is not kept is reset while the client still sends, and the answer is lost.
@@ -84,10 +84,10 @@ async function serve(
 async function answer(
   fetch: Fetch,
   incoming: IncomingMessage,
-  left: AbortSignal,
+  disconnect: AbortSignal,
   onError: (error: unknown) => void,
 ): Promise<Response> {
-  if (!incoming.readableDidRead) return fetch(requestOf(incoming, left));
+  if (!incoming.readableDidRead) return fetch(requestOf(incoming, disconnect));
   const error = new Error(READ_BEFORE);
   onError(error);
   return problemResponse(problemOf(error));
@@ -176,15 +176,15 @@ async function firstOf(
 async function pass(
   body: ReadableStream<Uint8Array>,
   outgoing: ServerResponse,
-  { left, idleMs }: { readonly left: AbortSignal; readonly idleMs: number },
+  { disconnect, idleMs }: { readonly disconnect: AbortSignal; readonly idleMs: number },
 ): Promise<void> {
   const reader = body.getReader();
-  const cancel = () => void reader.cancel(left.reason).catch(() => {});
-  left.addEventListener("abort", cancel, { once: true });
-  if (left.aborted) cancel();
+  const cancel = () => void reader.cancel(disconnect.reason).catch(() => {});
+  disconnect.addEventListener("abort", cancel, { once: true });
+  if (disconnect.aborted) cancel();
   for (;;) {
     const { done, value } = await reader.read();
-    if (done || left.aborted) return;
+    if (done || disconnect.aborted) return;
     if (outgoing.write(value)) continue;
     // Ends the connection of a client that reads nothing for so long.
     using _ = after(idleMs, () => outgoing.destroy());

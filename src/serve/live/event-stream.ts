@@ -43,8 +43,8 @@ function eventReader({ journal, execution, tenant, ids, after }: EventStreamPart
     return after === undefined || record > after.record || (record === after.record && place > after.place);
   };
   const textOf = ({ id, type, data }: JournalEvent) => {
-    const told = JSON.stringify(ids.shownIn(tenant, { ...data, execution }));
-    return `id: ${id}\nevent: ${type}\ndata: ${told}\n\n`;
+    const json = JSON.stringify(ids.shownIn(tenant, { ...data, execution }));
+    return `id: ${id}\nevent: ${type}\ndata: ${json}\n\n`;
   };
   return async () => {
     let [text, records, length, isAtEnd, isOver] = ["", 0, 0, true, false];
@@ -54,9 +54,9 @@ function eventReader({ journal, execution, tenant, ids, after }: EventStreamPart
     const from = events.position;
     const read = readRecords(journal, execution, { tenant, from, count: RECORDS_AT_ONCE, onLength, ...NO_ITEMS });
     for await (const record of read) {
-      const told = await read.lane.work(events.take(record));
-      text += told.filter(isNew).map(textOf).join("");
-      isOver ||= told.some(({ type }) => LAST_EVENTS.has(type));
+      const batch = await read.lane.work(events.take(record));
+      text += batch.filter(isNew).map(textOf).join("");
+      isOver ||= batch.some(({ type }) => LAST_EVENTS.has(type));
       records += 1;
       if (text.length < CHUNK_LENGTH && records < RECORDS_AT_ONCE && length < LENGTH_AT_ONCE) continue;
       isAtEnd = false;

@@ -54,7 +54,7 @@ export interface JournalEvent {
   /** Place of its record in the journal, and after a dot its place among the events of that record if there are several. */
   readonly id: string;
   readonly type: HttpEvent["type"];
-  readonly data: Told;
+  readonly data: EventBody;
 }
 
 type Content = ReturnType<typeof readContent> extends SlicedWork<infer Read> ? Read : never;
@@ -62,7 +62,7 @@ type Content = ReturnType<typeof readContent> extends SlicedWork<infer Read> ? R
 type Unnamed<Event> = Event extends unknown ? Omit<Event, "execution"> : never;
 
 /** The stream adds the id of the execution, as its tenant writes it. */
-type Told = Unnamed<HttpEvent>;
+type EventBody = Unnamed<HttpEvent>;
 
 /**
  * Turns the records of one execution, from the first on, into events. The same records always give the same events, so
@@ -91,7 +91,7 @@ export class JournalEvents {
   /** Memory of the open calls and timers that it holds, in bytes. */
   get heldBytes(): number {
     const { calls, timers } = this.#state;
-    const held = calls.size + this.#calls.known + timers.size + this.#places.size;
+    const held = calls.size + this.#calls.size + timers.size + this.#places.size;
     return held * HELD_BYTES + this.#asked.heldBytes();
   }
 
@@ -106,15 +106,15 @@ export class JournalEvents {
     const call = this.#calls.note(bare);
     if (this.#isConversation) this.#asked.take(bare, content);
     // The calls that no record ends end with their execution.
-    const left = ending ? this.#calls.all.flatMap((one) => this.#endCall(at, one)) : [];
+    const finalEvents = ending ? this.#calls.all.flatMap((one) => this.#endCall(at, one)) : [];
     const ended = bare.type === "call" || bare.type === "answered" ? this.#endCall(at, call) : [];
-    const told = [left, this.#tell(record, { turn, content, ending, call, at }), ended, this.#wait(at)].flat();
+    const events = [finalEvents, this.#tell(record, { turn, content, ending, call, at }), ended, this.#wait(at)].flat();
     if (call?.end) this.#calls.forget(call);
     const index = this.position++;
-    return told.map((data, place) => ({ id: place === 0 ? `${index}` : `${index}.${place}`, type: data.type, data }));
+    return events.map((data, place) => ({ id: place === 0 ? `${index}` : `${index}.${place}`, type: data.type, data }));
   }
 
-  #tell(record: JournalRecord, { turn, content, ending, call, at }: Read): Told | readonly Told[] {
+  #tell(record: JournalRecord, { turn, content, ending, call, at }: Read): EventBody | readonly EventBody[] {
     switch (record.type) {
       case "header":
         return this.#begin(record);
@@ -123,7 +123,7 @@ export class JournalEvents {
       case "call":
         return call ? called(record, call, this.#places.get(call.tool)) : [];
       case "decision":
-        return decided(record);
+        return decisionEvent(record);
       case "result":
         return { type: "call_answered", callId: record.call, ok: record.error === undefined, at };
       case "retry": {
@@ -157,14 +157,14 @@ export class JournalEvents {
     }
   }
 
-  #turn({ event, commands }: PastTurn): readonly Told[] {
-    const told = [...this.#stream(event), ...printed({ event, commands })];
+  #turn({ event, commands }: PastTurn): readonly EventBody[] {
+    const events = [...this.#stream(event), ...printed({ event, commands })];
     for (const command of commands) if (command.kind === "cancel") this.#calls.leave(String(command.id), event.now);
-    return told;
+    return events;
   }
 
   /** A batch was handed to the program. A call whose end is told already has told of all its items. */
-  #stream(event: HostFrame): readonly Told[] {
+  #stream(event: HostFrame): readonly EventBody[] {
     if (event.kind !== "items") return [];
     const call = this.#calls.stream(String(event.id), event.count, event.bytes);
     const streamed = call && streamedOf(call);
@@ -174,7 +174,7 @@ export class JournalEvents {
   }
 
   /** Tells of the call's end, and before of the items that were not told. */
-  #endCall(at: number, call: KnownCall | undefined): readonly Told[] {
+  #endCall(at: number, call: KnownCall | undefined): readonly EventBody[] {
     const end = ended(at, call);
     const streamed = call && streamedOf(call);
     if (end.length === 0 || !streamed || !this.#newsOf(call).take(streamed.items, "end")) return end;
@@ -187,7 +187,7 @@ export class JournalEvents {
     return news;
   }
 
-  #begin(header: Header): Told {
+  #begin(header: Header): EventBody {
     const { startedAt: at } = header;
     if (header.kind === "conversation")
       return { type: "conversation_started", model: word(header.model), task: text(header.task), at };
@@ -196,7 +196,7 @@ export class JournalEvents {
   }
 
   /** Tells that the execution begins to wait. If its driver alone can go on with it, `held` says that the wait ends with that driver. */
-  #wait(at: number): readonly Told[] {
+  #wait(at: number): readonly EventBody[] {
     const waited = this.#waits;
     if (this.#isConversation) {
       const calls = this.#asked.waiting(this.#state, at);
@@ -209,18 +209,18 @@ export class JournalEvents {
     return [{ type: "execution_waiting", waiting: waitingOf(standing.calls), held: standing.held, at }];
   }
 
-  #message(content: Content, at: number): Told | readonly Told[] {
+  #message(content: Content, at: number): EventBody | readonly EventBody[] {
     if (content && "said" in content) {
-      const said = content.said.filter(({ by }) => by === "user");
-      const whole = said.map(({ message }) => messageText(message)).filter((one) => one !== "");
-      return said.length === 0 ? [] : { type: "user_said", text: text(whole.join("\n")), at };
+      const messages = content.said.filter(({ by }) => by === "user");
+      const whole = messages.map(({ message }) => messageText(message)).filter((one) => one !== "");
+      return messages.length === 0 ? [] : { type: "user_said", text: text(whole.join("\n")), at };
     }
     if (!content || !("turn" in content)) return [];
     this.#turns += 1;
     const calls = askedIn(content.turn).slice(0, LISTED_CALLS);
-    const told = calls.map(({ id, tool }) => ({ callId: word(id), tool: word(tool) }));
-    const { usage, text: said } = content.turn;
-    return { type: "turn_ended", turn: this.#turns, calls: told, usage, text: text(said), at };
+    const summaries = calls.map(({ id, tool }) => ({ callId: word(id), tool: word(tool) }));
+    const { usage, text: replyText } = content.turn;
+    return { type: "turn_ended", turn: this.#turns, calls: summaries, usage, text: text(replyText), at };
   }
 }
 
@@ -269,7 +269,7 @@ function askedIn({ calls }: ModelTurn): readonly { readonly id: string; readonly
   return calls.map((call) => ({ id: call.id, tool: call.type === "tool_call" ? call.tool : RUN_PROGRAM }));
 }
 
-function printed({ event, commands }: PastTurn): readonly Told[] {
+function printed({ event, commands }: PastTurn): readonly EventBody[] {
   const bodies = commands.flatMap((command: GuestFrame) =>
     command.kind === "output" ? [parsedJson(command.body)] : [],
   );
@@ -281,11 +281,11 @@ function aboutOf({ id: callId, tool, caller }: KnownCall): Pick<CallLine, "callI
   return { callId, tool: word(tool), caller };
 }
 
-function streamedTo(call: KnownCall, { items, bytes }: StreamProgress, at: number): Told {
+function streamedTo(call: KnownCall, { items, bytes }: StreamProgress, at: number): EventBody {
   return { type: "call_streamed", ...aboutOf(call), items, bytes, at };
 }
 
-function called({ decision, at }: CallRecord, call: KnownCall, place?: string): readonly Told[] {
+function called({ decision, at }: CallRecord, call: KnownCall, place?: string): readonly EventBody[] {
   const about = aboutOf(call);
   if (decision === "allowed") return [{ type: "call_started", ...about, place: place && word(place), at }];
   if (decision !== "held" && decision !== "client") return [];
@@ -293,34 +293,38 @@ function called({ decision, at }: CallRecord, call: KnownCall, place?: string): 
 }
 
 /** With the fields of the call's line in a report, but for what its handler has said to people. */
-function ended(at: number, call: KnownCall | undefined): readonly Told[] {
-  const known = call && lineOf(call);
-  if (!known) return [];
-  const { display: _display, named: _named, tool, outcome, ...line } = known;
+function ended(at: number, call: KnownCall | undefined): readonly EventBody[] {
+  const summary = call && lineOf(call);
+  if (!summary) return [];
+  const { display: _display, named: _named, tool, outcome, ...line } = summary;
   const short = outcome.type === "value" ? { ...outcome, shape: word(outcome.shape) } : outcome;
   return [{ type: "call_ended", ...line, tool: word(tool), outcome: short, at }];
 }
 
-function decided({ call: callId, allow, by, note, done, at }: DecisionRecord): Told {
-  const said = { done: done === undefined ? undefined : (true as const), by: by && word(by), note: note && word(note) };
-  return { type: "call_decided", callId, allow, ...said, at };
+function decisionEvent({ call: callId, allow, by, note, done, at }: DecisionRecord): EventBody {
+  const answer = {
+    done: done === undefined ? undefined : (true as const),
+    by: by && word(by),
+    note: note && word(note),
+  };
+  return { type: "call_decided", callId, allow, ...answer, at };
 }
 
 function waitingOf(calls: readonly UnansweredCall[]): SchemaType<typeof BARE_WAITING> {
   const listed = calls.slice(0, LISTED_WAITING);
-  const of = (decision: CallRecord["decision"]) => listed.filter(({ decided }) => decided?.decision === decision);
+  const of = (decision: CallRecord["decision"]) => listed.filter(({ ruling }) => ruling?.decision === decision);
   const approvals = of("held").map((call) => ({ ...waitingCall(call), why: whyOf(call), hold: holdOf(call) }));
   const more = calls.length - listed.length || undefined;
   return { type: "waiting", approvals, calls: of("client").map(waitingCall), more };
 }
 
-function waitingCall({ id, tool, decided }: UnansweredCall) {
-  const { inputDigest, at: since = 0 } = decided ?? {};
+function waitingCall({ id, tool, ruling }: UnansweredCall) {
+  const { inputDigest, at: since = 0 } = ruling ?? {};
   return { callId: String(id), tool: word(tool), since, inputDigest };
 }
 
-function whyOf({ decided }: UnansweredCall): "approval" | "outcome_unknown" {
-  return decided?.code === "outcome_unknown" ? "outcome_unknown" : "approval";
+function whyOf({ ruling }: UnansweredCall): "approval" | "outcome_unknown" {
+  return ruling?.code === "outcome_unknown" ? "outcome_unknown" : "approval";
 }
 
 /** Fields that may be large, of which neither the state of a stream nor an event needs more than whether they are there. */

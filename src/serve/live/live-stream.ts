@@ -48,8 +48,8 @@ export type LiveReader = () => Promise<LiveStep>;
  * execution. It reads from the journal what the client takes.
  */
 export function liveStream(parts: LiveStreamParts, reader: LiveReader): ReadableStream<Uint8Array> {
-  const left = new AbortController();
-  const signal = AbortSignal.any([left.signal, parts.signal]);
+  const disconnect = new AbortController();
+  const signal = AbortSignal.any([disconnect.signal, parts.signal]);
   const chunks = chunksOf(parts, reader, signal);
   const encoder = new TextEncoder();
   return new ReadableStream<Uint8Array>(
@@ -60,7 +60,7 @@ export function liveStream(parts: LiveStreamParts, reader: LiveReader): Readable
         else controller.enqueue(encoder.encode(value));
       },
       async cancel() {
-        left.abort();
+        disconnect.abort();
         // The generator may be suspended at a chunk that was read, and would hold its watch for ever.
         await chunks.return(undefined);
       },

@@ -89,9 +89,9 @@ function contentBlocks(
 ): readonly ContentBlock[] | undefined {
   const content = isFields(value) && Object.keys(value).length === 1 ? fieldOf(value, "content") : undefined;
   if (!Array.isArray(content) || content.length === 0 || content.length > MOST_BLOCKS) return undefined;
-  const left = [...parts];
+  const queue = [...parts];
   const nextBytes = () => {
-    const part = left.shift();
+    const part = queue.shift();
     return part?.type === "link" ? undefined : part?.data;
   };
   const blocks: ReadBlock[] = [];
@@ -102,7 +102,7 @@ function contentBlocks(
   }
   const shown = blocks.reduce((sum, block) => sum + Buffer.byteLength(shownOf(block)), 0);
   const all = blocks.reduce((sum, block) => sum + lengthOf(block), 0);
-  return left.length > 0 || shown > textBytes || all > BLOCKS_BYTES ? undefined : blocks;
+  return queue.length > 0 || shown > textBytes || all > BLOCKS_BYTES ? undefined : blocks;
 }
 
 /** Images, files and links beside a value. What does not fit is named in a text, with its size. */
@@ -161,8 +161,8 @@ function readBlock(block: unknown, nextBytes: () => string | undefined): ReadBlo
   const [text, uri, name, description] = ["text", "uri", "name", "description"].map((field) => textOf(of, field));
   const bytesField = BYTES_FIELDS.get(type);
   const isElsewhere = bytesField !== undefined && (type !== "resource" || text === undefined);
-  const given = bytesField && textOf(of, bytesField);
-  const bytes = given ?? (isElsewhere && typeof fieldOf(of, "bytes") === "number" ? nextBytes() : undefined);
+  const data = bytesField && textOf(of, bytesField);
+  const bytes = data ?? (isElsewhere && typeof fieldOf(of, "bytes") === "number" ? nextBytes() : undefined);
   const mimeType = mimeTypeOf(of);
   if (bytes !== undefined && !isBase64(bytes)) return undefined;
   if (type === "text") return text === undefined ? undefined : { type, text: insetText(text) };

@@ -55,7 +55,7 @@ export interface DoorCallsParts {
 const NOT_RUN = "The host could not run this. The cause is an error of the host, not of the call.";
 
 /** A program that may need no more than to be read. */
-interface Known {
+interface RunTarget {
   readonly execution: string;
   /** `ended`: nothing is done if the program has ended. `still`: nor if it waits for decisions or results. */
   readonly unless: "ended" | "still";
@@ -87,10 +87,10 @@ export function doorCalls(parts: DoorCallsParts) {
      * Answers one `tools/call`. Rejects with the protocol's error for a tool that the principal does not have. What fails on
      * the host's side is told to the operator, and the client learns no more than that.
      */
-    async call(name: string, input: Fields, given: McpRequest): Promise<LinkedResult> {
+    async call(name: string, input: Fields, mcpRequest: McpRequest): Promise<LinkedResult> {
       // A client that may not decide is not asked.
       const mayDecide = hasScope(principal, "decide");
-      const request: McpRequest = mayDecide ? given : { ...given, asking: { type: "none" } };
+      const request: McpRequest = mayDecide ? mcpRequest : { ...mcpRequest, asking: { type: "none" } };
       try {
         const own = list().hasPrograms ? OWN.get(name) : undefined;
         return await (own ? own(door, input, request) : callTool(door, name, input, request));
@@ -193,7 +193,7 @@ async function result(door: Door, input: Fields, request: McpRequest): Promise<L
 function resumed(
   door: Door,
   execution: string,
-  unless: Known["unless"],
+  unless: RunTarget["unless"],
   options: ResumeOptions = {},
   takesPlace = false,
 ): Promise<LinkedResult> {
@@ -204,19 +204,19 @@ function resumed(
 }
 
 /** The result of work on a program, or what the journal tells of it if there is nothing to do. */
-async function reported(door: Door, run: () => Promise<Report>, known?: Known): Promise<LinkedResult> {
+async function reported(door: Door, run: () => Promise<Report>, target?: RunTarget): Promise<LinkedResult> {
   try {
-    return (known && (await told(door, known))) ?? (await resultOf(door, await run()));
+    return (target && (await readResult(door, target))) ?? (await resultOf(door, await run()));
   } catch (error) {
     if (PortcullisError.is(error) && error.code === "execution_unknown")
-      return unknownExecution(known?.execution ?? "");
+      return unknownExecution(target?.execution ?? "");
     if (PortcullisError.is(error) && TOLD.has(error.code)) return errorResult(error.message);
     return failed(door, error);
   }
 }
 
 /** Undefined for a program that needs work. Programs are read in turn: each may hold as much as its calls and its value. */
-async function told(door: Door, { execution, unless }: Known): Promise<LinkedResult | undefined> {
+async function readResult(door: Door, { execution, unless }: RunTarget): Promise<LinkedResult | undefined> {
   const { runtime, principal, readings } = door;
   const { tenant } = principal;
   const found = await findIfKnown(runtime.journal, execution);

@@ -51,13 +51,13 @@ export async function openMcpDoor(options: McpDoorOptions) {
   /** What the calls of all principals share. */
   const shared = { atOnce: new Counts(), readings: new Readings(), ...options, onError, mcp, runs, kept };
   /** By id of the principal, which may have other rights later. */
-  const known = new Map<string, { readonly of: Principal; readonly calls: DoorCalls }>();
+  const callsById = new Map<string, { readonly of: Principal; readonly calls: DoorCalls }>();
   /** Throws `option_invalid` for a principal whose tools the runtime does not have. */
   const callsOf = (principal: Principal) => {
-    const before = known.get(principal.id);
+    const before = callsById.get(principal.id);
     if (before?.of === principal) return before.calls;
     const calls = doorCalls({ ...shared, runtime: runtimeOf(principal), principal });
-    known.set(principal.id, { of: principal, calls });
+    callsById.set(principal.id, { of: principal, calls });
     return calls;
   };
   return {
@@ -98,9 +98,9 @@ function serverOf(
     await turn(context);
     return { tools: (await calls.tools()).map((tool) => ({ ...tool })) };
   });
-  server.setRequestHandler("tools/call", async ({ params: { name, arguments: given = {} } }, context) => {
+  server.setRequestHandler("tools/call", async ({ params: { name, arguments: input = {} } }, context) => {
     const request = readMcpRequest(context, server.getClientCapabilities() ?? {});
-    return (await calls.call(name, given, request)) as never;
+    return (await calls.call(name, input, request)) as never;
   });
   server.setRequestHandler("resources/list", async (_, context) => {
     await turn(context);

@@ -71,7 +71,7 @@ export async function viewConversation(
     model: past.answering.model,
     task: header.task,
     turns: turnViews(past, room),
-    said: past.said.map((said) => saidView(said, room)),
+    said: past.said.map((message) => saidView(message, room)),
     rests: standing.state === "waiting" && standing.rests && standing.held === undefined,
   };
 }
@@ -104,30 +104,30 @@ async function readCalls(journal: Journal, past: PastConversation, room: TextAll
 function turnViews({ header, turns, use }: PastConversation, room: TextAllowance): readonly ModelTurnView[] {
   const tools = new Set(header.tools.map(({ name }) => name));
   const ofPrograms = use.lines.filter(({ callId }) => callId.includes("/"));
-  const made = Map.groupBy(ofPrograms, ({ callId }) => callId.split("/")[0]);
+  const linesByCall = Map.groupBy(ofPrograms, ({ callId }) => callId.split("/")[0]);
   const programView = (id: string, source: string): ProgramCallView => ({
     id,
     title: titleOfProgram(source, tools),
     source: room.head(source),
   });
-  return turns.map(({ said, turn, model, results, at }) => {
+  return turns.map(({ said: messages, turn, model, results, at }) => {
     const { calls, hosted, end, usage, text } = turn;
     const own = calls.flatMap((call): ProgramCallView[] => {
       if (call.type !== "program_call") return [];
       const result = results.get(call.id);
-      const lines = made.get(call.id) ?? [];
-      const told = { calls: lines.length, fetched: lines.reduce((sum, { bytes }) => sum + bytes, 0) };
+      const lines = linesByCall.get(call.id) ?? [];
+      const totals = { calls: lines.length, fetched: lines.reduce((sum, { bytes }) => sum + bytes, 0) };
       const execution = childExecution(header.execution, call.id);
       const program = programView(call.id, call.source ?? "");
       const head = result && room.head(result.text);
-      return [{ ...program, execution, ...told, result: head, isError: result?.isError }];
+      return [{ ...program, execution, ...totals, result: head, isError: result?.isError }];
     });
     const atProvider = hosted.flatMap((news) =>
       news.type === "hosted_program_started" ? programView(news.program, news.source) : [],
     );
     return {
-      said: said.map((one) => saidView(one, room)),
-      text: room.said(text),
+      said: messages.map((one) => saidView(one, room)),
+      text: room.message(text),
       model,
       at,
       end: end.type,
@@ -147,18 +147,18 @@ function hostedCalls(hosted: TranscriptTurn["turn"]["hosted"]): HostedCallView[]
   for (const news of hosted) {
     if (!("call" in news)) continue;
     const { call: id, tool } = news;
-    const known = calls.get(id) ?? { id, tool, input: "", sources: [] };
-    if (news.type === "hosted_call_started") calls.set(id, { ...known, input: news.input });
+    const entry = calls.get(id) ?? { id, tool, input: "", sources: [] };
+    if (news.type === "hosted_call_started") calls.set(id, { ...entry, input: news.input });
     else {
       const { isError, output, sources } = news;
-      calls.set(id, { ...known, isError, sources, output });
+      calls.set(id, { ...entry, isError, sources, output });
     }
   }
   return [...calls.values()];
 }
 
 function saidView({ by, message }: SaidMessage, room: TextAllowance): SaidView {
-  return { by, text: room.said(messageText(message)) };
+  return { by, text: room.message(messageText(message)) };
 }
 
 function answerOf({ outcome, rest }: PastConversation, { all }: TextBounds): TextHead | undefined {

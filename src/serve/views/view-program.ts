@@ -49,7 +49,7 @@ export async function viewProgram(
     output: output && headOf(output.text, bounds.all),
     waiting,
     calls: views,
-    callsLeft: calls.left() || undefined,
+    callsLeft: calls.overflow() || undefined,
     limits: limitViews(header, past, lastAt, output),
     funnel: {
       fetched: tokens.of(past.resultBytes + past.streamedBytes),

@@ -161,29 +161,29 @@ export function limitOf(outcome: ExecutionView["outcome"]): string | undefined {
 /** What came out of an execution so far, in a sentence. */
 export function leadText(view: ExecutionView): string {
   const { state, driven, needs, waiting, outcome, calls, output } = view;
-  const made = callsMade(view);
+  const total = callCount(view);
   // The page of a program shows its fault below its source.
   if (outcome?.fault && view.kind !== "program") {
     const { name, message, line } = outcome.fault;
     return `${name}${line === undefined ? "" : ` in line ${line}`}: ${beginning(message)}`;
   }
   if (outcome) {
-    const given =
+    const tail =
       output && view.kind === "program" && outcome.type === "completed"
         ? `, with ${byteText(output.bytes)} for the model`
         : "";
-    return `${capital(endingWords({ ...outcome, limit: limitOf(outcome) }))} after ${countText(made, "call")}${given}.`;
+    return `${capital(endingWords({ ...outcome, limit: limitOf(outcome) }))} after ${countText(total, "call")}${tail}.`;
   }
   if (view.kind === "conversation" && view.rests) return RESTS;
   if (state === "waiting") return waiting.length === 0 ? "It waits." : `It waits for ${waitingFor(waiting)}.`;
   if (!driven && needs) return `It waits for ${needsText(needs)}.`;
   if (!driven) return "It has no driver, and can be resumed.";
   const open = calls.filter((call) => call.state === "open").length;
-  return `${countText(made, "call")} so far${open === 0 ? "" : `, ${count(open)} open`}.`;
+  return `${countText(total, "call")} so far${open === 0 ? "" : `, ${count(open)} open`}.`;
 }
 
 /** Number of calls of tools. A program of a conversation is none: the calls that it made are. */
-export function callsMade(view: ExecutionView): number {
+export function callCount(view: ExecutionView): number {
   const programs = view.kind === "conversation" ? view.turns.flatMap((turn) => turn.programs) : [];
   return programs.reduce((sum, { calls = 0 }) => sum + calls, view.calls.length + (view.callsLeft ?? 0));
 }
@@ -301,9 +301,9 @@ export function funnelInLine(funnel: FunnelView): string {
 /** What a program of a conversation did, in a line: its calls, what they fetched, and what the model was given. */
 export function programText({ calls, fetched = 0, result, isError = false, source }: ProgramCallView): string {
   if (calls === undefined) return `ran at the provider, ${byteText(source.bytes)} of source`;
-  const made = `${countText(calls, "call")}${calls === 0 ? "" : ` fetched ${byteText(fetched)}`}`;
-  if (!result) return `${made} so far`;
-  return `${made}, ${isError ? "no value, " : ""}${byteText(result.bytes)} given to the model`;
+  const summary = `${countText(calls, "call")}${calls === 0 ? "" : ` fetched ${byteText(fetched)}`}`;
+  if (!result) return `${summary} so far`;
+  return `${summary}, ${isError ? "no value, " : ""}${byteText(result.bytes)} given to the model`;
 }
 
 /** What a turn of a model did. */

@@ -45,10 +45,10 @@ export function verifyWebhook({ headers, body, secret }: WebhookVerification): b
   const [id, timestamp, signatures] = [of("webhook-id"), of("webhook-timestamp"), of("webhook-signature")];
   if (id === "" || !/^\d{1,12}$/.test(timestamp)) return false;
   if (Math.abs(now() - Number(timestamp) * 1000) > TOLERANCE_MS) return false;
-  const given = signatures.split(" ", 16).map((one) => Buffer.from(one.replace(/^v1,/, ""), "base64"));
+  const macs = signatures.split(" ", 16).map((one) => Buffer.from(one.replace(/^v1,/, ""), "base64"));
   return secrets.some((one) => {
     const expected = macOf(one, id, timestamp, body);
-    return given.some((mac) => mac.length === expected.length && timingSafeEqual(mac, expected));
+    return macs.some((mac) => mac.length === expected.length && timingSafeEqual(mac, expected));
   });
 }
 

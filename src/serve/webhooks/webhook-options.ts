@@ -19,7 +19,7 @@ export type WebhookEvent = (typeof WEBHOOK_EVENTS)[number];
 export const WEBHOOK_RULES = {
   /** Where events are sent: an https address, without a name and a password in it. With `allowPrivate` also an http one. */
   url: secret(
-    required(option<string>("an https address", (given) => typeof given === "string" && URL.canParse(given))),
+    required(option<string>("an https address", (value) => typeof value === "string" && URL.canParse(value))),
   ),
   /**
    * What signs each request: at least 24 characters, or `whsec_` and the base64 of 24 bytes. To change it, give a list, the new one first: each of them signs, until
@@ -29,13 +29,13 @@ export const WEBHOOK_RULES = {
     required(
       option<string | readonly string[]>(
         "a text of 24 to 1024 characters, whsec_ and the base64 of 24 bytes or more, or a list of such",
-        (given) => areWebhookSecrets([given].flat()) && [given].flat().length <= 4,
+        (value) => areWebhookSecrets([value].flat()) && [value].flat().length <= 4,
       ),
     ),
   ),
   /** What is told: `"execution_waiting"` and `"execution_ended"`; both by default. */
-  events: option<readonly WebhookEvent[]>('a list of "execution_waiting" and "execution_ended"', (given) =>
-    isListOf(WEBHOOK_EVENTS, given),
+  events: option<readonly WebhookEvent[]>('a list of "execution_waiting" and "execution_ended"', (value) =>
+    isListOf(WEBHOOK_EVENTS, value),
   ),
   /** Whether addresses that are not on the public internet may be called; false by default. */
   allowPrivate: flag(),
@@ -51,8 +51,8 @@ export interface Webhook {
 }
 
 /** Checks the webhooks of a server. Throws `option_invalid`, without a secret in the message. */
-export function readWebhooks(given: readonly WebhookOptions[]): readonly Webhook[] {
-  return given.map((one, index) => {
+export function readWebhooks(webhooks: readonly WebhookOptions[]): readonly Webhook[] {
+  return webhooks.map((one, index) => {
     const place = `createServer({ webhooks })[${index}]`;
     if (typeof one !== "object" || one === null) throw optionError(place, "an object like { url, secret }", one);
     const {

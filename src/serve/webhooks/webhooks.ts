@@ -59,7 +59,7 @@ export interface WebhookBody {
   readonly outcome?: string;
 }
 
-interface Told {
+interface Report {
   readonly type: WebhookEvent;
   readonly about: Pick<WebhookBody, "calls" | "outcome">;
   /** What tells this event from others of its execution. */
@@ -69,15 +69,15 @@ interface Told {
 /** Tells other servers that executions wait or have ended: signed, again until one answers, each with one id. Throws `option_invalid`, without a secret in the message. */
 export function webhooksOf({ webhooks, journal, ids, onError }: WebhookParts) {
   const closing = new AbortController();
-  const known = new Set<string>();
+  const eventIds = new Set<string>();
   const lines = readWebhooks(webhooks).map((webhook) => lineOf(webhook, closing.signal, onError));
-  const tell = async ({ execution, at }: AgentEvent, { type, about, mark }: Told) => {
+  const tell = async ({ execution, at }: AgentEvent, { type, about, mark }: Report) => {
     const header = await ifKnown(() => readHeader(journal, execution, HOST));
     if (!header || header.parent !== undefined || closing.signal.aborted) return;
     const id = `evt_${hash("sha256", JSON.stringify([execution, type, mark])).slice(0, 32)}`;
-    if (known.has(id)) return;
-    if (known.size >= MOST_KNOWN) known.clear();
-    known.add(id);
+    if (eventIds.has(id)) return;
+    if (eventIds.size >= MOST_KNOWN) eventIds.clear();
+    eventIds.add(id);
     const { tenant, kind } = header;
     const body: WebhookBody = { id, type, at, execution: ids.shown(tenant, execution), kind, tenant, ...about };
     for (const line of lines) line.add(body);
@@ -85,14 +85,14 @@ export function webhooksOf({ webhooks, journal, ids, onError }: WebhookParts) {
   return {
     /** Takes an event of an execution that the server drives. Programs of conversations are told with their conversation. */
     take(event: AgentEvent): void {
-      const told = lines.length === 0 ? undefined : toldOf(event);
-      if (told) void tell(event, told).catch(onError);
+      const notice = lines.length === 0 ? undefined : toldOf(event);
+      if (notice) void tell(event, notice).catch(onError);
     },
     /** Sends nothing more. The operator is told how many events were not delivered. */
     [Symbol.dispose](): void {
-      const left = lines.reduce((sum, { pending }) => sum + pending, 0);
+      const rest = lines.reduce((sum, { pending }) => sum + pending, 0);
       closing.abort();
-      if (left > 0) onError(undelivered(`${left} events were not delivered to webhooks before the server was closed.`));
+      if (rest > 0) onError(undelivered(`${rest} events were not delivered to webhooks before the server was closed.`));
     },
   };
 }
@@ -148,7 +148,7 @@ function undelivered(message: string): PortcullisError {
   return new PortcullisError("webhook_failed", message);
 }
 
-function toldOf(event: AgentEvent): Told | undefined {
+function toldOf(event: AgentEvent): Report | undefined {
   switch (event.type) {
     case "execution_waiting":
     case "conversation_waiting":
@@ -162,18 +162,18 @@ function toldOf(event: AgentEvent): Told | undefined {
   }
 }
 
-function endedOf(outcome: string): Told {
+function endedOf(outcome: string): Report {
   return { type: "execution_ended", about: { outcome }, mark: "" };
 }
 
-function waitingOf({ approvals, calls }: Pick<Waiting, "approvals" | "calls">): Told {
+function waitingOf({ approvals, calls }: Pick<Waiting, "approvals" | "calls">): Report {
   const all = [...approvals, ...calls];
-  const told = all.map(({ callId, tool }, index) => {
+  const summaries = all.map(({ callId, tool }, index) => {
     const waitsFor = index < approvals.length ? ("decision" as const) : ("result" as const);
     return { callId, tool, waitsFor };
   });
   const mark = JSON.stringify(all.map(({ callId, since }) => [callId, since]));
-  return { type: "execution_waiting", about: { calls: told }, mark };
+  return { type: "execution_waiting", about: { calls: summaries }, mark };
 }
 
 const TIMEOUT_MS = 10_000;

@@ -16,8 +16,8 @@ const TOKENS_KEPT = 8;
  * first three those whose name is one of `names`.
  */
 export function credentialsOf({ env = {}, headers = {}, url, args = [] }: GivenToServer, names = /^/) {
-  const valuesIn = (given: Iterable<readonly [string, string]>) =>
-    Array.from(given).flatMap(([name, value]) => (names.test(name) ? [value] : []));
+  const valuesIn = (entries: Iterable<readonly [string, string]>) =>
+    Array.from(entries).flatMap(([name, value]) => (names.test(name) ? [value] : []));
   const behindFlags = args.flatMap((arg, index) => {
     const [flag, ...value] = arg.split("=") as [string, ...string[]];
     if (!flag.startsWith("-") || !SECRET_NAME.test(flag)) return [];
@@ -32,9 +32,9 @@ export function credentialsOf({ env = {}, headers = {}, url, args = [] }: GivenT
 }
 
 /** Of what a server was given the secrets: the rest, like a region, may stand in any of its results. */
-export function secretsOf(given: GivenToServer): readonly string[] {
+export function secretsOf(server: GivenToServer): readonly string[] {
   // A number without quotation marks could not be taken out of JSON.
-  return credentialsOf(given, SECRET_NAME).filter((value) => !/^[-+.\deE]*$/.test(value));
+  return credentialsOf(server, SECRET_NAME).filter((value) => !/^[-+.\deE]*$/.test(value));
 }
 
 function basicPair(header: string): readonly string[] {
@@ -50,20 +50,20 @@ const withWords = (values: readonly string[]) => values.flatMap((value) => [valu
 
 /** Quotes text of a server: bounded, and without the credentials that the server was given. */
 export class ServerText {
-  readonly #given: readonly string[];
+  readonly #texts: readonly string[];
   readonly #named: readonly string[];
   #tokens: readonly string[] = [];
   #credentials!: KeptSecrets;
   #secrets!: KeptSecrets;
 
   constructor(values: readonly string[], secrets: readonly string[] = []) {
-    this.#given = withWords(values);
+    this.#texts = withWords(values);
     this.#named = withWords(secrets);
     this.#know();
   }
 
   #know(): void {
-    this.#credentials = new KeptSecrets([...this.#given, ...this.#tokens], SHORTEST_CREDENTIAL);
+    this.#credentials = new KeptSecrets([...this.#texts, ...this.#tokens], SHORTEST_CREDENTIAL);
     this.#secrets = new KeptSecrets([...this.#named, ...this.#tokens], SHORTEST_SECRET);
   }
 

@@ -131,9 +131,9 @@ export function dialogueWith(ask: Ask, declined: () => PortcullisError): Dialogu
       refuseAfterDecline();
       questions += 1;
       if (questions > QUESTIONS) return false;
-      const decided = last.then(() => (isDeclined ? false : ask(question)));
-      last = decided.catch(() => {});
-      const allowed = await decided;
+      const decision = last.then(() => (isDeclined ? false : ask(question)));
+      last = decision.catch(() => {});
+      const allowed = await decision;
       if (allowed === false) isDeclined = true;
       return allowed;
     },

@@ -106,8 +106,8 @@ export class McpSource implements AsyncDisposable {
   get server(): ServerIdentity {
     const peer = Object.entries(this.#session?.peer ?? {});
     const clean = (text: string) => commentLine(this.#text.head(text, IDENTITY_READ).toWellFormed(), IDENTITY_LENGTH);
-    const told = peer.map(([name, text = ""]) => [name, clean(text)] as const);
-    return Object.fromEntries(told.filter(([, text]) => text !== ""));
+    const entries = peer.map(([name, text = ""]) => [name, clean(text)] as const);
+    return Object.fromEntries(entries.filter(([, text]) => text !== ""));
   }
 
   /** The tools that a caller may call, by the latest list of the server. A runtime keeps the tools that it was given. */
@@ -297,7 +297,7 @@ export class McpSource implements AsyncDisposable {
   #notConnected(cause: unknown): PortcullisError {
     const what = whatFailed(cause, this.#text);
     const log = this.#text.quote(this.log.trim(), QUOTED_LOG_BYTES).replaceAll(/\s+/g, " ");
-    const said = log === "" ? "" : ` It wrote: ${log}`;
+    const note = log === "" ? "" : ` It wrote: ${log}`;
     const detail =
       cause instanceof NoAccess
         ? cause.detail
@@ -305,7 +305,7 @@ export class McpSource implements AsyncDisposable {
           ? cause.message
           : undefined;
     const how = detail === undefined ? "" : ` (${this.#text.quote(detail.replace(/\.$/, ""), QUOTED_BYTES)})`;
-    return new PortcullisError("source_unavailable", `MCP server "${this.name}": it ${what}${how}.${said}`, { cause });
+    return new PortcullisError("source_unavailable", `MCP server "${this.name}": it ${what}${how}.${note}`, { cause });
   }
 
   #unavailable(what: string, advice: string): PortcullisError {
@@ -342,6 +342,6 @@ function whatFailed(error: unknown, text: ServerText): string {
   return `does not speak the protocol: ${JSON.stringify(text.quote(typeof message === "string" ? message : String(error)))}`;
 }
 
-function saidBy({ said }: HttpRefusal | NoAccess, text: ServerText): string {
-  return said === undefined ? "" : `, and says: ${JSON.stringify(text.quote(said, QUOTED_BYTES))}`;
+function saidBy({ reason }: HttpRefusal | NoAccess, text: ServerText): string {
+  return reason === undefined ? "" : `, and says: ${JSON.stringify(text.quote(reason, QUOTED_BYTES))}`;
 }

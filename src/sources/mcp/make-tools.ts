@@ -5,7 +5,7 @@ import { withWholeNumbers } from "../../tools/whole-numbers.ts";
 import { mapSchema, PatternStates } from "../../tools/json-schema/index.ts";
 import { lazySchema, schemaReason, SOURCE_STATES, SOURCE_STEPS, storedSchema } from "../../tools/schema.ts";
 import type { CallContext, Tool } from "../../tools/tool.ts";
-import { leftOut, nameClashes, uncheckedPart } from "../name-clashes.ts";
+import { omissionText, nameClashes, uncheckedPart } from "../name-clashes.ts";
 import { checkPolicy, sourceContext, type ToolPolicy, withResult } from "../tool-policy.ts";
 import {
   entryName,
@@ -51,7 +51,7 @@ export interface ListEntry {
   /** The name that its tool has, or would have, in a program. */
   readonly name: string;
   /** Undefined without a policy, false if no caller is to have it, or if it cannot be made. */
-  readonly made: MadeTool | false | undefined;
+  readonly result: MadeTool | false | undefined;
 }
 
 export interface ToolList {
@@ -65,11 +65,11 @@ interface MadeTool {
 }
 
 export function toolsOf(entries: readonly ListEntry[]): readonly Tool[] {
-  return entries.flatMap(({ made }) => (made ? [made.tool] : []));
+  return entries.flatMap(({ result }) => (result ? [result.tool] : []));
 }
 
 export function unassignedOf(entries: readonly ListEntry[]): readonly UnassignedTool[] {
-  const without = entries.filter(({ made }) => made === undefined);
+  const without = entries.filter(({ result }) => result === undefined);
   return without.map(({ name, listed: { original, annotations } }) => ({ name, original, annotations }));
 }
 
@@ -81,7 +81,7 @@ export interface ListReader {
   readonly call: (tool: ServerTool, name: string, input: unknown, context: CallContext) => Promise<unknown>;
   readonly answeredBy?: () => string;
   /** Of the list before. A tool that has not changed stays the same object. */
-  readonly known?: readonly ListEntry[];
+  readonly lastEntries?: readonly ListEntry[];
 }
 
 /** Makes tools of the entries of a server's list. The entries are not kept, so that a list may be read page by page. */
@@ -90,13 +90,15 @@ export class ToolListBuilder {
   readonly #problems: string[] = [];
   readonly #originals = new Set<string>();
   readonly #entries: ListEntry[] = [];
-  readonly #known: ReadonlyMap<string, ListEntry["made"]>;
+  readonly #results: ReadonlyMap<string, ListEntry["result"]>;
   readonly #states = new PatternStates(SOURCE_STATES);
   readonly #pace = new Pace();
 
   constructor(reader: ListReader) {
     this.#reader = reader;
-    this.#known = new Map(reader.known?.map(({ name, listed, made }) => [`${name} ${listed.digest}`, made]));
+    this.#results = new Map(
+      reader.lastEntries?.map(({ name, listed, result }) => [`${name} ${listed.digest}`, result]),
+    );
   }
 
   /** Reads further entries. Rejects with `option_invalid` for a policy that is invalid. */
@@ -122,12 +124,12 @@ export class ToolListBuilder {
     const listed = { original, annotations, digest };
     this.#originals.add(original);
     const { source, policies } = this.#reader;
-    const given = typeof policies === "function" ? policies(original, annotations) : policies;
-    const policy = given === undefined || given === false ? given : checkPolicy(original, given);
+    const rawPolicy = typeof policies === "function" ? policies(original, annotations) : policies;
+    const policy = rawPolicy === undefined || rawPolicy === false ? rawPolicy : checkPolicy(original, rawPolicy);
     const name = toolPath(source, (policy ? policy.name : undefined) ?? original);
-    const made =
-      policy && (this.#known.get(`${name} ${digest}`) || this.#toolOf(read, name, policy, { listed, method }));
-    this.#entries.push({ listed, name, made });
+    const result =
+      policy && (this.#results.get(`${name} ${digest}`) || this.#toolOf(read, name, policy, { listed, method }));
+    this.#entries.push({ listed, name, result });
   }
 
   async finish(): Promise<ToolList> {
@@ -135,17 +137,17 @@ export class ToolListBuilder {
     const entries: ListEntry[] = [];
     for (const one of this.#entries) {
       await this.#pace.rest();
-      const { name, made, listed } = one;
+      const { name, result, listed } = one;
       const rival = clashing.get(one);
       if (rival) this.#leaveOut(JSON.stringify(listed.original), clash(one, rival));
-      else if (made && made.unchecked.length > 0) this.#problems.push(uncheckedPart(name, made.unchecked));
-      entries.push(rival ? { ...one, made: false } : one);
+      else if (result && result.unchecked.length > 0) this.#problems.push(uncheckedPart(name, result.unchecked));
+      entries.push(rival ? { ...one, result: false } : one);
     }
     return { entries, problems: this.#problems };
   }
 
   #leaveOut(name: string, why: string): void {
-    this.#problems.push(leftOut(name, why));
+    this.#problems.push(omissionText(name, why));
   }
 
   #toolOf(
@@ -158,8 +160,8 @@ export class ToolListBuilder {
     try {
       refuseUnnamedFields(name, inputSchema);
       const unchecked = outputFault === undefined ? [] : [`its outputSchema ${outputFault}`];
-      const schemaOf = (given: Message, side: string) =>
-        schemaFrom(given, this.#states, (why) => void unchecked.push(`of its ${side}, ${why}`));
+      const schemaOf = (schema: Message, side: string) =>
+        schemaFrom(schema, this.#states, (why) => void unchecked.push(`of its ${side}, ${why}`));
       // A model reads of the other fields of an input, also where a part of it is none.
       const whole = schemaOf(inputSchema, "input");
       const input = whole ?? schemaFrom(inputSchema, this.#states, () => {}, true);
@@ -168,7 +170,7 @@ export class ToolListBuilder {
       const output = unbound && schemaOf(unbound, "output");
       const sent = (value: unknown) => (input ? withWholeNumbers(value, input) : value);
       const whom = { ...served, headers: paramHeaders(inputSchema), declared: output !== undefined, sent };
-      const run = givingText((given, context) => call(whom, name, given, sourceContext(policy, context)));
+      const run = givingText((fields, context) => call(whom, name, fields, sourceContext(policy, context)));
       const tool = defineTool({
         timeoutMs,
         ...withResult(policy, output, run),
@@ -196,8 +198,8 @@ function clash(one: ListEntry, other: ListEntry): string {
 const ANY_FIELDS = lazySchema(() => ({ type: "object" }), { checks: false });
 
 /** A schema of a list, held as its text. Undefined if it cannot be checked; a pattern that cannot be is left out of the check. */
-function schemaFrom(given: Message, states: PatternStates, onUnchecked: (why: string) => void, leavesFaults?: boolean) {
-  const { $schema: _, ...schema } = given;
+function schemaFrom(json: Message, states: PatternStates, onUnchecked: (why: string) => void, leavesFaults?: boolean) {
+  const { $schema: _, ...schema } = json;
   try {
     return storedSchema(schema, { maxSteps: SOURCE_STEPS, states, onUnchecked, leavesFaults });
   } catch (error) {

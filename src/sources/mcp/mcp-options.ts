@@ -37,18 +37,18 @@ export const MCP_RULES = {
   /** Name of the source, and the first part of the names of its tools: identifiers with dots between. */
   name: required(words("a name")),
   /** Command of a server that speaks over its standard streams. It is started without a shell. */
-  command: option<string>("the command that starts the server", (given) => isWord(given) && given.trim() !== ""),
+  command: option<string>("the command that starts the server", (value) => isWord(value) && value.trim() !== ""),
   /** Arguments of the command. */
   args: secret(
     option<readonly string[]>(
       "an array of strings without null characters",
-      (given) => Array.isArray(given) && given.every(isWord),
+      (value) => Array.isArray(value) && value.every(isWord),
     ),
   ),
   /** Environment of the server: these variables, and the host's own `PATH` and `HOME`. */
   env: secret(
-    option<TextMap>("variables: names without =, with texts without null characters", (given) =>
-      areTexts(given, (name, value) => /^[^=\0]+$/.test(name) && isWord(value)),
+    option<TextMap>("variables: names without =, with texts without null characters", (texts) =>
+      areTexts(texts, (name, value) => /^[^=\0]+$/.test(name) && isWord(value)),
     ),
   ),
   /** Folder that the server is started in; the host's own by default. */
@@ -59,8 +59,8 @@ export const MCP_RULES = {
   ),
   /** Headers of all requests to that address. They are sent to no other host. */
   headers: secret(
-    option<TextMap>("headers: names of letters and hyphens, with texts of Latin-1 without line breaks", (given) =>
-      areTexts(given, (name, value) => isHeaderName(name) && isHeaderValue(value)),
+    option<TextMap>("headers: names of letters and hyphens, with texts of Latin-1 without line breaks", (texts) =>
+      areTexts(texts, (name, value) => isHeaderName(name) && isHeaderValue(value)),
     ),
   ),
   /**
@@ -118,13 +118,13 @@ function isWord(value: unknown): value is string {
   return typeof value === "string" && !value.includes("\0");
 }
 
-function areTexts(given: unknown, fits: (name: string, value: string) => boolean): boolean {
+function areTexts(texts: unknown, fits: (name: string, value: string) => boolean): boolean {
   return (
-    isFields(given) && Object.entries(given).every(([name, value]) => typeof value === "string" && fits(name, value))
+    isFields(texts) && Object.entries(texts).every(([name, value]) => typeof value === "string" && fits(name, value))
   );
 }
 
-function isAddress(given: unknown): boolean {
-  const url = typeof given === "string" ? httpUrl(given) : undefined;
+function isAddress(value: unknown): boolean {
+  const url = typeof value === "string" ? httpUrl(value) : undefined;
   return url !== undefined && url.username === "" && url.password === "";
 }

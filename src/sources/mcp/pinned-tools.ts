@@ -40,7 +40,7 @@ export function sourceTools(
       readings += 1;
       const reading = readings;
       const { name, timeoutMs, resources } = server;
-      const reader = { source: name, policies, timeoutMs, resources, known: list.entries, ...source };
+      const reader = { source: name, policies, timeoutMs, resources, lastEntries: list.entries, ...source };
       const [now, why] = await readList(reader, session, signal);
       if (reading !== readings) return;
       const before = digests;
@@ -75,8 +75,8 @@ function problemsIn(
   { problems }: ToolList,
   changed: readonly (readonly [string, string])[],
 ) {
-  const told = changed.map(([original]) => `${JSON.stringify(original)} ${NOT_PINNED}`);
-  return [...(problem === undefined ? [] : [problem]), ...problems, ...told];
+  const pinProblems = changed.map(([original]) => `${JSON.stringify(original)} ${NOT_PINNED}`);
+  return [...(problem === undefined ? [] : [problem]), ...problems, ...pinProblems];
 }
 
 function hasChanged(name: string): PortcullisError {

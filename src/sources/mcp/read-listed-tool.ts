@@ -34,7 +34,7 @@ const SCHEMA_BOUNDS = { depth: 200, values: 20_000, characters: 1024 * 1024 };
 export function readListed(entry: unknown): ServerListedTool | string {
   if (entry instanceof LargeEntry) return `it has more than ${PARSED_VALUES} values`;
   if (!isFields(entry)) return `it is ${describe(entry)}, not a tool`;
-  const { name, description, inputSchema: given = {}, outputSchema, execution, _meta } = dropNulls(entry, 1) as Message;
+  const { name, description, inputSchema: input = {}, outputSchema, execution, _meta } = dropNulls(entry, 1) as Message;
   if (typeof name !== "string" || name === "") return `its name is ${describe(name)}`;
   if (name.length > NAME_LENGTH) return `its name has ${name.length} characters, at most ${NAME_LENGTH} are taken`;
   const annotations = annotationsOf(entry);
@@ -47,11 +47,11 @@ export function readListed(entry: unknown): ServerListedTool | string {
   if (![visibility ?? "model"].flat().includes("model"))
     return "it is for the server's own pages, not for models (_meta.ui.visibility)";
   // PHP writes an empty list for an empty object.
-  const inputSchema = Array.isArray(given) && given.length === 0 ? {} : given;
+  const inputSchema = Array.isArray(input) && input.length === 0 ? {} : input;
   const fault = faultOf(inputSchema);
   if (!isFields(inputSchema) || fault !== undefined) return `its inputSchema ${fault}`;
   const outputFault = outputSchema === undefined ? undefined : faultOf(outputSchema);
-  const told = {
+  const tool = {
     original: name,
     description: text,
     // Without a type it says that there are no fields.
@@ -60,7 +60,7 @@ export function readListed(entry: unknown): ServerListedTool | string {
     outputFault,
     annotations,
   };
-  return { ...told, digest: hash("sha256", JSON.stringify(told)) };
+  return { ...tool, digest: hash("sha256", JSON.stringify(tool)) };
 }
 
 function faultOf(schema: unknown): string | undefined {
@@ -70,11 +70,11 @@ function faultOf(schema: unknown): string | undefined {
 const HINTS = ["readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"] as const;
 
 function annotationsOf({ title, annotations }: Message): McpAnnotations {
-  const given = isFields(annotations) ? annotations : {};
-  const shown = typeof title === "string" ? title : given.title;
+  const fields = isFields(annotations) ? annotations : {};
+  const shown = typeof title === "string" ? title : fields.title;
   return {
     ...(typeof shown === "string" && shown.trim() !== "" ? { title: shown.slice(0, NAME_LENGTH) } : {}),
-    ...Object.fromEntries(HINTS.flatMap((hint) => (typeof given[hint] === "boolean" ? [[hint, given[hint]]] : []))),
+    ...Object.fromEntries(HINTS.flatMap((hint) => (typeof fields[hint] === "boolean" ? [[hint, fields[hint]]] : []))),
   };
 }
 

@@ -57,8 +57,8 @@ export const readingResource: ProtocolMethod = {
     const resources = shown.map(({ block }) => block.resource);
     const [only] = contents;
     const isText = contents.length === 1 && only?.text !== undefined;
-    const made = withParts({ value: isText ? only.text : { contents: resources }, parts, source: uri });
-    return naming(made, urisOf(contents));
+    const content = withParts({ value: isText ? only.text : { contents: resources }, parts, source: uri });
+    return naming(content, urisOf(contents));
   },
   refused(code, { name, input }) {
     if (!NOT_FOUND.has(code)) return undefined;

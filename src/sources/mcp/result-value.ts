@@ -33,10 +33,10 @@ export interface ResultReader {
  * failed.
  */
 export async function resultValue(result: Message, reader: ResultReader, text: ServerText): Promise<unknown> {
-  const { content: given = [], structuredContent = bareValue(result) } = result;
+  const { content: rawContent = [], structuredContent = bareValue(result) } = result;
   const isError = FAILED.has(result.isError);
   const { caller, declared } = reader;
-  const listed = dropNulls(Array.isArray(given) ? given : [given], BLOCK_LEVELS) as readonly unknown[];
+  const listed = dropNulls(Array.isArray(rawContent) ? rawContent : [rawContent], BLOCK_LEVELS) as readonly unknown[];
   const content = listed.filter((one) => one !== null).map(blockOf);
   const onlyTexts = content.every(({ type }) => type === "text");
   if (isError && structuredContent === undefined && onlyTexts)
@@ -66,8 +66,8 @@ function bareValue({ content, isError: _error, _meta, resultType: _type, toolRes
 function failureWith(value: unknown, parts: readonly PartInput[], sentence: string | undefined, text: ServerText) {
   const quoted = value instanceof JsonText ? undefined : text.quoteWithin(value);
   if (quoted !== undefined) return failedContent(quoted, parts, sentence);
-  const said = sentence ?? "The tool failed.";
-  throw new PortcullisError("tool_failed", `${said}\nIts server gave more with this failure than is read of one.`);
+  const message = sentence ?? "The tool failed.";
+  throw new PortcullisError("tool_failed", `${message}\nIts server gave more with this failure than is read of one.`);
 }
 
 /** The server's words about a failure, unless the caller reads them in the value: as its blocks, or as structured content. */
@@ -79,12 +79,12 @@ async function sentenceOf(shown: readonly Shown[], structured: unknown, text: Se
 
 /** Whether blocks say no more than structured content: they are its JSON, or that of fields and elements. Parts are read beside it. */
 async function repeats(shown: readonly Shown[], structured: unknown, { source }: ResultReader): Promise<boolean> {
-  const beside = shown.filter(
+  const extras = shown.filter(
     ({ block, isPart }) => !isPart && !(block.type === "text" && String(block.text).trim() === ""),
   );
-  if (beside.length === 0) return true;
-  if (beside.some(({ block }) => block.type !== "text")) return false;
-  const texts = beside.map(({ block }) => String(block.text));
+  if (extras.length === 0) return true;
+  if (extras.some(({ block }) => block.type !== "text")) return false;
+  const texts = extras.map(({ block }) => String(block.text));
   return isRepeated(asUntrusted(jsonTextOf(structured) ?? ""), texts.map(asUntrusted), readerOf(source));
 }
 
@@ -179,11 +179,11 @@ interface Block {
 }
 
 /** What is no block is one of its text, or of its JSON: nothing that the server gave is lost. */
-function blockOf(given: unknown): Block {
-  const { type, text } = isFields(given) ? given : { text: given };
-  if (typeof type === "string" && (type !== "text" || typeof text === "string")) return given as Block;
-  const said = text ?? (isFields(given) && Object.keys(given).join() === "type" ? "" : given);
-  return { type: "text", text: typeof said === "string" ? said : JSON.stringify(said) };
+function blockOf(value: unknown): Block {
+  const { type, text } = isFields(value) ? value : { text: value };
+  if (typeof type === "string" && (type !== "text" || typeof text === "string")) return value as Block;
+  const body = text ?? (isFields(value) && Object.keys(value).join() === "type" ? "" : value);
+  return { type: "text", text: typeof body === "string" ? body : JSON.stringify(body) };
 }
 
 function textOf(content: readonly Block[]): string {

@@ -53,17 +53,17 @@ export class Session {
 
   /**
    * Connects, and agrees on a version of the protocol. The server is asked in the new version first, over the same
-   * connection. `known` is the protocol of an earlier session. Rejects with what has become of the connection, or with the
+   * connection. `lastVersion` is the protocol of an earlier session. Rejects with what has become of the connection, or with the
    * signal's reason; then nothing is left running.
    */
-  static async open(opening: SessionOpening, known?: ReadServer["protocol"]): Promise<Session> {
+  static async open(opening: SessionOpening, lastVersion?: ReadServer["protocol"]): Promise<Session> {
     const { server, signal } = opening;
-    const protocol = known ?? server.protocol;
+    const protocol = lastVersion ?? server.protocol;
     try {
       return await Session.#connect(opening, protocol);
     } catch (error) {
       // Some old servers end when they are asked in the new version: these are started a second time.
-      const isOver = signal.aborted || known !== undefined || protocol !== "auto" || server.command === undefined;
+      const isOver = signal.aborted || lastVersion !== undefined || protocol !== "auto" || server.command === undefined;
       if (isOver || !(error instanceof ConnectionLost)) throw error;
       return await Session.#connect(opening, "2025-11-25");
     }
@@ -142,10 +142,10 @@ export class Session {
       const { tools = [], nextCursor } = await this.#request("tools/list", { cursor }, options);
       const listed = typeof tools === "function" ? await (tools as LargeList)(missing + 1) : tools;
       if (!Array.isArray(listed)) throw new MalformedMessage("Its list of tools is no list.");
-      const taken = listed.slice(0, missing) as unknown[];
-      room -= weigh([taken, nextCursor], room);
+      const entries = listed.slice(0, missing) as unknown[];
+      room -= weigh([entries, nextCursor], room);
       if (room < 0) return cut(`after ${LIST.megabytes} MB`);
-      await take(taken);
+      await take(entries);
       signal.throwIfAborted();
       const isCut = listed.length > missing || (listed.length === missing && typeof nextCursor === "string");
       if (isCut) return cut(`after ${LIST.tools} tools`);

@@ -54,14 +54,14 @@ export function orFault<Value>(make: () => Value): Value | PartFault {
 
 /** The value for a key, made once. If it cannot be made, its fault is thrown each time. */
 export function remembered<Key, Value>(
-  known: Map<Key, Value | PartFault>,
+  cache: Map<Key, Value | PartFault>,
   key: Key,
   make: () => Value | PartFault,
 ): Value {
-  const made = known.has(key) ? (known.get(key) as Value | PartFault) : orFault(make);
-  known.set(key, made);
-  if (made instanceof PartFault) throw made;
-  return made;
+  const result = cache.has(key) ? (cache.get(key) as Value | PartFault) : orFault(make);
+  cache.set(key, result);
+  if (result instanceof PartFault) throw result;
+  return result;
 }
 
 /** A document of OpenAPI 3.0, 3.1 or 3.2, which may have been converted from Swagger 2.0. */
@@ -82,9 +82,9 @@ export class OpenApiDocument {
     // Of numbers, of texts that are numbers, and of very long texts anybody can choose many that stand in one place of a map.
     const isReference = typeof part === "string" && part.startsWith("#") && part.length <= NAME_LENGTH;
     if (typeof part !== "object" && !isReference) return read(this, part);
-    const known = (this.#read.get(read) ?? new Map()) as Map<Part, Value | PartFault>;
-    this.#read.set(read, known);
-    return remembered(known, part, () => read(this, part));
+    const cache = (this.#read.get(read) ?? new Map()) as Map<Part, Value | PartFault>;
+    this.#read.set(read, cache);
+    return remembered(cache, part, () => read(this, part));
   }
 
   /** Counts what an operation has for itself of the parts that it refers to. Throws a `PartFault` for too many. */

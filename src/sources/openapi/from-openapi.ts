@@ -19,7 +19,7 @@ import type { Effect, Tool } from "../../tools/tool.ts";
 import { toolNameFault } from "../../tools/tool-name.ts";
 import {
   otherServerProblem,
-  leftOut as leftOutPart,
+  omissionText as leftOutPart,
   nameClashes,
   problemText,
   uncheckedPart,
@@ -42,7 +42,7 @@ import { Schemas } from "./schemas.ts";
 import { isHeaderName } from "../request-text.ts";
 import { isSecret, type OpenApiAuth, readAuthorization, type Secret } from "./secrets.ts";
 import { sourceName, placesForLarge, send, type Sender } from "./send.ts";
-import { givenParameters, isFlat, type Layout, toolInput } from "./tool-input.ts";
+import { programParameters, isFlat, type Layout, toolInput } from "./tool-input.ts";
 import { toolOutput } from "./tool-output.ts";
 
 export const SOURCE_RULES = {
@@ -55,7 +55,7 @@ export const SOURCE_RULES = {
     required(
       option<string>(
         "an address like https://api.example.com/v1, without a user, a query or a fragment",
-        (given) => typeof given === "string" && isBaseUrl(httpUrl(given)),
+        (value) => typeof value === "string" && isBaseUrl(httpUrl(value)),
       ),
     ),
   ),
@@ -68,8 +68,8 @@ export const SOURCE_RULES = {
   headers: secret(
     option<Readonly<Record<string, Secret>>>(
       "an object of headers: texts without line breaks, or functions that return them",
-      (given) =>
-        isFields(given) && Object.entries(given).every(([name, value]) => isHeaderName(name) && isSecret(value)),
+      (headers) =>
+        isFields(headers) && Object.entries(headers).every(([name, value]) => isHeaderName(name) && isSecret(value)),
     ),
   ),
   /** Whether a result that does not fit the document's schema fails its call; true by default. The schema is shown all the same. */
@@ -191,7 +191,7 @@ async function makeTools(maker: ToolMaker, found: readonly FoundOperation[], pol
   let leftOut = 0;
   const tools: Tool[] = [];
   const unassigned: UnassignedOperation[] = [];
-  const known = new Set([...serversOf(document.root), sender.baseUrl.href].map(bareAddress));
+  const addresses = new Set([...serversOf(document.root), sender.baseUrl.href].map(bareAddress));
   const away: { readonly server: string; readonly name: string }[] = [];
   for (const one of named) {
     await pace.rest();
@@ -199,16 +199,16 @@ async function makeTools(maker: ToolMaker, found: readonly FoundOperation[], pol
     if (policy === undefined) unassigned.push({ name, ...toldOf(operation) });
     if (!policy) continue;
     const rival = clashing.get(one);
-    const made = rival ? clash(rival) : orFault(() => defineOperation(maker, one as Required<Named>, policy, layout));
+    const tool = rival ? clash(rival) : orFault(() => defineOperation(maker, one as Required<Named>, policy, layout));
     const odd = Object.values(schemas).flatMap((side) => side.takeOdd());
-    if (made instanceof PartFault) {
+    if (tool instanceof PartFault) {
       leftOut += 1;
-      problems.push(leftOutPart(`${name} (${operation.method} ${operation.path})`, made.message));
+      problems.push(leftOutPart(`${name} (${operation.method} ${operation.path})`, tool.message));
       continue;
     }
-    tools.push(made);
+    tools.push(tool);
     const [server] = operation.servers;
-    if (server !== undefined && !operation.servers.some((other) => known.has(bareAddress(other))))
+    if (server !== undefined && !operation.servers.some((other) => addresses.has(bareAddress(other))))
       away.push({ server, name });
     const { body } = one.parts as OperationParts;
     if (body && body.lostFiles.length > 0)
@@ -226,10 +226,10 @@ async function makeTools(maker: ToolMaker, found: readonly FoundOperation[], pol
 
 function nameOf(source: string, operation: FoundOperation, policies: OpenApiPolicies | undefined): Named {
   const name = `${source}.${operation.name}`;
-  const given = typeof policies === "function" ? policies(name, toldOf(operation)) : policies;
-  if (given === undefined || given === false) return { operation, policy: given, name };
-  const isObject = isFields(given) && !((given as object) instanceof Promise);
-  const whole = isObject ? { ...given, effect: given.effect ?? effectOf(operation.method) } : given;
+  const rawPolicy = typeof policies === "function" ? policies(name, toldOf(operation)) : policies;
+  if (rawPolicy === undefined || rawPolicy === false) return { operation, policy: rawPolicy, name };
+  const isObject = isFields(rawPolicy) && !((rawPolicy as object) instanceof Promise);
+  const whole = isObject ? { ...rawPolicy, effect: rawPolicy.effect ?? effectOf(operation.method) } : rawPolicy;
   const policy = checkPolicy(name, whole);
   return { operation, policy, name: policy.name === undefined ? name : `${source}.${policy.name}` };
 }
@@ -246,8 +246,8 @@ function defineOperation(
   const { method } = operation;
   const template = { path: pathParts(parts.address.path), query: pathParts(parts.address.query) };
   checkPath(sender.baseUrl, template.path);
-  const given = givenParameters(parts.parameters, (parameter) => isHosts(sender, parameter));
-  const input = toolInput(schemas.input, given, parts.body, layout);
+  const parameters = programParameters(parts.parameters, (parameter) => isHosts(sender, parameter));
+  const input = toolInput(schemas.input, parameters, parts.body, layout);
   const { schema: output, accept, asPart } = toolOutput(schemas.output, parts.responses, method, checkResults);
   const contentType = parts.body?.form === "multipart" ? undefined : parts.body?.mediaType;
   const call = { method, accept, contentType, asPart };

@@ -31,12 +31,12 @@ export async function operationNames(operations: readonly Named[], source: strin
   const withDigest = (method: string, path: string, name = nameOfPath(method, path)) =>
     `${name}_${hash("sha256", `${method} ${path}`).slice(0, 8)}`;
   const each = async (nameOf: (operation: Named, index: number) => string) => {
-    const made: string[] = [];
+    const result: string[] = [];
     for (const [index, operation] of operations.entries()) {
       await pace.rest();
-      made.push(nameOf(operation, index));
+      result.push(nameOf(operation, index));
     }
-    return made;
+    return result;
   };
   let names = await each(operationName);
   for (const other of [nameOfPath, withDigest]) {

@@ -108,10 +108,10 @@ export async function findOperations(document: OpenApiDocument, source: string) 
     const items = [item, led].map((one) => document.once(one, readPathItem));
     const shared = items.find(({ parameters }) => parameters !== undefined)?.parameters;
     for (const [method, operation] of operationsIn([item, led])) {
-      const said = document.once(operation, readSaid);
-      if (!said) continue;
-      const servers = [said, ...items].find((one) => one.servers.length > 0)?.servers ?? [];
-      operations.push({ ...said, method, path, shared, servers });
+      const details = document.once(operation, readSaid);
+      if (!details) continue;
+      const servers = [details, ...items].find((one) => one.servers.length > 0)?.servers ?? [];
+      operations.push({ ...details, method, path, shared, servers });
     }
     if (operations.length > MAX_OPERATIONS) break;
   }
@@ -193,7 +193,7 @@ const UNDESCRIBED: Fields = { schema: { type: "string" } };
  * Where a request goes: a fragment stays away, and a query is sent as it is. Of a parameter that it gives a value, it is the only
  * one; where it only names a parameter (`q={q}`, `{?q}`), the parameter is sent by itself. Throws a `PartFault` for an invalid path.
  */
-function addressOf(written: string, given: readonly Parameter[]) {
+function addressOf(written: string, allParameters: readonly Parameter[]) {
   const [plain] = shortName(written)
     .replaceAll(/\{[?&#][^{}]*\}/g, "")
     .split("#", 1);
@@ -201,11 +201,11 @@ function addressOf(written: string, given: readonly Parameter[]) {
   if (!path.startsWith("/") || path.includes("\\"))
     throw new PartFault(`its path ${quoted(written, 200)} is not one: a path begins with / and has no \\`);
   const nameOf = (one: string) => one.split("=", 1)[0]!;
-  const described = namesIn(given, "query");
+  const described = namesIn(allParameters, "query");
   const parts = query.join("?").split("&");
   const fixed = parts.filter((one) => one !== "" && !(one.includes("{") && described.has(nameOf(one))));
   const names = new Set(fixed.map(nameOf));
-  const parameters = given.filter(({ place, name }) => place !== "query" || !names.has(name));
+  const parameters = allParameters.filter(({ place, name }) => place !== "query" || !names.has(name));
   return { address: { path, query: fixed.join("&") }, parameters };
 }
 

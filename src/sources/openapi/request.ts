@@ -61,11 +61,11 @@ export function requestParts(
   { schema, parameters, body }: OperationInput,
   input: Fields,
 ): RequestParts {
-  const given = parameters.flatMap(({ field, parameter }) => {
+  const entries = parameters.flatMap(({ field, parameter }) => {
     const value = fieldOf(input, field);
     return value === undefined || value === null ? [] : [{ parameter, value }];
   });
-  const at = (place: Parameter["place"]) => given.filter(({ parameter }) => parameter.place === place);
+  const at = (place: Parameter["place"]) => entries.filter(({ parameter }) => parameter.place === place);
   const variables = new Map(at("path").map(({ parameter, value }) => [parameter.name, variable(parameter, value)]));
   const filled = (parts: PathParts) =>
     parts.map(({ text, isVariable }) => (isVariable ? (variables.get(text) ?? "") : text)).join("");
@@ -125,10 +125,10 @@ function written(
   if (typeof value !== "object") return `${key}=${encode(scalarText(value))}`;
   const fields = Object.keys(value as object);
   const isOfFields = serialisation.style === "form" && serialisation.explode;
-  const taken = isOfFields ? fields.find((field) => names.has(readName(field))) : undefined;
-  if (taken !== undefined)
+  const clash = isOfFields ? fields.find((field) => names.has(readName(field))) : undefined;
+  if (clash !== undefined)
     throw refused(
-      `${name} must not have the field ${JSON.stringify(taken)}: the request has another part of this name.`,
+      `${name} must not have the field ${JSON.stringify(clash)}: the request has another part of this name.`,
     );
   return fields.length === 0
     ? ""
@@ -253,9 +253,9 @@ function formData(fields: Fields, files: ReadonlySet<string>, encoding: unknown)
   for (const [name, field] of Object.entries(fields))
     for (const one of Array.isArray(field) ? (field as readonly unknown[]) : [field]) {
       if (one === null || one === undefined) continue;
-      const said = textOf(fieldOf(encoding, name), "contentType") ?? "";
+      const contentType = textOf(fieldOf(encoding, name), "contentType") ?? "";
       // A choice of types says nothing of this file.
-      const type = said.includes(",") || said.includes("*") ? "" : said;
+      const type = contentType.includes(",") || contentType.includes("*") ? "" : contentType;
       if (files.has(name)) form.append(name, new Blob([bytesOf(name, one)], { type }), name);
       else if (typeof one === "object")
         form.append(name, new Blob([JSON.stringify(one)], { type: "application/json" }));

@@ -95,8 +95,8 @@ export class Schemas {
   /** A schema of the document. Throws a `PartFault` if it cannot be read. */
   convert(schema: unknown): ConvertedSchema {
     return remembered(this.#converted, isFields(schema) ? schema : {}, () => {
-      const made = orFault(() => new Conversion(this).convert(schema));
-      return made instanceof PartFault && this.side === "output" ? this.#anything(made) : made;
+      const result = orFault(() => new Conversion(this).convert(schema));
+      return result instanceof PartFault && this.side === "output" ? this.#anything(result) : result;
     });
   }
 
@@ -243,10 +243,10 @@ class Conversion {
   }
 
   convert(schema: unknown): ConvertedSchema {
-    const made = this.#schema(schema, true);
+    const result = this.#schema(schema, true);
     const own = { values: this.#values, states: this.#states, references: [...this.#references] };
     const key = hash("sha256", JSON.stringify(own));
-    return { schema: made, ...own, inPlace: [...this.#inPlace], key };
+    return { schema: result, ...own, inPlace: [...this.#inPlace], key };
   }
 
   /** What only describes a result may be odd: that part is unknown then. */
@@ -314,12 +314,12 @@ class Conversion {
 
   /** Alternatives of real documents overlap, and servers take what fits several: each choice is an `anyOf`. */
   #copyChoice(word: string, schema: Fields, words: Map<string, unknown>, inPlace: boolean): void {
-    const told = this.#schemas.side === "input" ? valuesOf(schema.discriminator) : undefined;
+    const tag = this.#schemas.side === "input" ? valuesOf(schema.discriminator) : undefined;
     const choice = this.#list(word, schema[word], inPlace).map((one, index) => {
-      const values = told?.by.get(fieldOf((schema[word] as readonly unknown[])[index], "$ref"));
-      if (!told || !values) return one;
+      const values = tag?.by.get(fieldOf((schema[word] as readonly unknown[])[index], "$ref"));
+      if (!tag || !values) return one;
       this.#count(values.length);
-      return Object.freeze({ allOf: [one, { properties: { [told.name]: { enum: values.map(([value]) => value) } } }] });
+      return Object.freeze({ allOf: [one, { properties: { [tag.name]: { enum: values.map(([value]) => value) } } }] });
     });
     if (choice.length === 0) return;
     if (!words.has("anyOf")) words.set("anyOf", choice);
@@ -398,8 +398,8 @@ function valuesOf(discriminator: unknown) {
   const name = textOf(discriminator, "propertyName");
   const mapping = fieldOf(discriminator, "mapping");
   if (name === undefined || name.length > NAME_LENGTH || !isFields(mapping)) return undefined;
-  const told = Object.entries(mapping).filter(([, to]) => typeof to === "string" && to.length <= NAME_LENGTH);
-  const by = Map.groupBy(told as [string, string][], ([, to]): unknown =>
+  const entries = Object.entries(mapping).filter(([, to]) => typeof to === "string" && to.length <= NAME_LENGTH);
+  const by = Map.groupBy(entries as [string, string][], ([, to]): unknown =>
     /^[\w.-]+$/.test(to) ? `#/components/schemas/${to}` : to,
   );
   return { name, by };

@@ -64,18 +64,18 @@ export function readAuthorization(auth: unknown): Authorization {
       "option_invalid",
       `${within.object}: expected { bearer }, { basic: { username, password } } or { apiKey: { in, name, value } }, got ${kinds.length === 0 ? "none of them" : kinds.map((one) => JSON.stringify(one.slice(0, 60))).join(", ")}.`,
     );
-  const given = (auth as Readonly<Record<string, unknown>>)[kind];
+  const credential = (auth as Readonly<Record<string, unknown>>)[kind];
   if (kind === "bearer") {
-    checkValue(within.at(kind), given, SECRET);
+    checkValue(within.at(kind), credential, SECRET);
     const give = async () => {
-      const token = await secretValue(given as Secret);
+      const token = await secretValue(credential as Secret);
       return [`Bearer ${token}`, token];
     };
     return { where: "header", name: "authorization", give };
   }
   const own = optionsIn(within, kind);
   if (kind === "basic") {
-    const { username, password } = checkOptions(own, given, BASIC_RULES);
+    const { username, password } = checkOptions(own, credential, BASIC_RULES);
     const give = async () => {
       const pair = [await secretValue(username), await secretValue(password)] as const;
       const coded = Buffer.from(pair.join(":")).toString("base64");
@@ -83,7 +83,7 @@ export function readAuthorization(auth: unknown): Authorization {
     };
     return { where: "header", name: "authorization", give };
   }
-  const { in: where, name, value } = checkOptions(own, given, API_KEY_RULES);
+  const { in: where, name, value } = checkOptions(own, credential, API_KEY_RULES);
   if (where !== "query" && !isHeaderName(name)) throw optionError(own.at("name"), `the name of a ${where}`, name);
   const give = async () => {
     const key = await secretValue(value);
@@ -93,9 +93,9 @@ export function readAuthorization(auth: unknown): Authorization {
 }
 
 /** Only the operator reads what a function throws: it may name the place of secrets. */
-export async function secretValue(given: Secret): Promise<string> {
+export async function secretValue(input: Secret): Promise<string> {
   try {
-    const value: unknown = typeof given === "function" ? await given() : given;
+    const value: unknown = typeof input === "function" ? await input() : input;
     if (isUsable(value)) return value;
     throw new Error("A function of `auth` or `headers` returned no secret: it must return text without line breaks.");
   } catch (cause) {

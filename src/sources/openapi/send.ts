@@ -157,16 +157,16 @@ interface Credentials {
 async function credentialsOf({ authorization, headers }: Sender): Promise<Credentials> {
   const { where, name: own, give } = authorization;
   const [shown = "", ...kept] = await give();
-  const given: (readonly [string, string])[] = [];
+  const entries: (readonly [string, string])[] = [];
   for (const [name, value] of Object.entries(headers)) {
     const text = await secretValue(value);
-    given.push([name, text]);
+    entries.push([name, text]);
     // Any other value, like a version that is a date, would be missing in the data of every answer.
     if (typeof value === "function" || SECRET_NAME.test(name)) kept.push(text);
   }
-  if (where === "header") given.push([own, shown]);
-  if (where === "cookie") given.push(["cookie", `${own}=${encodeURIComponent(shown)}`]);
-  return { headers: given, query: where === "query" ? [own, shown] : undefined, secrets: kept };
+  if (where === "header") entries.push([own, shown]);
+  if (where === "cookie") entries.push(["cookie", `${own}=${encodeURIComponent(shown)}`]);
+  return { headers: entries, query: where === "query" ? [own, shown] : undefined, secrets: kept };
 }
 
 /** The address of a request. It must stay as it was written, at the host of `baseUrl`. */
@@ -213,9 +213,9 @@ async function valueIn(
   const mediaType = response.headers.get("content-type");
   const form = mediaType === null ? "json" : formOf(mediaType);
   if (form === "bytes" || form === "multipart") {
-    const said = commentLine(secrets.takenFrom(mediaType!), 100);
+    const mime = commentLine(secrets.takenFrom(mediaType!), 100);
     const kept = await secrets.takenFromBytes(bytes);
-    return asPart && caller === "direct" ? partOf(said, kept) : { mediaType: said, base64: kept.toString("base64") };
+    return asPart && caller === "direct" ? partOf(mime, kept) : { mediaType: mime, base64: kept.toString("base64") };
   }
   const text = await secrets.takenFromWhole(await saidIn(sender, bytes, { mediaType, form, reader }));
   if (form !== "json") return text;
@@ -227,11 +227,11 @@ async function valueIn(
   throw new PortcullisError("source_unavailable", `${sender.source} answered with JSON that cannot be read.`);
 }
 
-function partOf(said: string, data: Buffer): Content {
-  const essence = said.split(";", 1)[0]!.trim();
+function partOf(mime: string, data: Buffer): Content {
+  const essence = mime.split(";", 1)[0]!.trim();
   const mediaType = isMediaType(essence) ? essence : "application/octet-stream";
   const type = mediaType.startsWith("image/") ? "image" : "file";
-  return content({ value: { mediaType: said, bytes: data.length }, parts: [{ type, mediaType, data }] });
+  return content({ value: { mediaType: mime, bytes: data.length }, parts: [{ type, mediaType, data }] });
 }
 
 interface BodyText {
@@ -289,8 +289,8 @@ async function failureOf(sender: Sender, { effect }: Call, { response, secrets, 
   const form = formOf(mediaType);
   const text =
     form === "bytes" ? "" : await saidIn(sender, body, { mediaType, form, reader: readerFor(sender.source) });
-  const said = secrets.takenFrom(text, { end: body.length === FAILURE_BYTES });
-  const line = commentLine(said, FAILURE_LENGTH);
+  const message = secrets.takenFrom(text, { end: body.length === FAILURE_BYTES });
+  const line = commentLine(message, FAILURE_LENGTH);
   const waitMs = askedWaitMs(response);
   const wait = `It asks to wait ${Math.ceil(waitMs! / 1000)} s`;
   const error = failed(sender, response.status, [

@@ -44,7 +44,7 @@ const HOST_HEADERS =
   /^(?:accept|content-type|authorization|host|connection|keep-alive|content-length|transfer-encoding|te|trailer|upgrade|expect|cookie|date|origin|referer|via|forwarded|x-forwarded-.*|x-real-ip|x-original-.*|x-rewrite-.*|x-http-method.*|x-method-override|proxy-.*|sec-.*)$/i;
 
 /** The parameters that programs give. Throws a `PartFault` if the operation requires a header that programs may not set. */
-export function givenParameters(parameters: readonly Parameter[], isHosts: (parameter: Parameter) => boolean) {
+export function programParameters(parameters: readonly Parameter[], isHosts: (parameter: Parameter) => boolean) {
   return parameters.filter((parameter) => {
     const { name, place, required } = parameter;
     if (name === "__proto__") throw new PartFault("it has a parameter named __proto__");
@@ -81,11 +81,11 @@ function plainProperties(document: OpenApiDocument, { form, schema }: Body): Fie
 const OTHER_WORDS = "anyOf oneOf allOf not if patternProperties nullable x-nullable enum".split(" ");
 
 /** The input of an operation's tool. Throws a `PartFault` if its schemas cannot be used. */
-export function toolInput(schemas: Schemas, given: readonly Parameter[], body: Body | undefined, layout: Layout) {
+export function toolInput(schemas: Schemas, inputs: readonly Parameter[], body: Body | undefined, layout: Layout) {
   const { document } = schemas;
-  const parameters = fieldsOf(given, body !== undefined && layout === "nested");
+  const parameters = fieldsOf(inputs, body !== undefined && layout === "nested");
   // Within them a reference that leads nowhere costs its part alone.
-  for (const { schema } of [...given, ...(body ? [body] : [])]) {
+  for (const { schema } of [...inputs, ...(body ? [body] : [])]) {
     const reference = textOf(schema, "$ref");
     if (reference !== undefined) document.once(reference, target);
   }
@@ -95,8 +95,8 @@ export function toolInput(schemas: Schemas, given: readonly Parameter[], body: B
     described(converted[index]!.schema, parameter.description),
   ]);
   const required = parameters.filter(({ parameter }) => parameter.required).map(({ field }) => field);
-  const taken = new Set(parameters.map(({ field }) => field));
-  const bodyPart = body ? bodyInput(schemas, body, layout, taken) : undefined;
+  const fieldNames = new Set(parameters.map(({ field }) => field));
+  const bodyPart = body ? bodyInput(schemas, body, layout, fieldNames) : undefined;
   const properties = Object.freeze(Object.fromEntries([...fields, ...(bodyPart?.fields ?? [])]));
   const allRequired = [...required, ...(bodyPart?.required ?? [])];
   const root = {
@@ -128,16 +128,16 @@ function fieldsOf(parameters: readonly Parameter[], hasBody: boolean): readonly 
   return fields;
 }
 
-function bodyInput(schemas: Schemas, body: Body, layout: Layout, taken: ReadonlySet<string>) {
+function bodyInput(schemas: Schemas, body: Body, layout: Layout, fieldNames: ReadonlySet<string>) {
   const { document } = schemas;
   const files = new Set(body.form === "multipart" ? filesOf(document, body) : []);
   const apart = (
     schema: JsonSchema | boolean,
     parts: readonly ConvertedSchema[],
-    told: string,
+    note: string,
     names = new Set<string>(),
   ) => ({
-    fields: [[BODY, described(schema, [body.description, told].filter(Boolean).join(" "))] as const],
+    fields: [[BODY, described(schema, [body.description, note].filter(Boolean).join(" "))] as const],
     required: body.required ? [BODY] : [],
     parts,
     place: { body, isFlat: false, names, files },
@@ -147,9 +147,9 @@ function bodyInput(schemas: Schemas, body: Body, layout: Layout, taken: Readonly
   const properties = plainProperties(document, body);
   if (!properties || (layout === "nested" && files.size === 0)) {
     const converted = schemas.convert(body.schema);
-    const told = files.size > 0 ? `Files, in base64: ${commentLine([...files].join(", "), NAMES_LENGTH)}.` : "";
+    const note = files.size > 0 ? `Files, in base64: ${commentLine([...files].join(", "), NAMES_LENGTH)}.` : "";
     const names = properties && body.form === "urlencoded" ? document.once(properties, namesIn) : undefined;
-    return apart(converted.schema, [converted], told, names);
+    return apart(converted.schema, [converted], note, names);
   }
   const converted = schemas.convert(follow(document, body.schema));
   const { properties: own = {}, required: all = [] } = converted.schema as {
@@ -157,7 +157,7 @@ function bodyInput(schemas: Schemas, body: Body, layout: Layout, taken: Readonly
     readonly required?: readonly string[];
   };
   document.count({ fields: Object.keys(own).length + all.length });
-  const required = all.filter((name) => Object.hasOwn(own, name) || !taken.has(name));
+  const required = all.filter((name) => Object.hasOwn(own, name) || !fieldNames.has(name));
   const fields = [
     ...Object.entries(own).map(([name, field]) => [name, files.has(name) ? fileSchema(field) : field] as const),
     // A server may require what its document does not describe. Beside the properties it could not be given.
@@ -175,8 +175,8 @@ function namesIn(_: OpenApiDocument, properties: Fields): Set<string> {
   return new Set(Object.keys(properties));
 }
 
-function fileSchema(given: JsonSchema | boolean): JsonSchema | boolean {
-  const field = typeof given === "boolean" ? {} : given;
+function fileSchema(schema: JsonSchema | boolean): JsonSchema | boolean {
+  const field = typeof schema === "boolean" ? {} : schema;
   const type = SHAPES.some((word) => Object.hasOwn(field, word)) ? {} : { type: "string" };
   return described({ ...field, ...type }, [field.description, "A file, in base64."].filter(Boolean).join(" "));
 }

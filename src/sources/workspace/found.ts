@@ -27,7 +27,7 @@ export function globOf(source: string): Glob {
 /** What is given of what a search has found: as many as the call asks for, and as fit the page of a direct call. */
 export class FoundPage<Item> {
   readonly items: Item[] = [];
-  left = 0;
+  remaining = 0;
   readonly #limit: number;
   #bytes: number;
 
@@ -39,21 +39,21 @@ export class FoundPage<Item> {
   /** Returns whether it is given. Behind the first that is not, none is. */
   add(item: Item): boolean {
     this.#bytes -= Buffer.byteLength(JSON.stringify(item)) + 1;
-    const fits = this.left === 0 && this.items.length < this.#limit && this.#bytes >= 0;
+    const fits = this.remaining === 0 && this.items.length < this.#limit && this.#bytes >= 0;
     if (fits) this.items.push(item);
-    else this.left += 1;
+    else this.remaining += 1;
     return fits;
   }
 }
 
 /** What was not given, as `12 more matches in 3 files`, and what was not looked at. */
-export function seenBy({ isCut, passedOver }: Search, left: string | false) {
-  const said = [
-    left && `${left}: give a narrower path or files, or a higher limit`,
+export function seenBy({ isCut, passedOver }: Search, remainder: string | false) {
+  const hints = [
+    remainder && `${remainder}: give a narrower path or files, or a higher limit`,
     isCut && `the search ended after ${MAX_ENTRIES} entries of folders: give a path further down`,
   ].filter((one) => one !== false);
   return {
-    more: said.join("; ") || undefined,
+    more: hints.join("; ") || undefined,
     passedOver: Object.keys(passedOver).length === 0 ? undefined : passedOver,
   };
 }

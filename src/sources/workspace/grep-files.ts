@@ -49,7 +49,7 @@ export async function grepFiles(
   const search = new Search(tenant, signal);
   const place = workspace.place(path);
   const isFolder = await workspace.isFolder(place);
-  const given = new FoundPage<Matches["matches"][number]>(
+  const page = new FoundPage<Matches["matches"][number]>(
     limit,
     caller === "direct" ? pageBytes : Number.POSITIVE_INFINITY,
   );
@@ -66,12 +66,12 @@ export async function grepFiles(
       const text = line.bytes.length > LINE_BYTES ? undefined : line.bytes.toString("utf8");
       const isMatch = text === undefined ? undefined : test.fits(text);
       if (isMatch === undefined) search.pass("longLines");
-      if (isMatch && !given.add({ path: file, line: line.number, text: shown(text!) })) leftIn.add(file);
+      if (isMatch && !page.add({ path: file, line: line.number, text: shown(text!) })) leftIn.add(file);
     }
   }
-  const { items: matches, left } = given;
-  const what = `${countText(left, "more match", "more matches")} in ${countText(leftIn.size, "file")}`;
-  return { matches, ...seenBy(search, left > 0 && what) };
+  const { items: matches, remaining } = page;
+  const what = `${countText(remaining, "more match", "more matches")} in ${countText(leftIn.size, "file")}`;
+  return { matches, ...seenBy(search, remaining > 0 && what) };
 }
 
 /** The text of a file; undefined if it is passed over. A file that the call names is not passed over. */

@@ -29,11 +29,11 @@ export const READ_OUTPUT = objectSchema({
 /** Reads a page of a file: whole lines, as many as `limit` and the size of a page allow. */
 export async function readPage(
   workspace: Workspace,
-  { path: given, offset = 1, limit = PAGE_LINES, numbered = true }: SchemaType<typeof READ_INPUT>,
+  { path: rawPath, offset = 1, limit = PAGE_LINES, numbered = true }: SchemaType<typeof READ_INPUT>,
   { caller, tenant, signal }: CallContext,
   { fileBytes, pageBytes }: { readonly fileBytes: number; readonly pageBytes: number },
 ): Promise<SchemaType<typeof READ_OUTPUT>> {
-  const path = workspace.place(given);
+  const path = workspace.place(rawPath);
   const bytes = await workspace.read(path, fileBytes);
   if (!isText(bytes)) throw binaryFailure(path, bytes);
   const isDirect = caller === "direct";
@@ -64,9 +64,9 @@ export async function readPage(
   if (offset > Math.max(lines, 1))
     throw pathFailure(path, ` has ${lines} lines: offset is from 1 to ${Math.max(lines, 1)}.`);
   const next = offset + page.length;
-  const left = lines - next + 1;
+  const remaining = lines - next + 1;
   const more = [
-    left > 0 && `${countText(left, "more line")}: offset=${next}`,
+    remaining > 0 && `${countText(remaining, "more line")}: offset=${next}`,
     cut > 0 && `${countText(cut, "line was", "lines were")} cut`,
   ].filter((one) => one !== false);
   return { path, lines, text: page.join("\n"), more: more.join("; ") || undefined };
@@ -101,8 +101,8 @@ export function imageTypeOf(bytes: Buffer): string | undefined {
   return IMAGES.find(([, begin]) => begin.test(head))?.[0];
 }
 
-export async function viewImage(workspace: Workspace, { path: given }: { readonly path: string }) {
-  const path = workspace.place(given);
+export async function viewImage(workspace: Workspace, input: { readonly path: string }) {
+  const path = workspace.place(input.path);
   const bytes = await workspace.read(path, IMAGE_BYTES);
   const mediaType = imageTypeOf(bytes);
   if (mediaType === undefined) throw pathFailure(path, " is no image in PNG, JPEG, GIF or WebP: read_file reads text.");

@@ -126,17 +126,17 @@ async function listFiles(
   const search = new Search(tenant, signal);
   const place = workspace.place(path);
   if (!(await workspace.isFolder(place))) throw pathFailure(place, " is a file: read_file reads it.");
-  const given = new FoundPage<string>(limit, caller === "direct" ? pageBytes : Number.POSITIVE_INFINITY);
+  const page = new FoundPage<string>(limit, caller === "direct" ? pageBytes : Number.POSITIVE_INFINITY);
   if (!glob)
     for (const name of await workspace.entries(place, search)) {
       await search.next();
-      given.add(below(place, name));
+      page.add(below(place, name));
     }
   else
     for await (const file of workspace.files(place, search)) {
       await search.next();
-      if (isWanted(glob, file, search)) given.add(file);
+      if (isWanted(glob, file, search)) page.add(file);
     }
-  const { items: paths, left } = given;
-  return { paths, ...seenBy(search, left > 0 && countText(left, "more entry", "more entries")) };
+  const { items: paths, remaining } = page;
+  return { paths, ...seenBy(search, remaining > 0 && countText(remaining, "more entry", "more entries")) };
 }

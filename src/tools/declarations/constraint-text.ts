@@ -80,12 +80,12 @@ function bound(value: unknown): unknown {
 
 /** The first names of an object, which may have thousands, and be referred to from hundreds of fields. */
 function firstNames(fields: object): readonly string[] {
-  const names = known.get(fields) ?? Object.keys(fields).slice(0, PARTS_READ);
-  known.set(fields, names);
+  const names = nameCache.get(fields) ?? Object.keys(fields).slice(0, PARTS_READ);
+  nameCache.set(fields, names);
   return names;
 }
 
-const known = new WeakMap<object, readonly string[]>();
+const nameCache = new WeakMap<object, readonly string[]>();
 
 function keyWords({ propertyNames, patternProperties }: JsonSchema): readonly string[] {
   const patterns = isFields(patternProperties) ? firstNames(patternProperties) : [];

@@ -83,9 +83,9 @@ const stubs = { javascript: new WeakMap<Tool, string>(), python: new WeakMap<Too
 
 /** The declaration of one tool without its description, in the most detail in which it is short enough. */
 export function toolStub(tool: Tool, language: ProgramLanguage): string {
-  const known = stubs[language].get(tool) ?? shortStub(tool, FORMS[language]);
-  stubs[language].set(tool, known);
-  return known;
+  const stub = stubs[language].get(tool) ?? shortStub(tool, FORMS[language]);
+  stubs[language].set(tool, stub);
+  return stub;
 }
 
 function shortStub(tool: Tool, form: Form): string {

@@ -14,22 +14,22 @@ const NAME_LENGTH = 64;
  * nothing is known of fields.
  */
 export function missingFieldAdvice(field: string, tools: readonly Tool[]): string | undefined {
-  const known = tools
+  const candidates = tools
     .map((tool) => ({ tool, fields: outputFieldsOf(tool) }))
     .filter(({ fields: { all } }) => all.size > 0);
-  if (known.some(({ fields: { all } }) => all.has(field))) return undefined;
-  const [only] = known;
-  const near = known.flatMap(({ tool, fields: { all } }) =>
+  if (candidates.some(({ fields: { all } }) => all.has(field))) return undefined;
+  const [only] = candidates;
+  const near = candidates.flatMap(({ tool, fields: { all } }) =>
     nearest(field, [...all], 1).map((meant) => ({ tool, meant })),
   );
   const [first] = near;
   if (first)
     return `${subjectOf(first.tool)} has no field ${shown(field)}${byNow(first.tool)}. Did you mean ${shown(first.meant)}?`;
-  if (only === undefined || known.length > 1 || only.fields.top.length === 0) return undefined;
+  if (only === undefined || candidates.length > 1 || only.fields.top.length === 0) return undefined;
   const { top } = only.fields;
-  const told = top.slice(0, FIELDS_TOLD).map(shown);
-  const more = top.length > told.length ? ` and ${top.length - told.length} more` : "";
-  return `${subjectOf(only.tool)} has no field ${shown(field)}${byNow(only.tool)}. It has ${told.join(", ")}${more}.`;
+  const list = top.slice(0, FIELDS_TOLD).map(shown);
+  const more = top.length > list.length ? ` and ${top.length - list.length} more` : "";
+  return `${subjectOf(only.tool)} has no field ${shown(field)}${byNow(only.tool)}. It has ${list.join(", ")}${more}.`;
 }
 
 function shown(name: string): string {

@@ -215,8 +215,8 @@ class TypePrinter {
   }
 
   #commentOf(parts: readonly string[]): string {
-    const said = parts.filter((part) => part !== "");
-    return said.length === 0 ? "" : ` /* ${said.join("; ").replaceAll("*/", "* /")} */`;
+    const texts = parts.filter((part) => part !== "");
+    return texts.length === 0 ? "" : ` /* ${texts.join("; ").replaceAll("*/", "* /")} */`;
   }
 
   #follow(reference: string, depth: number): Type {
@@ -243,8 +243,8 @@ class TypePrinter {
     return isFields(value) ? { text: this.#notation.deepObject } : this.#enumeration([value]);
   }
 
-  #join(operator: "|" | "&", given: readonly (Type | undefined)[]): Type {
-    const types = given.filter((type) => type !== undefined);
+  #join(operator: "|" | "&", operands: readonly (Type | undefined)[]): Type {
+    const types = operands.filter((type) => type !== undefined);
     // `unknown & T` is `T`.
     const kept = operator === "|" ? types : types.filter(({ text }) => text !== this.#notation.unknown);
     return operator === "&" && kept.length === 0 ? { text: this.#notation.unknown } : join(kept, operator);

@@ -66,7 +66,7 @@ export interface CompiledSchema {
 /** The states that the patterns of all schemas of one owner may have together: of a request, or of a source. */
 export class PatternStates {
   readonly #most: number;
-  #taken = 0;
+  #stateCount = 0;
 
   constructor(most: number) {
     this.#most = most;
@@ -74,8 +74,8 @@ export class PatternStates {
 
   /** Takes the states of another schema. Returns why there is no room for them, as the predicate of a sentence. */
   take(states: number): string | undefined {
-    this.#taken += states;
-    if (this.#taken <= this.#most) return undefined;
+    this.#stateCount += states;
+    if (this.#stateCount <= this.#most) return undefined;
     return `has more states in its patterns than are left: those before it and its own have more than ${this.#most} together`;
   }
 }
@@ -164,10 +164,10 @@ class Compiler {
   }
 
   #nodeOf(schema: unknown, path: string): SchemaNode {
-    const known = this.#nodes.get(schema);
-    if (known) {
-      known.shared = typeof schema === "object";
-      return known;
+    const hit = this.#nodes.get(schema);
+    if (hit) {
+      hit.shared = typeof schema === "object";
+      return hit;
     }
     if (typeof schema !== "boolean" && !isFields(schema))
       throw refusal(path, `is not a schema but ${describe(schema)}. Write an object, true or false`);
@@ -295,7 +295,7 @@ export function withoutFaults(root: JsonSchema): JsonSchema {
     };
     const words = Object.entries(named).map(([word, value]) => [word, leftOf(word, value)] as const);
     return Object.fromEntries(
-      words.filter(([word, left]) => left !== undefined && (left !== false || part[word] === false)),
+      words.filter(([word, value]) => value !== undefined && (value !== false || part[word] === false)),
     );
   }) as JsonSchema;
 }
@@ -316,20 +316,20 @@ function refuseNoLists(schema: JsonSchema, path: string): void {
 
 /** Refuses a part that refers back to itself for the same value: checking it would never end. */
 function refuseLoops(nodes: readonly SchemaNode[]): void {
-  const known = new Map<SchemaNode, boolean>();
+  const answers = new Map<SchemaNode, boolean>();
   for (const node of nodes)
-    if (leadsToLoop(node, inPlaceOf, known))
+    if (leadsToLoop(node, inPlaceOf, answers))
       throw refusal(
         "",
         "refers to itself without going deeper into the value. Make every cycle pass through a field or an element",
       );
 }
 
-/** Whether a node leads back to itself, or to another one that does. `known` keeps the answers, and is asked first. */
+/** Whether a node leads back to itself, or to another one that does. `answers` keeps them, and is asked first. */
 export function leadsToLoop<Node>(
   start: Node,
   next: (node: Node) => Iterable<Node>,
-  known: Map<Node, boolean>,
+  answers: Map<Node, boolean>,
 ): boolean {
   const above = new Set<Node>();
   const open: { readonly node: Node; readonly leaves: boolean }[] = [{ node: start, leaves: false }];
@@ -337,12 +337,12 @@ export function leadsToLoop<Node>(
     const { node, leaves } = step;
     if (leaves) {
       above.delete(node);
-      known.set(node, false);
+      answers.set(node, false);
       continue;
     }
-    if (known.get(node) === false) continue;
-    if (above.has(node) || known.get(node) === true) {
-      for (const one of above) known.set(one, true);
+    if (answers.get(node) === false) continue;
+    if (above.has(node) || answers.get(node) === true) {
+      for (const one of above) answers.set(one, true);
       return true;
     }
     above.add(node);

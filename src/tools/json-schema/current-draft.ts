@@ -57,8 +57,8 @@ function rewriteRequired(schema: Record<string, unknown>): void {
 function rewriteType(schema: Record<string, unknown>): void {
   const { type } = schema;
   if (typeof type !== "string" && !Array.isArray(type)) return;
-  const given: readonly unknown[] = [type].flat();
-  const types = given.map((one) => {
+  const words: readonly unknown[] = [type].flat();
+  const types = words.map((one) => {
     const word = typeof one === "string" ? one.toLowerCase() : "";
     return TYPES.has(word) ? TYPES.get(word) : one;
   });

@@ -25,8 +25,8 @@ export function evaluate(
   maxSteps = MAX_STEPS,
 ): SchemaFailure | undefined {
   const steps = new Steps(maxSteps);
-  const check = (given: unknown, asGiven: boolean) =>
-    new Evaluation(steps, readsSeen, asGiven).check(root, given).failure;
+  const check = (instance: unknown, asGiven: boolean) =>
+    new Evaluation(steps, readsSeen, asGiven).check(root, instance).failure;
   try {
     try {
       return check(value, true);
@@ -50,7 +50,7 @@ class HasDigits extends Error {}
 class Evaluation {
   readonly steps: Steps;
   #identities: ReturnType<typeof identities> | undefined;
-  readonly #known = new Map<SchemaNode, Map<unknown, CheckOutcome>>();
+  readonly #outcomes = new Map<SchemaNode, Map<unknown, CheckOutcome>>();
   readonly #readsSeen: boolean;
   readonly #asGiven: boolean;
   #depth = 0;
@@ -70,14 +70,14 @@ class Evaluation {
     if (node.schema === true) return FITS;
     if (node.schema === false) return { failure: alone("there is no such field"), seen: undefined };
     if (!node.shared || !node.hasParts) return this.#enter(node, node.schema, value);
-    const known = this.#known.get(node) ?? new Map<unknown, CheckOutcome>();
-    this.#known.set(node, known);
+    const outcomes = this.#outcomes.get(node) ?? new Map<unknown, CheckOutcome>();
+    this.#outcomes.set(node, outcomes);
     const key = costedKey(value, this.steps);
-    const before = known.get(key);
+    const before = outcomes.get(key);
     if (before) return before;
     const outcome = this.#enter(node, node.schema, value);
     this.steps.spend(OUTCOME_STEPS + (outcome.failure ? FAULT_STEPS : 0) + (outcome.seen?.size ?? 0) * SEEN_STEPS);
-    known.set(key, outcome);
+    outcomes.set(key, outcome);
     return outcome;
   }
 

@@ -34,8 +34,8 @@ export function identities(steps: Steps) {
   const of = (value: unknown): number => {
     steps.spend(1);
     if (!isAnyObject(value)) return numberOf(scalars, costedKey(value, steps)) * 2;
-    const known = containers.get(value);
-    if (known !== undefined) return known;
+    const hit = containers.get(value);
+    if (hit !== undefined) return hit;
     const identity = numberOf(texts, costedKey(textOf(value), steps)) * 2 + 1;
     containers.set(value, identity);
     return identity;

@@ -16,7 +16,7 @@ interface UnknownField {
   /** Keys from the root to the field. */
   readonly path: readonly (string | number)[];
   /** Names of fields that the schema knows in this place. */
-  readonly known: readonly string[];
+  readonly names: readonly string[];
 }
 
 export interface FieldsRead {
@@ -219,13 +219,13 @@ class Walk implements FieldsRead {
     if (this.unknown.length === FIELDS_LISTED) return;
     const path: (string | number)[] = [key];
     for (let outer = place; outer !== undefined; outer = outer.outer) path.unshift(outer.key);
-    const known = new Set<string>();
+    const names = new Set<string>();
     for (const { node } of parts)
       for (const name of node.properties?.keys() ?? []) {
         this.#steps.spend(1);
-        if (known.size < NAMES_OFFERED && name.length <= NAME_LENGTH) known.add(name);
+        if (names.size < NAMES_OFFERED && name.length <= NAME_LENGTH) names.add(name);
       }
-    this.unknown.push({ path, known: [...known] });
+    this.unknown.push({ path, names: [...names] });
   }
 }
 
@@ -250,11 +250,11 @@ const MAX_DEPTH = 1000;
 /** Fields that have one of a few scalar values, by which alternatives are told apart. */
 type TagValues = ReadonlyMap<string, Scalars>;
 
-const known = new WeakMap<SchemaNode, TagValues>();
+const tagCache = new WeakMap<SchemaNode, TagValues>();
 
 /** The tags of a node. Takes a step per field when they are first needed. Throws a `StepsSpent` beyond `MAX_DEPTH`. */
 function tagsOf(node: SchemaNode, steps: Steps, depth = 0): TagValues {
-  const before = known.get(node);
+  const before = tagCache.get(node);
   if (before) return before;
   if (depth > MAX_DEPTH) throw new StepsSpent();
   const { properties = [], ref, allOf = [] } = node;
@@ -269,7 +269,7 @@ function tagsOf(node: SchemaNode, steps: Steps, depth = 0): TagValues {
     const values = tagValues(property, 0);
     if (values) tags.set(key, values);
   }
-  known.set(node, tags);
+  tagCache.set(node, tags);
   return tags;
 }
 

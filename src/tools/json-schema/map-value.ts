@@ -24,18 +24,18 @@ export function withDigitsAs(
 
 /** A copy of a value with what is to stand in place of its names and scalars, by what a schema says of them. */
 export function mapValue(root: JsonSchema, value: unknown, { name, scalar }: ValueMap): unknown {
-  let left = MAX_PARTS;
+  let budget = MAX_PARTS;
   const targets = new Map<string, unknown>();
   const targetOf = (reference: string): unknown => {
     if (!targets.has(reference)) targets.set(reference, resolveReference(root, reference));
     return targets.get(reference);
   };
   const map = (one: unknown, schemas: readonly unknown[]): unknown => {
-    left -= 1;
-    const parts = partsInPlace(schemas, targetOf, () => (left -= 1) >= 0);
+    budget -= 1;
+    const parts = partsInPlace(schemas, targetOf, () => (budget -= 1) >= 0);
     if (parts.length === 0) return one;
     // Each part is asked about each element and field.
-    const isSpent = () => (left -= parts.length) < 0;
+    const isSpent = () => (budget -= parts.length) < 0;
     if (Array.isArray(one))
       return one.map((element, index) =>
         isSpent()

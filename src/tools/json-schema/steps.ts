@@ -3,15 +3,15 @@ export class StepsSpent extends Error {}
 
 /** Step budget of one check of a value. A step takes some tens of nanoseconds. */
 export class Steps {
-  #left: number;
+  #budget: number;
 
   constructor(max: number) {
-    this.#left = max;
+    this.#budget = max;
   }
 
   /** Throws a `StepsSpent` if fewer steps are left. */
   spend(steps: number): void {
-    this.#left -= steps;
-    if (this.#left < 0) throw new StepsSpent();
+    this.#budget -= steps;
+    if (this.#budget < 0) throw new StepsSpent();
   }
 }

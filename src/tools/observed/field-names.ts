@@ -25,17 +25,17 @@ const KNOWN_CODES = new Set(
 );
 
 /** Names that were looked at. Each result of a tool has the same. */
-const known = new Map<string, boolean>();
+const nameCache = new Map<string, boolean>();
 const KNOWN = 5000;
 
 /** Whether a name of a result is the name of a field. */
 export function isFieldName(name: string): boolean {
   if (name.length > NAME_LENGTH || name === "__proto__") return false;
-  const before = known.get(name);
+  const before = nameCache.get(name);
   if (before !== undefined) return before;
-  if (known.size >= KNOWN) known.clear();
+  if (nameCache.size >= KNOWN) nameCache.clear();
   const is = looksLikeField(name);
-  known.set(name, is);
+  nameCache.set(name, is);
   return is;
 }
 

@@ -9,9 +9,9 @@ const PARTS = 2000;
 
 /** A declared schema that says where texts of digits were seen in place of numbers. */
 export function withDigits(root: JsonSchema, shape: Shape): JsonSchema {
-  let left = PARTS;
+  let budget = PARTS;
   const write = (part: unknown, seen: Shape | undefined): unknown => {
-    if (!isFields(part) || !seen || !hasDigits(seen) || (left -= 1 + countIn(part)) < 0) return part;
+    if (!isFields(part) || !seen || !hasDigits(seen) || (budget -= 1 + countIn(part)) < 0) return part;
     const { $ref, type, description, properties, items, additionalProperties: others } = part;
     if (typeof $ref === "string") return write(resolveReference(root, $ref), seen);
     const fieldOf = ([name, one]: [string, unknown]) => [name, write(one, seen.fields?.get(name) ?? seen.others)];
@@ -43,8 +43,8 @@ function countIn(part: JsonSchema): number {
 export function schemaOfShape(shape: Shape): JsonSchema {
   const { kinds } = shape;
   const areDigits = kinds.has("digits") && !kinds.has("string");
-  const known = KINDS.filter((kind) => kinds.has(kind) && !(kind === "integer" && kinds.has("number")));
-  const types = [...new Set(known.map((kind) => (kind === "digits" ? "string" : kind)))];
+  const kindList = KINDS.filter((kind) => kinds.has(kind) && !(kind === "integer" && kinds.has("number")));
+  const types = [...new Set(kindList.map((kind) => (kind === "digits" ? "string" : kind)))];
   const [type, ...more] = types;
   if (type === undefined) return {};
   return {

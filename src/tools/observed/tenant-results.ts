@@ -46,10 +46,10 @@ function knownTools() {
       entries.delete(digest);
       entries.set(digest, entry);
       fields += entry.fields - (before?.fields ?? 0);
-      for (const [oldest, known] of entries) {
+      for (const [oldest, victim] of entries) {
         if (entries.size <= TOOLS && fields <= FIELDS) return;
         entries.delete(oldest);
-        fields -= known.fields;
+        fields -= victim.fields;
       }
     },
   };
@@ -60,27 +60,27 @@ function knownTools() {
  * they are shown. Nothing of it is seen by another tenant.
  */
 function tenantResults(hidden: HiddenNames | undefined) {
-  const known = knownTools();
+  const store = knownTools();
   /** Names that may leave. */
   const clean = new Set<string>();
   /** Whether a large result is being read. */
   let isReading = false;
 
   /** To find the end of a large result takes time, and its text is held meanwhile: few are read, one after the other. */
-  const isWorthReading = (tool: Tool) => !isReading && (known.of(tool)?.shape.seen ?? 0) < LARGE_FIRST;
+  const isWorthReading = (tool: Tool) => !isReading && (store.of(tool)?.shape.seen ?? 0) < LARGE_FIRST;
 
   const learn = (tool: Tool, shape: Shape): void => {
     const unknown = [...new Set(hidden ? namesIn(shape) : [])].filter((name) => !clean.has(name));
-    if (!hidden || unknown.length === 0) return known.add(tool, shape);
+    if (!hidden || unknown.length === 0) return store.add(tool, shape);
     void hidden(unknown).then((found) => {
       if (clean.size > CLEAN) clean.clear();
       for (const name of unknown) if (!found.has(name)) clean.add(name);
-      known.add(tool, withoutNames(shape, found));
+      store.add(tool, withoutNames(shape, found));
     });
   };
 
   return {
-    fields: known.fields,
+    fields: store.fields,
 
     /** Learns from the answer of a call, given as JSON text. A large one, and one whose names are searched first, is learned from later. */
     note(tool: Tool, text: string, lane: Lane): void {
@@ -95,7 +95,7 @@ function tenantResults(hidden: HiddenNames | undefined) {
 
     /** The tool as it is shown: with what its results were like, if it does not say that itself. */
     shown: (tool: Tool): Tool => {
-      const entry = known.of(tool);
+      const entry = store.of(tool);
       if (!entry) return tool;
       if (entry.shown?.of !== tool) {
         const { shape } = entry;
@@ -134,11 +134,11 @@ export function observedResults(hidden: HiddenNames | undefined): (tenant: strin
     }
   };
   return (tenant) => {
-    const known = tenants.get(tenant) ?? tenantResults(hidden);
+    const results = tenants.get(tenant) ?? tenantResults(hidden);
     tenants.delete(tenant);
-    tenants.set(tenant, known);
-    makeRoom(known);
-    return known;
+    tenants.set(tenant, results);
+    makeRoom(results);
+    return results;
   };
 }
 

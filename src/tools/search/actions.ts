@@ -69,9 +69,9 @@ export function actionsAskedFor(query: string): ReadonlySet<Action> {
   const [first = "", second] = opening;
   if (first === "set" && second === "up") return CREATE;
   if ((first === "take" ? /\b(?:away|down|off|out)\b/ : /\b(?:any ?more|no longer)\b/).test(query)) return DELETE;
-  const known = actionsOfFirstWord.get(first);
-  if (known && !known.has("get")) return known;
-  return opening.slice(known ? 1 : 0).some(isPlural) ? LIST : (known ?? NONE);
+  const actions = actionsOfFirstWord.get(first);
+  if (actions && !actions.has("get")) return actions;
+  return opening.slice(actions ? 1 : 0).some(isPlural) ? LIST : (actions ?? NONE);
 }
 
 function isPlural(word: string): boolean {

@@ -163,7 +163,7 @@ export class ToolIndex {
 
   *#wanted(query: readonly string[]): Generator<undefined, readonly Wanted[]> {
     const wanted: Wanted[] = [];
-    const taken = new Set<string>();
+    const pairWords = new Set<string>();
     for (const [place, first] of query.entries()) {
       const next = query[place + 1];
       if (!next) continue;
@@ -171,13 +171,13 @@ export class ToolIndex {
       if (expression.size === 0) continue;
       const words = new Map([...expression, [first, PART_WEIGHT], [next, PART_WEIGHT]] as const);
       wanted.push(this.#wantedOf(words));
-      taken.add(first).add(next);
+      pairWords.add(first).add(next);
     }
-    const single = [...new Set(query)].filter((word) => !taken.has(word));
+    const single = [...new Set(query)].filter((word) => !pairWords.has(word));
     const unknown = single.filter((word) => this.#count(word) === 0 && synonymsOf(word).size === 0);
     const alike = yield* this.#likeWords(unknown);
     for (const word of single) {
-      const like = (alike.get(word) ?? []).map((known) => [known, PREFIX_WEIGHT] as const);
+      const like = (alike.get(word) ?? []).map((term) => [term, PREFIX_WEIGHT] as const);
       wanted.push(this.#wantedOf(new Map([...synonymsOf(word), ...like, [word, 1]])));
       yield;
     }
@@ -186,11 +186,11 @@ export class ToolIndex {
 
   /** The rarity of a group is the mean of two rarities: of its word, and of its most frequent word. */
   #wantedOf(words: ReadonlyMap<string, number>): Wanted {
-    const known = [...words].filter(([word]) => this.#count(word) > 0);
-    const least = Math.min(...known.map(([word]) => this.#rarity(word)));
-    const own = known.find(([, share]) => share === 1);
-    const rarity = known.length === 0 ? 0 : own ? (least + this.#rarity(own[0])) / 2 : least;
-    return { words: new Map(known), rarity };
+    const matches = [...words].filter(([word]) => this.#count(word) > 0);
+    const least = Math.min(...matches.map(([word]) => this.#rarity(word)));
+    const own = matches.find(([, share]) => share === 1);
+    const rarity = matches.length === 0 ? 0 : own ? (least + this.#rarity(own[0])) / 2 : least;
+    return { words: new Map(matches), rarity };
   }
 
   /** Words of the index for words that it does not have: `repos` for `reposit`. */
@@ -202,14 +202,14 @@ export class ToolIndex {
     );
     if (byBeginning.size === 0) return alike;
     let seen = 0;
-    for (const known of this.#postings.keys()) {
+    for (const term of this.#postings.keys()) {
       seen += 1;
       if (seen % WORDS_PER_SLICE === 0) yield;
-      if (known.length < PREFIX_LENGTH) continue;
-      for (const word of byBeginning.get(known.slice(0, PREFIX_LENGTH)) ?? []) {
-        if (!known.startsWith(word) && !word.startsWith(known)) continue;
+      if (term.length < PREFIX_LENGTH) continue;
+      for (const word of byBeginning.get(term.slice(0, PREFIX_LENGTH)) ?? []) {
+        if (!term.startsWith(word) && !word.startsWith(term)) continue;
         const others = alike.get(word) ?? [];
-        if (others.length < LIKE_WORDS) others.push(known);
+        if (others.length < LIKE_WORDS) others.push(term);
         alike.set(word, others);
       }
     }
@@ -242,11 +242,12 @@ function readGroups(): Thesaurus {
     const others = read(after);
     for (const words of read(before)) {
       const expression = words.join(" ");
-      const known = synonyms.get(expression) ?? new Map<string, number>();
-      synonyms.set(expression, known);
+      const weights = synonyms.get(expression) ?? new Map<string, number>();
+      synonyms.set(expression, weights);
       for (const other of others) {
         const weight = other.length === 1 ? SYNONYM_WEIGHT : SYNONYM_PART_WEIGHT;
-        for (const word of other) if (!words.includes(word)) known.set(word, Math.max(weight, known.get(word) ?? 0));
+        for (const word of other)
+          if (!words.includes(word)) weights.set(word, Math.max(weight, weights.get(word) ?? 0));
       }
     }
   }

@@ -120,8 +120,8 @@ export class ToolSearch {
   }
 
   async #indexOf(tools: readonly Tool[], work: Work): Promise<ToolIndex> {
-    const known = this.#indexes.find((one) => areSameTools(one.tools, tools));
-    if (known) return known.index;
+    const hit = this.#indexes.find((one) => areSameTools(one.tools, tools));
+    if (hit) return hit.index;
     // Kept at once: searches that begin while the index is made wait for it.
     const index = Promise.resolve(work(ToolIndex.of(tools)));
     const kept = { tools, index };
@@ -151,12 +151,12 @@ function gatheredForm(tool: Tool): Tool {
   const { stream, ...own } = tool;
   if (!stream) return tool;
   // Kept, because stubs are kept by tool.
-  const known = forms.get(tool) ?? {
+  const form = forms.get(tool) ?? {
     ...own,
     outputSchema: lazySchema(() => outputSchemaOf(tool) ?? {}, { checks: false }),
   };
-  forms.set(tool, known);
-  return known;
+  forms.set(tool, form);
+  return form;
 }
 
 /** In place of a stub, for a tool that the model calls itself. */

@@ -11,12 +11,12 @@ const EMBED_MS = 10_000;
 /** Maximum characters of a tool's text. */
 const TEXT_LENGTH = 1000;
 
-const known = new WeakMap<Embed, ReturnType<typeof toolVectors>>();
+const cache = new WeakMap<Embed, ReturnType<typeof toolVectors>>();
 
 /** The vectors of tools by one `embed`, each asked for once. */
 export function vectorsBy(embed: Embed) {
-  const vectors = known.get(embed) ?? toolVectors(embed);
-  known.set(embed, vectors);
+  const vectors = cache.get(embed) ?? toolVectors(embed);
+  cache.set(embed, vectors);
   return vectors;
 }
 

@@ -59,7 +59,7 @@ export function toolWords(tool: Tool): ToolWords {
   add(wordsOf(about.slice(end)), WEIGHTS.description);
   add(wordsOf(fields.map(([field]) => field).join(" ")), WEIGHTS.field);
   add(wordsOf(fields.map(([, text]) => text).join(" ")), WEIGHTS.fieldDescription);
-  const known = length;
+  const ownLength = length;
   const results = output ? fieldsOf(jsonSchemaOf(name, "output", output)) : [];
   add(wordsOf(results.map(([field]) => field).join(" ")), WEIGHTS.resultField);
   return {
@@ -67,7 +67,7 @@ export function toolWords(tool: Tool): ToolWords {
     name: [...new Set(ownName)],
     service: service.some(isVerb) ? [] : service,
     action: actionOf(tool, ownName),
-    length: known,
+    length: ownLength,
   };
 }
 

@@ -52,9 +52,9 @@ test("no more places are taken than there are, of one tenant or of all, and none
         else waiting[at % (waiting.length || 1)]?.stop.abort();
         await setImmediate();
         const own = (of: string) => held.filter((one) => one.tenant === of).length;
-        expect([places.taken, places.waiting]).toEqual([held.length, waiting.length]);
+        expect([places.activeCount, places.waiting]).toEqual([held.length, waiting.length]);
         expect(places.waiting).toBeLessThanOrEqual(5);
-        expect(places.taken).toBeLessThanOrEqual(atOnce + first);
+        expect(places.activeCount).toBeLessThanOrEqual(atOnce + first);
         for (const one of ["a", "b", "c"]) expect(own(one)).toBeLessThanOrEqual(perTenant);
         const isFree = (one: string) => held.length < atOnce + (own(one) === 0 ? first : 0);
         expect(waiting.filter((one) => own(one.tenant) < perTenant && isFree(one.tenant))).toEqual([]);
@@ -68,7 +68,7 @@ test("a tenant that has no place takes one beyond those that others hold, and no
   const places = new Places({ atOnce: 2, first: 2 });
   const take = (tenant: string) => places.take(tenant) instanceof Promise;
   expect("aaabbccd".split("").map(take)).toEqual([false, false, true, false, true, false, true, true]);
-  expect([places.taken, places.waiting]).toEqual([4, 4]);
+  expect([places.activeCount, places.waiting]).toEqual([4, 4]);
 });
 
 test("a tenant that has no place waits for at most one that each other tenant has, whoever comes and whatever ends", async () => {

@@ -227,7 +227,7 @@ const WAITED = "waited";
 
 /** Whether a driver appends the record: none rests with calls that the gate has, and the gate decides before a handler answers. */
 function isDriven({ open, rest, calls }: ConversationState, record: JournalRecord): boolean {
-  if (record.type === "rest") return [...open.values()].every(({ decided: by }) => by === undefined);
+  if (record.type === "rest") return [...open.values()].every(({ ruling: by }) => by === undefined);
   if (!("call" in record) || record.type === "artifact") return true;
   return rest === undefined && (record.type !== "answered" || calls.get(record.call) !== undefined);
 }

@@ -94,12 +94,12 @@ test(
       const journal: JournalRecord[] = [];
       const inputOf = ({ cents: given }: Made) => ({ amount: given / 100 });
       const openNext = () => {
-        const calls = new Map<string, { decided?: CallRecord; decision?: DecisionRecord }>();
+        const calls = new Map<string, { ruling?: CallRecord; decision?: DecisionRecord }>();
         const remembered = journal.flatMap((record) => {
           if (record.type === "call")
             calls.set(record.call, {
               ...calls.get(record.call),
-              ...(record.decision === "held" && { decided: record }),
+              ...(record.decision === "held" && { ruling: record }),
             });
           if (record.type !== "decision") return [];
           const call = calls.get(record.call) ?? {};

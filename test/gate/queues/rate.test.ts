@@ -35,7 +35,7 @@ test("no more calls start in any span than the rate allows, over all sessions of
   const sessions = [
     openSession({ gate }),
     openSession({ gate }),
-    openSession({ gate: gate.beside(new ToolSet([tool])) }),
+    openSession({ gate: gate.withTools(new ToolSet([tool])) }),
   ];
   const calling = sessions.flatMap(({ call }) => [call(), call()]);
   for (const expected of [2, 4, 6]) {

@@ -120,7 +120,7 @@ test("values under names that say so are taken out at any depth, whatever they a
     secretary: "Ann",
     note: "plain",
   };
-  const { text, taken } = await redactor.json(JSON.stringify(value), about);
+  const { text, count } = await redactor.json(JSON.stringify(value), about);
   expect(JSON.parse(text)).toEqual({
     ...value,
     user: {
@@ -133,7 +133,7 @@ test("values under names that say so are taken out at any depth, whatever they a
     credentials: { any: { thing: "[redacted 4 characters: named as secret]" } },
     db: Object.fromEntries(Object.keys(value.db).map((name) => [name, "[redacted 1 character: named as secret]"])),
   });
-  expect(taken).toBe(9 + 5 + 6 + 4 + 4);
+  expect(count).toBe(9 + 5 + 6 + 4 + 4);
 });
 
 test("in texts too, behind a colon or an equals sign", async () => {
@@ -156,7 +156,7 @@ test("and in the strings of JSON, where they are JSON, an environment, an addres
   const { text } = await redactor.json(JSON.stringify(value), about);
   expect(text).not.toContain("hunter2");
   expect(JSON.parse(text)).toMatchObject({ code: value.code });
-  expect((await redactor.json(text, about)).taken).toBe(0);
+  expect((await redactor.json(text, about)).count).toBe(0);
 });
 
 test("a name is one however much space is behind it", async () => {
@@ -167,16 +167,16 @@ test("a name is one however much space is behind it", async () => {
 test("what was redacted is not redacted again", async () => {
   const once = await redactor.text(`password=hunter2 ${GITHUB}`, about);
   const value = await redactor.json(JSON.stringify({ password: "hunter2", note: once.text }), about);
-  expect((await redactor.json(value.text, about)).taken).toBe(0);
-  expect((await redactor.text(once.text, about)).taken).toBe(0);
+  expect((await redactor.json(value.text, about)).count).toBe(0);
+  expect((await redactor.text(once.text, about)).count).toBe(0);
 });
 
 test("a secret that two parts of a long text share is found", async () => {
   const long = `${"x ".repeat(131_062)}${GITHUB}${" y".repeat(200_000)}`;
   expect(long.indexOf(GITHUB)).toBeLessThan(262_144);
   expect(long.indexOf(GITHUB) + GITHUB.length).toBeGreaterThan(262_144);
-  const { text, taken } = await redactor.text(long, about);
-  expect(taken).toBe(GITHUB.length);
+  const { text, count } = await redactor.text(long, about);
+  expect(count).toBe(GITHUB.length);
   expect(text).not.toContain(GITHUB.slice(4));
 });
 

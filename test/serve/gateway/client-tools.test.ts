@@ -39,7 +39,7 @@ test("each tool gets a name of its own that programs can write, and is found by 
       expect(new Set(tools.all.map((one) => one.name)).size).toBe(asked.length);
       for (const one of tools.all) expect([toolNameFault(one.name), one.execute]).toEqual([undefined, "client"]);
       for (const { name: one, namespace } of asked)
-        expect(tools.given(tools.own(namespace === undefined ? one : groupedName(namespace, one)))).toMatchObject({
+        expect(tools.clientTool(tools.own(namespace === undefined ? one : groupedName(namespace, one)))).toMatchObject({
           name: one,
         });
     }),

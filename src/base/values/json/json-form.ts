@@ -85,20 +85,20 @@ const ITERATED = 256 * 1024;
 /** The values that all iterators of what becomes text at once may have together. */
 export interface IteratorRoom {
   readonly most: number;
-  left: number;
+  budget: number;
 }
 
 export function iteratorRoom(maxItems: number): IteratorRoom {
   const most = Math.min(maxItems, ITERATED);
-  return { most, left: most };
+  return { most, budget: most };
 }
 
 /** Leaving the loop closes an iterator with too many values, so that the handler frees what it holds for the iterator. */
 function readIterator(iterator: IteratorObject<unknown>, room: IteratorRoom): unknown[] {
   const items: unknown[] = [];
   for (const item of iterator) {
-    if (room.left === 0) throw new NoJsonForm(`an iterator, with which iterators have more than ${room.most} values`);
-    room.left -= 1;
+    if (room.budget === 0) throw new NoJsonForm(`an iterator, with which iterators have more than ${room.most} values`);
+    room.budget -= 1;
     items.push(item);
   }
   return items;

@@ -51,8 +51,8 @@ export function* partsOf(returned: unknown, name: string, making: Making): Gener
     return yield returned.text;
   }
   const { within, allowedBytes } = making;
-  const made = hasJson(returned) ? returned.toJSON(name) : returned;
-  const json = types.isBoxedPrimitive(made) ? made.valueOf() : made;
+  const jsonValue = hasJson(returned) ? returned.toJSON(name) : returned;
+  const json = types.isBoxedPrimitive(jsonValue) ? jsonValue.valueOf() : jsonValue;
   const isRecord = typeof json === "object" && json !== null;
   if (isRecord && within.has(json)) throw new TypeError("The result contains itself.");
   const value = isRecord && isUnusual(json) && !isNumbers(json) ? jsonForm(json, iteratorRoom(allowedBytes)) : json;
@@ -85,11 +85,11 @@ function* containerInParts(container: object, isList: boolean, making: Making): 
   const values = container as ArrayLike<unknown> & Readonly<Record<string, unknown>>;
   const newPart = () => ({ ...newScale(PART_BYTES), values: 1 });
   let [scale, weight, before] = [newPart(), 0, ""];
-  let taken: unknown[] = [];
+  let entries: unknown[] = [];
   const collected = (): string => {
-    const held = isList ? taken : Object.fromEntries(taken as [string, unknown][]);
+    const held = isList ? entries : Object.fromEntries(entries as [string, unknown][]);
     const { text, values } = writtenText(held, scale, making.allowedBytes);
-    [scale, weight, taken] = [newPart(), 0, []];
+    [scale, weight, entries] = [newPart(), 0, []];
     if (text.length === 2) return "";
     making.values += values - 1;
     const written = before + text.slice(1, -1);
@@ -105,7 +105,7 @@ function* containerInParts(container: object, isList: boolean, making: Making): 
     const seen = scale.values;
     const weighed = weighOn(scale, one);
     if (weighed <= PART_BYTES) {
-      taken.push(name === undefined ? one : [name, one]);
+      entries.push(name === undefined ? one : [name, one]);
       weight += weighed + (name?.length ?? 0);
       if (weight > PART_BYTES) yield collected();
       continue;

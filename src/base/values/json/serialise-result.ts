@@ -52,12 +52,12 @@ export function serialiseResult<Used = ResultText>(
   use: (text: ResultText) => Used = (text: unknown) => text as Used,
 ): Used | Promise<Used> {
   if (value instanceof JsonText) return use(checkedText(value, limits));
-  const withShort = (made: ResultText | undefined) => {
-    const text = made ?? share.lane.work(textInParts(value, limits, share));
+  const withShort = (result: ResultText | undefined) => {
+    const text = result ?? share.lane.work(textInParts(value, limits, share));
     return text instanceof Promise ? text.then(use) : use(text);
   };
-  const made = share.lane.run(() => shortText(value, limits));
-  return made instanceof Promise ? made.then(withShort) : withShort(made);
+  const attempt = share.lane.run(() => shortText(value, limits));
+  return attempt instanceof Promise ? attempt.then(withShort) : withShort(attempt);
 }
 
 function checkedText(

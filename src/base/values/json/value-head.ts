@@ -100,8 +100,8 @@ class HeadReader {
   *#entry(container: object | undefined, name: string, depth: number): SlicedWork<unknown> {
     const value = yield* this.#value(depth);
     if (typeof value !== "string" || !this.#rest) return value;
-    const known = this.#texts.get(container) ?? new Map<string, TextRest>();
-    this.#texts.set(container, known.set(name, this.#rest));
+    const texts = this.#texts.get(container) ?? new Map<string, TextRest>();
+    this.#texts.set(container, texts.set(name, this.#rest));
     this.#rest = undefined;
     return value;
   }

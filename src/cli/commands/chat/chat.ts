@@ -14,7 +14,7 @@ import type { CHAT, CommandOptions, SameOptions } from "../../command-options.ts
 import { agentExitCodeOf, EXIT, CommandFailure, UsageFailure } from "../../failure.ts";
 import { loadFallbacks, loadModel, type ModelOptions, recordedModel } from "../../input/load-module.ts";
 import { existingJournal, findExecution, needsJournal, optionalJournal } from "../../input/open-journal.ts";
-import { showConversation, takenText } from "../../terminal/executions/print-report.ts";
+import { showConversation, totalsText } from "../../terminal/executions/print-report.ts";
 import { turnLines, waitingLines } from "../../terminal/executions/execution-text.ts";
 import {
   chatCommand,
@@ -146,9 +146,9 @@ async function converse(chatting: Chatting, input: ChatInput): Promise<number> {
       if (command === EXIT_CHAT) break;
       if (!isPerson && goesOn(past) && !report)
         note("portcullis: the conversation had calls without answers: the message gives them up.");
-      const said = await send(chatting, command === CONTINUE ? undefined : message);
-      if (!said) continue;
-      report = said;
+      const reply = await send(chatting, command === CONTINUE ? undefined : message);
+      if (!reply) continue;
+      report = reply;
       tell(chatting, report, isPerson);
       // A script gets no further answer to a question that has none.
       if (!isPerson) code = agentExitCodeOf(report.ending);
@@ -205,7 +205,7 @@ function tell({ options, over }: Chatting, report: AgentReport<unknown>, isPerso
   if (ending.type === "cancelled")
     note(`Interrupted.${isPerson && !over.aborted ? " Your next message continues from here." : ""}`);
   else if (ending.type !== "answered") note(`${ending.type}: ${oneLine(agentEndingText(ending))}`);
-  note(takenText(report));
+  note(totalsText(report));
   if (ending.type !== "waiting") return;
   const hints = waitingHints(report.execution, ending, options);
   // The last one takes it up elsewhere.

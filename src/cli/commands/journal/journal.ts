@@ -51,7 +51,7 @@ export async function importJournal(file: string, options: CommandOptions<typeof
   const open = () => (opened ??= stack.use(namedJournal(options.journal)));
   const journal: Parameters<typeof importLines>[0] = {
     create: (header) => open().create(header),
-    append: (...given) => open().append(...given),
+    append: (...args) => open().append(...args),
   };
   if (journalPathOf(options.journal) === undefined) open();
   let added = 0;
@@ -63,9 +63,9 @@ export async function importJournal(file: string, options: CommandOptions<typeof
     if (!PortcullisError.is(cause) || cause.code !== "execution_exists") throw cause;
     throw new UsageFailure(`${cause.message} To pass over what is there already: --skip-existing.`, { cause });
   }
-  const known = skipped === 0 ? "" : `, ${executionsText(skipped, "in the journal already")}`;
+  const suffix = skipped === 0 ? "" : `, ${executionsText(skipped, "in the journal already")}`;
   if (options.json) printJson({ added, skipped });
-  else writeStderr(`${executionsText(added, "added")}${known}.\n`);
+  else writeStderr(`${executionsText(added, "added")}${suffix}.\n`);
 }
 
 /** `portcullis journal prune`: deletes old executions. */

@@ -33,8 +33,8 @@ export async function runDecide(named: string, call: string, options: CommandOpt
   if (options.json) return printJson({ execution, call, resume: whole });
   const same = sameAs(header, options.journal);
   const view = await viewExecution(journal, whole);
-  const left = waitingLines(view, same);
-  const still = left.length === 0 ? "" : `It still waits:\n${left.join("\n")}\n`;
+  const lines = waitingLines(view, same);
+  const still = lines.length === 0 ? "" : `It still waits:\n${lines.join("\n")}\n`;
   const takeUp =
     "Resume it, unless a server of this journal does, with what it began with (--tools, --mcp or --openapi)";
   const next = waking.isFleets

@@ -57,9 +57,9 @@ export async function writeArtifacts(
   if (folder === undefined) return EXIT.completed;
   let code: number = EXIT.completed;
   for (const artifact of artifacts) {
-    const said = await writeOne(folder, artifact);
-    if (!said.written) code = EXIT.environment;
-    writeStderr(`portcullis: ${oneLine(said.text)}\n`);
+    const result = await writeOne(folder, artifact);
+    if (!result.written) code = EXIT.environment;
+    writeStderr(`portcullis: ${oneLine(result.text)}\n`);
   }
   return code;
 }

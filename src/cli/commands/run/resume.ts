@@ -63,8 +63,8 @@ async function recover(options: CommandOptions<typeof RESUME>): Promise<number> 
   const loaded = options.model === undefined ? [] : [await loadModel(options.model, models)];
   const fallbacks = await loadFallbacks(options.fallback, models);
   const model = ({ model: name, execution }: RecoveredConversation) => {
-    const known = [...loaded, ...fallbacks].find((one) => one.name === name);
-    if (known) return known;
+    const match = [...loaded, ...fallbacks].find((one) => one.name === name);
+    if (match) return match;
     writeStderr(`Left open: conversation ${oneLine(execution)} needs --model ${oneLine(name)}.\n`);
     return undefined;
   };

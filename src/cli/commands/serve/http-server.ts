@@ -123,9 +123,9 @@ function changeKeys(server: PortcullisServer, text: string): void {
   }
 }
 
-function tellRecovered(taken: number): void {
-  if (taken === 1) tell("1 execution that was left open before has ended or waits.");
-  if (taken > 1) tell(`${count(taken)} executions that were left open before have ended or wait.`);
+function tellRecovered(total: number): void {
+  if (total === 1) tell("1 execution that was left open before has ended or waits.");
+  if (total > 1) tell(`${count(total)} executions that were left open before have ended or wait.`);
 }
 
 /** Ends the server, and reports how many executions it left open. */
@@ -210,27 +210,27 @@ const LOOK_MS = 2000;
  */
 export function watchDoorKeys(
   path: string,
-  known: string,
+  initialText: string,
   onChange: (text: string) => void,
   onUnread: (reason: string) => void,
 ): Disposable {
-  let text = known;
+  let text = initialText;
   let stamp: string | undefined;
-  let told: string | undefined;
+  let lastReason: string | undefined;
   const look = () => {
     try {
       const now = stampOf(path);
       if (now === stamp) return;
       const read = readFileSync(path, "utf8");
-      [stamp, told] = [now, undefined];
+      [stamp, lastReason] = [now, undefined];
       if (read === text) return;
       text = read;
       onChange(read);
     } catch (error) {
       stamp = undefined;
       const reason = causeOf(error);
-      if (reason !== told) onUnread(reason);
-      told = reason;
+      if (reason !== lastReason) onUnread(reason);
+      lastReason = reason;
     }
   };
   return every(LOOK_MS, look).unref();

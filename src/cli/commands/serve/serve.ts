@@ -62,8 +62,8 @@ const VARIABLE = "PORTCULLIS_GATEWAY_SECRETS";
  * either, each server has its own.
  */
 export function serverSecrets(named: string | undefined): { readonly secrets?: readonly string[] } {
-  const given = process.env[VARIABLE]?.split(/\s+/).filter((secret) => secret !== "") ?? [];
-  if (given.length > 0) return { secrets: given };
+  const secrets = process.env[VARIABLE]?.split(/\s+/).filter((secret) => secret !== "") ?? [];
+  if (secrets.length > 0) return { secrets };
   const journal = journalPathOf(named);
   return journal === undefined || POSTGRES_URL.test(journal) ? {} : { secrets: readSecrets(secretFileOf(journal)) };
 }
@@ -113,15 +113,15 @@ function readOwn(path: string): string {
 
 /** Writes a file whole beside its place, and puts it there, unless another process that starts at the same time has done so. */
 function placeFirst(path: string): void {
-  const beside = `${path}.${randomBytes(6).toString("hex")}`;
+  const tempPath = `${path}.${randomBytes(6).toString("hex")}`;
   try {
     const secret = randomBytes(SECRET_BYTES).toString("base64url");
-    writeFileSync(beside, `${secret}\n`, { mode: 0o600, flag: "wx", flush: true });
-    linkSync(beside, path);
+    writeFileSync(tempPath, `${secret}\n`, { mode: 0o600, flag: "wx", flush: true });
+    linkSync(tempPath, path);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
   } finally {
-    rmSync(beside, { force: true });
+    rmSync(tempPath, { force: true });
   }
 }
 
@@ -151,8 +151,8 @@ export async function worker(options: CommandOptions<typeof WORKER>): Promise<nu
     tell(`works for the fleet of ${namedDatabase(url)}`);
     await cancelling.asked;
     tell(`accepts no more executions; calls that change something have ${drain / 1000} s to end.`);
-    const left = await started.drain(drain);
-    if (left > 0) tell(`${count(left)} ${left === 1 ? "execution goes" : "executions go"} on with other workers.`);
+    const rest = await started.drain(drain);
+    if (rest > 0) tell(`${count(rest)} ${rest === 1 ? "execution goes" : "executions go"} on with other workers.`);
     return EXIT.completed;
   });
 }

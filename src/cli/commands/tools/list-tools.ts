@@ -72,10 +72,10 @@ function printTools(tools: readonly Tool[], { json }: CommandOptions<typeof LIST
 function checkTools({ tools, problems, sources, unassigned: found }: OpenTools, json: boolean | undefined): void {
   const servers = sources.flatMap(({ name: source, server }) => (server ? [{ source, ...server }] : []));
   // How many operations of a document are tools, and how many could not be or are of no caller.
-  const documents = sources.flatMap(({ name: source, tools: { length: made }, names, leftOut }) => {
+  const documents = sources.flatMap(({ name: source, tools: { length: toolCount }, names, leftOut }) => {
     if (leftOut === undefined) return [];
     const operations = names!.length;
-    return [{ source, operations, leftOut, tools: made, withoutCaller: operations - leftOut - made }];
+    return [{ source, operations, leftOut, tools: toolCount, withoutCaller: operations - leftOut - toolCount }];
   });
   const unassigned = found.map(unassignedLine);
   const inputs = tools.flatMap((tool) => {
@@ -90,9 +90,9 @@ function checkTools({ tools, problems, sources, unassigned: found }: OpenTools, 
     servers.map(({ source, protocol = "–", name = "–", version = "–" }) => [source, protocol, name, version]),
   );
   const numbers = ["operations", "tools", "no caller", "left out"];
-  const counts = documents.map(({ source, operations, tools: made, withoutCaller, leftOut }) => [
+  const counts = documents.map(({ source, operations, tools: toolCount, withoutCaller, leftOut }) => [
     source,
-    ...[operations, made, withoutCaller, leftOut].map(count),
+    ...[operations, toolCount, withoutCaller, leftOut].map(count),
   ]);
   printRows("", ["document", ...numbers], counts, numbers);
   writeStdout(`${countText(tools.length, "tool")} may be called.\n\n`);
@@ -106,7 +106,7 @@ function checkTools({ tools, problems, sources, unassigned: found }: OpenTools, 
   printRows(
     "Providers are told of these inputs otherwise than their schemas say, by which calls are checked:\n\n",
     ["tool", "provider", "told"],
-    inputs.map(({ tool, providers, told }) => [tool, providers.join(", "), told]),
+    inputs.map(({ tool, providers, told: change }) => [tool, providers.join(", "), change]),
   );
 }
 
@@ -118,13 +118,13 @@ function printRows(intro: string, ...of: Parameters<typeof table>): void {
 /** A tool that no caller may call, with what its server says, which may be wrong, and with what lets programs call it. */
 function unassignedLine({ name, original, annotations }: UnassignedTool) {
   const { readOnlyHint, idempotentHint, destructiveHint } = annotations;
-  const [effect, said] =
+  const [effect, claim] =
     readOnlyHint === true && destructiveHint !== true
       ? ["read", "reads"]
       : idempotentHint === true
         ? ["idempotent", "may be repeated"]
         : ["write", "–"];
-  const hint = destructiveHint === true ? "destroys" : said;
+  const hint = destructiveHint === true ? "destroys" : claim;
   const approval = effect === "read" ? "" : ', "approval": "always"';
   const line = `${JSON.stringify(original)}: { "allowedCallers": ["programmatic"], "effect": "${effect}"${approval} }`;
   return { name, hint, line, allow: `--allow ${name}=${effect}` };

@@ -55,10 +55,10 @@ const COLUMNS = 80;
  */
 export function createApprover({ mode, screen, canWait, lines }: ApproverOptions): Approver {
   const { stdin: input, stderr: output } = standardStreams();
-  const told = new Set<string>();
+  const notices = new Set<string>();
   const deny = (tool: string, why: string, note: string): ApprovalDecision => {
-    if (!told.has(tool)) screen.show(() => output.write(`portcullis: ${oneLine(tool)} needs approval. ${why}\n`));
-    told.add(tool);
+    if (!notices.has(tool)) screen.show(() => output.write(`portcullis: ${oneLine(tool)} needs approval. ${why}\n`));
+    notices.add(tool);
     return { allow: false, by: `--approve ${mode}`, note };
   };
   const fixed: Readonly<Record<Exclude<ApproveMode, "ask">, Approve>> = {

@@ -12,7 +12,7 @@ import type {
 } from "../../../serve/views/view.ts";
 import {
   byText,
-  callsMade,
+  callCount,
   callText,
   decisionText,
   duration,
@@ -78,9 +78,9 @@ export function newLines(lines: readonly string[], before: readonly string[]): r
   const counts = new Map<string, number>();
   for (const line of before) counts.set(line, (counts.get(line) ?? 0) + 1);
   return lines.filter((line) => {
-    const known = counts.get(line) ?? 0;
-    counts.set(line, known - 1);
-    return line !== "" && known <= 0;
+    const remaining = counts.get(line) ?? 0;
+    counts.set(line, remaining - 1);
+    return line !== "" && remaining <= 0;
   });
 }
 
@@ -234,7 +234,7 @@ function usageLine(view: ExecutionView): string {
     const part = view.funnel[name];
     return part ? [`${byteText(part.bytes)} ${what}`] : [];
   });
-  return [`${countText(callsMade(view), "call")} made`, ...parts].join(", ");
+  return [`${countText(callCount(view), "call")} made`, ...parts].join(", ");
 }
 
 function timeText(at: number): string {

@@ -51,24 +51,24 @@ export function printAgentReport(report: AgentReport<unknown>, hints: readonly s
   const { ending } = report;
   if (ending.type !== "answered") writeStderr(`${ending.type}: ${oneLine(agentEndingText(ending))}\n`);
   for (const hint of hints) writeStderr(`${hint}\n`);
-  writeStderr(`${takenText(report)}\n`);
+  writeStderr(`${totalsText(report)}\n`);
 }
 
 /** What a conversation has taken so far: the funnel, and turns, programs, calls and tokens. The turns of one that it continues were counted there. */
-export function takenText({ calls, transcript, usage }: AgentReport<unknown>): string {
+export function totalsText({ calls, transcript, usage }: AgentReport<unknown>): string {
   const turns = transcript.turns.slice(transcript.turns.length - usage.turns);
   const results = turns.flatMap((one) => one.results);
   const programs = turns.flatMap(({ turn }) => [
     ...turn.calls.filter(({ type }) => type === "program_call"),
     ...turn.hosted.filter(({ type }) => type === "hosted_program_started"),
   ]);
-  const made = [
+  const summary = [
     countText(turns.length, "turn"),
     ...(programs.length === 0 ? [] : [countText(programs.length, "program")]),
     countText(calls.length, "call"),
     tokensText(usage),
   ].join(", ");
-  return results.length === 0 ? made : `${funnelInLine(conversationFunnel(calls, results))}\n${made}`;
+  return results.length === 0 ? summary : `${funnelInLine(conversationFunnel(calls, results))}\n${summary}`;
 }
 
 /**
@@ -81,9 +81,9 @@ export function takenText({ calls, transcript, usage }: AgentReport<unknown>): s
  */
 export function showConversation(
   screen: Screen,
-  { conversation: known, isInset }: { readonly conversation?: string; readonly isInset?: boolean } = {},
+  { conversation: id, isInset }: { readonly conversation?: string; readonly isInset?: boolean } = {},
 ): (event: AgentEvent) => void {
-  let conversation = known;
+  let conversation = id;
   let inLine = false;
   const cleaner = new StreamCleaner();
   const indent = isInset ? INSET : "";

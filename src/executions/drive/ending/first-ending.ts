@@ -3,10 +3,10 @@ import type { Ending } from "../../outcome.ts";
 
 /** The first ending that a driver comes to. A stop's ending is decided later: its program may still print. */
 export function firstEnding() {
-  const told = Promise.withResolvers<Ending>();
+  const resolvers = Promise.withResolvers<Ending>();
   let soon: Timer | undefined;
   const self = {
-    told: told.promise,
+    ending: resolvers.promise,
     /** The ending that takes effect after the program's final output. */
     stopping: undefined as Ending | undefined,
     isDecided: false,
@@ -29,8 +29,8 @@ export function firstEnding() {
       return self.stopping ?? latest;
     },
 
-    tell: told.resolve,
-    fail: told.reject,
+    tell: resolvers.resolve,
+    fail: resolvers.reject,
   };
   return self;
 }

@@ -82,17 +82,17 @@ function jsonSchemaFor(schema: Schema, place: string): JsonSchema {
 /** Throws `option_invalid` if the execution began with another schema, or if it needs a schema to go on and has none. */
 export function refuseOtherResult(
   { execution, result }: Pick<ProgramHeader, "execution" | "result">,
-  given: ResultSchema | undefined,
+  schema: ResultSchema | undefined,
   isNeeded: boolean,
 ): void {
-  if (given ? given.digest === result : result === undefined || !isNeeded) return;
-  throw new PortcullisError("option_invalid", otherResult(execution, result !== undefined, given !== undefined));
+  if (schema ? schema.digest === result : result === undefined || !isNeeded) return;
+  throw new PortcullisError("option_invalid", otherResult(execution, result !== undefined, schema !== undefined));
 }
 
-function otherResult(execution: ExecutionId, began: boolean, given: boolean): string {
+function otherResult(execution: ExecutionId, began: boolean, hasSchema: boolean): string {
   const id = JSON.stringify(execution);
   if (!began) return `Execution ${id} began without a schema for its result: resume it without \`result\`.`;
-  return given
+  return hasSchema
     ? `Execution ${id} began with another schema for its result: give it that schema, as \`result\`.`
     : `Execution ${id} began with a schema for its result, and cannot continue without it: give it that schema, as \`result\`.`;
 }

@@ -19,7 +19,7 @@ export interface Circumstances {
   /** Number of calls the program made, including calls of its last turn, which never reach the gate. */
   readonly calls: number;
   readonly overdraft: Overdraft | undefined;
-  readonly openCalls: readonly LeftCall[];
+  readonly openCalls: readonly CallAtEnd[];
   readonly lines: readonly CallLine[];
   /** Inputs of calls that may have taken effect and gave no value, by their ids, as far as they are known. */
   readonly inputs: ReadonlyMap<string, string>;
@@ -27,7 +27,7 @@ export interface Circumstances {
   readonly result?: ResultSchema | undefined;
 }
 
-export type LeftCall = Pick<CallLine, "tool" | "effect">;
+export type CallAtEnd = Pick<CallLine, "tool" | "effect">;
 
 export async function settle(
   { ok, notes: remarks, body }: GuestFrame & { readonly kind: "settled" },
@@ -80,8 +80,8 @@ function endingOf(fault: FaultBody, { limits, map, tools, calls, overdraft }: Ci
   if (OUT_OF_MEMORY.test(`${fault.name}: ${fault.message}`))
     return { type: "stopped", limit: "memoryBytes", allowed: limits.memoryBytes, seen: limits.memoryBytes };
   const { line: _line, column: _column, unawaited, ...words } = fault;
-  const known = unawaited !== undefined && isKnown(tools, unawaited) ? { unawaited } : {};
-  return { type: "failed", fault: faultAt(map.source, { ...words, ...known }, placeOfFault(map, fault)) };
+  const extras = unawaited !== undefined && isKnown(tools, unawaited) ? { unawaited } : {};
+  return { type: "failed", fault: faultAt(map.source, { ...words, ...extras }, placeOfFault(map, fault)) };
 }
 
 /** Whether a call may have had an effect. False for tools hidden from programs, so that notes do not reveal them. */
@@ -103,7 +103,7 @@ const OUT_OF_MEMORY =
   /^RangeError: Array buffer allocation failed$|^MemoryError: There is not enough memory for this\.$/;
 
 /** The fault for open calls that change something: the program did not learn whether they did. The report tells which had begun. */
-function notAwaited(writing: readonly LeftCall[]): Fault {
+function notAwaited(writing: readonly CallAtEnd[]): Fault {
   return {
     name: "ProgramError",
     code: "calls_not_awaited",
@@ -142,18 +142,18 @@ function notDone(failed: readonly CallLine[], { inputs }: Pick<Circumstances, "i
 
 /** Which of the calls of a program these were, by their inputs; empty if none is known. */
 function inputsText(calls: readonly CallLine[], { inputs }: Pick<Circumstances, "inputs">): string {
-  const known = calls.flatMap(({ callId }) => inputs.get(callId) ?? []).slice(0, KINDS_SHOWN);
-  const more = calls.length - known.length;
-  if (known.length === 0) return "";
-  return ` ${calls.length === 1 ? "Its input" : "Inputs"}: ${known.join(", ")}${more === 0 ? "" : `, and ${more} more`}.`;
+  const texts = calls.flatMap(({ callId }) => inputs.get(callId) ?? []).slice(0, KINDS_SHOWN);
+  const more = calls.length - texts.length;
+  if (texts.length === 0) return "";
+  return ` ${calls.length === 1 ? "Its input" : "Inputs"}: ${texts.join(", ")}${more === 0 ? "" : `, and ${more} more`}.`;
 }
 
 /** Notes on images, files and links of results, which the model gets if it calls the tool itself. */
 function partsLeftOut(tools: ToolSet, lines: readonly CallLine[]): string[] {
   const counts = new Map<string, number>();
   // An agent's own calls are not the program's: they have ids with a slash.
-  for (const { tool, callId, partsLeftOut: left = 0 } of lines)
-    if (left > 0 && !callId.includes("/")) counts.set(tool, (counts.get(tool) ?? 0) + left);
+  for (const { tool, callId, partsLeftOut: count = 0 } of lines)
+    if (count > 0 && !callId.includes("/")) counts.set(tool, (counts.get(tool) ?? 0) + count);
   return notesOf(
     counts,
     (tool, count) =>
@@ -162,8 +162,8 @@ function partsLeftOut(tools: ToolSet, lines: readonly CallLine[]): string[] {
   );
 }
 
-function endedWithProgram(left: readonly string[]): string {
-  return `${callsOf(left)} ${were(left)} not awaited and ended with the program.`;
+function endedWithProgram(names: readonly string[]): string {
+  return `${callsOf(names)} ${were(names)} not awaited and ended with the program.`;
 }
 
 /** `2 calls of crm.find, crm.list`. */

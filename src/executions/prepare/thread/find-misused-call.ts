@@ -5,7 +5,7 @@ import { pathOfTool } from "../../../tools/tool-name.ts";
 import { programNames, type ProgramNames } from "./program-names.ts";
 import { findNode, nameOf, nodesIn } from "./syntax-nodes.ts";
 
-export type GivenByTools = ReadonlyMap<string, Call["gives"]>;
+export type ResultKinds = ReadonlyMap<string, Call["gives"]>;
 
 export interface MisusedCall {
   readonly code: "await_missing" | "await_not_async" | "stream_misused" | "number_rounded";
@@ -29,7 +29,7 @@ const IDENTITY = new Set(["===", "!==", "==", "!="]);
  * not await it. Calls are those of `tools` and of async functions of the program. Or the first whole number with other digits
  * than JavaScript keeps. No correct program does any of this, and most of these faults cannot be seen while the program runs.
  */
-export function findMisusedCall({ text, body }: ParsedProgram, tools: GivenByTools): MisusedCall | undefined {
+export function findMisusedCall({ text, body }: ParsedProgram, tools: ResultKinds): MisusedCall | undefined {
   const names = programNames(body);
   const found: MisusedCall[] = [];
   const report = (node: AnyNode | null | undefined, use: string, readsStreams = false) => {
@@ -107,7 +107,7 @@ function usesOf(node: AnyNode, names: ProgramNames): (readonly [AnyNode | null |
   }
 }
 
-function callbackOf(node: AnyNode, names: ProgramNames, tools: GivenByTools): MisusedCall | undefined {
+function callbackOf(node: AnyNode, names: ProgramNames, tools: ResultKinds): MisusedCall | undefined {
   if (node.type !== "CallExpression") return undefined;
   const {
     callee,
@@ -190,7 +190,7 @@ interface Call {
 }
 
 /** The call that an expression is; undefined for any other expression. To await a stream gives the stream. */
-function callIn(node: AnyNode | null | undefined, names: ProgramNames, tools: GivenByTools): Call | undefined {
+function callIn(node: AnyNode | null | undefined, names: ProgramNames, tools: ResultKinds): Call | undefined {
   if (node?.type === "AwaitExpression") {
     const awaited = callIn(node.argument, names, tools);
     return awaited?.gives === "stream" ? awaited : undefined;

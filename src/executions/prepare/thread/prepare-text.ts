@@ -2,7 +2,7 @@ import type { Expression, ExpressionStatement, FunctionDeclaration, Statement, V
 import type { Language } from "../../../../bridge/frames.ts";
 import { type JobAnswer, fieldOf, parsedJson } from "../../../base/index.ts";
 import { faultAt, type Insertion } from "../../guest/source-map.ts";
-import { findMisusedCall, type GivenByTools } from "./find-misused-call.ts";
+import { findMisusedCall, type ResultKinds } from "./find-misused-call.ts";
 import { bodyOf, placeOf } from "./function-body.ts";
 import { parseProgram } from "./parse-program.ts";
 import type { ParsedProgram, Read, UnparsedProgram } from "./parsed-program.ts";
@@ -16,7 +16,7 @@ import { isStripperSpent } from "./types/stripper.ts";
 export interface Request {
   readonly source: string;
   readonly language: Language;
-  readonly tools: GivenByTools;
+  readonly tools: ResultKinds;
 }
 
 export async function prepareText({ source: written, language, tools }: Request): Promise<JobAnswer<Read>> {
@@ -27,7 +27,7 @@ export async function prepareText({ source: written, language, tools }: Request)
   return { read, isSpent: isStripperSpent() };
 }
 
-async function prepareJavaScript(source: string, tools: GivenByTools): Promise<Read> {
+async function prepareJavaScript(source: string, tools: ResultKinds): Promise<Read> {
   const parsed = await readCode(source);
   // Without its line breaks, a program that begins with a comment is one.
   const isProgram = "body" in parsed && parsed.body.length > 0;
@@ -135,8 +135,8 @@ function argumentsOf(called: AnyFunction): string {
   const pattern = first?.type === "AssignmentPattern" ? first.left : first;
   const parts = pattern?.type === "ObjectPattern" ? pattern.properties : [];
   const names = parts.map((one) => (one.type === "Property" && nameOf(one.key)) || "");
-  const given = names.filter((name) => name === "tools" || name === "console" || CALLING_FUNCTIONS.has(name));
-  return given.includes("tools") ? `({ ${given.join(", ")} })` : "(tools)";
+  const params = names.filter((name) => name === "tools" || name === "console" || CALLING_FUNCTIONS.has(name));
+  return params.includes("tools") ? `({ ${params.join(", ")} })` : "(tools)";
 }
 
 /** The function to call in a program of declarations only: its only function, or a `main` that is not referenced. */

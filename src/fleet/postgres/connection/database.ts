@@ -70,7 +70,7 @@ export class Database {
   readonly where: string;
   readonly #options: DatabaseOptions;
   /** Statements of others, by their texts, in the order in which they came. */
-  readonly #known = new Map<string, number>();
+  readonly #indexes = new Map<string, number>();
   #pool: Promise<Pool> | undefined;
   #ready: Promise<void> | undefined;
   #isClosed = false;
@@ -95,10 +95,10 @@ export class Database {
    * connection. What has no values may be several statements.
    */
   queryOn(client: PoolClient, text: string, values: readonly unknown[] = []): Promise<QueryResult<DatabaseRow>> {
-    const known = this.#known.get(text);
-    if (known === undefined && values.length > 0 && this.#known.size < MOST_NAMED)
-      this.#known.set(text, this.#known.size);
-    const name = known === undefined || values.length === 0 ? undefined : `portcullis repeated ${known}`;
+    const index = this.#indexes.get(text);
+    if (index === undefined && values.length > 0 && this.#indexes.size < MOST_NAMED)
+      this.#indexes.set(text, this.#indexes.size);
+    const name = index === undefined || values.length === 0 ? undefined : `portcullis repeated ${index}`;
     return client.query<DatabaseRow>({ name, text, values: [...values] });
   }
 
@@ -186,9 +186,9 @@ export class Database {
         const cause = error instanceof Undone ? error.cause : error;
         const fault = faultOf(cause);
         if (fault === "refused") {
-          const told = storeError(cause, this.where);
+          const failure = storeError(cause, this.where);
           // What has no code of PostgreSQL's is TLS, or the files that the URL names for it.
-          throw told === cause && error instanceof Undone ? unreachable(this.where, cause) : told;
+          throw failure === cause && error instanceof Undone ? unreachable(this.where, cause) : failure;
         }
         if (unlessBlocked && BLOCKED.has(sqlState(cause))) throw new BlockedError("", { cause });
         const isUndone = error instanceof Undone || fault === "later";

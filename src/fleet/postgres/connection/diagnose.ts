@@ -37,8 +37,8 @@ export async function diagnoseDatabase(database: Database): Promise<readonly Jou
 }
 
 function toldOf(error: unknown, where: string): Pick<JournalFinding, "detail" | "code"> {
-  const told = storeError(error, where);
-  const { message, code } = PortcullisError.is(told) ? told : unavailable(where, 0, error);
+  const failure = storeError(error, where);
+  const { message, code } = PortcullisError.is(failure) ? failure : unavailable(where, 0, error);
   return { detail: message, code };
 }
 

@@ -27,13 +27,13 @@ export class Notices {
   }
 
   add(channel: string, listener: NoticeListener): Disposable {
-    const known = this.#channels.get(channel);
-    const listeners = known ?? new Listeners<string | undefined>(undefined, () => this.#leave(channel));
+    const entry = this.#channels.get(channel);
+    const listeners = entry ?? new Listeners<string | undefined>(undefined, () => this.#leave(channel));
     this.#channels.set(channel, listeners);
     const added = listeners.add(listener);
     let isListening = true;
     if (!this.#client) void this.#connect();
-    else if (known) queueMicrotask(() => isListening && listener(undefined));
+    else if (entry) queueMicrotask(() => isListening && listener(undefined));
     else void this.#listen(this.#client, [channel]);
     return {
       [Symbol.dispose]: () => {

@@ -88,11 +88,11 @@ export class Conversation extends DeclaringConversation<ChatReply, OpenAiClient>
     if (!end) return this.fail("interrupted", "It has no finish reason.");
     const all = listOf(message, "tool_calls") as readonly Fields[];
     const unread = all.filter(isOfOtherKind);
-    const given = all.filter((call) => !isOfOtherKind(call));
+    const functionCalls = all.filter((call) => !isOfOtherKind(call));
     // Of a call in a form that was not asked for, nothing would be left.
     if (all.length === 0 && text === "" && CALLED.has(finishReason))
       return this.fail("reply_invalid", "It says that it calls tools, and has no call.", usage);
-    const toolCalls = given.map((call) => this.#withId(call));
+    const toolCalls = functionCalls.map((call) => this.#withId(call));
     this.#messages.push({
       ...without(message, ...REPLY_ONLY, "tool_calls"),
       role: "assistant",
@@ -112,9 +112,9 @@ export class Conversation extends DeclaringConversation<ChatReply, OpenAiClient>
   #callOf(call: Fields): ModelCall {
     const toolCallId = textOf(call, "id") ?? "";
     const id = this.openCall(toolCallId, (result) => {
-      const { carried, told } = this.partsOf(result);
+      const { carried, notes } = this.partsOf(result);
       if (carried.length > 0) this.#attached.push(attachedMessage(result, carried));
-      return { role: "tool", tool_call_id: toolCallId, content: labelledText(result, { marksFailure: false, told }) };
+      return { role: "tool", tool_call_id: toolCallId, content: labelledText(result, { marksFailure: false, notes }) };
     });
     const called = fieldOf(call, "function");
     const name = textOf(called, "name") ?? "";
@@ -158,5 +158,5 @@ function settingsFields({ reasoning, temperature, stop, answer }: ModelSettings,
 
 function toolChoiceOf(choice: ToolChoice, names: ToolNames): unknown {
   if (typeof choice === "string") return choice === "auto" ? undefined : choice;
-  return { type: "function", function: { name: names.given(choice.tool) } };
+  return { type: "function", function: { name: names.aliasOf(choice.tool) } };
 }

@@ -16,8 +16,8 @@ export interface ChatReply extends ProviderReply {
 export function readCompletion(completion: unknown): ChatReply | undefined {
   const choice = firstChoice(completion);
   const message = fieldOf(choice, "message");
-  const given = fieldOf(message, "tool_calls") ?? [];
-  const calls = Array.isArray(given) ? given.map(withWrittenInput) : undefined;
+  const toolCalls = fieldOf(message, "tool_calls") ?? [];
+  const calls = Array.isArray(toolCalls) ? toolCalls.map(withWrittenInput) : undefined;
   if (!isFields(message) || !calls?.every(isCall)) return undefined;
   const read = calls.length === 0 ? message : { ...message, tool_calls: calls };
   return replyOf(
@@ -30,10 +30,10 @@ export function readCompletion(completion: unknown): ChatReply | undefined {
 
 /** A call, or a fragment of one, whose arguments are a text. Some servers send the object itself. */
 function withWrittenInput(call: unknown): unknown {
-  const made = fieldOf(call, "function");
-  const input = fieldOf(made, "arguments");
-  if (!isFields(call) || !isFields(made) || !isFields(input)) return call;
-  return { ...call, function: { ...made, arguments: JSON.stringify(input) } };
+  const part = fieldOf(call, "function");
+  const input = fieldOf(part, "arguments");
+  if (!isFields(call) || !isFields(part) || !isFields(input)) return call;
+  return { ...call, function: { ...part, arguments: JSON.stringify(input) } };
 }
 
 const KINDS: ReadonlySet<unknown> = new Set([undefined, "function"]);
@@ -45,8 +45,8 @@ export function isOfOtherKind(call: unknown): call is Fields {
 
 /** Whether a call can be read. Some servers send no arguments, or no id. */
 function isCall(call: unknown): boolean {
-  const made = fieldOf(call, "function");
-  return isOfOtherKind(call) || (isFields(made) && typeof (made.arguments ?? "") === "string");
+  const part = fieldOf(call, "function");
+  return isOfOtherKind(call) || (isFields(part) && typeof (part.arguments ?? "") === "string");
 }
 
 function replyOf(
@@ -139,8 +139,8 @@ export class ChatStream extends ReplyStream<ChatReply> {
     return replyOf({ ...this.#message, ...calls }, this.#finishReason, this.#id, this.usage);
   }
 
-  #takeFragment(given: unknown): void {
-    const fragment = withWrittenInput(given);
+  #takeFragment(value: unknown): void {
+    const fragment = withWrittenInput(value);
     if (!isFields(fragment)) throw new SyntaxError("A fragment of a call is no object.");
     const part = fieldOf(fragment, "function");
     const [name, text] = [textOf(part, "name") ?? "", textField(part, "arguments")];
@@ -176,12 +176,12 @@ export class ChatStream extends ReplyStream<ChatReply> {
     const id = textOf(fragment, "id") ?? "";
     const [first] = this.#calls;
     if (index !== undefined) this.#checkIndexed(index);
-    const known = this.#known(index, id);
-    const [only] = known;
+    const calls = this.#callsAt(index, id);
+    const [only] = calls;
     const isNamedAgain = id === "" ? index !== undefined : id === only?.id;
-    if (only && known.length === 1 && (name === "" || only.name === "" || isNamedAgain)) return this.#withId(only, id);
+    if (only && calls.length === 1 && (name === "" || only.name === "" || isNamedAgain)) return this.#withId(only, id);
     if (name === "") {
-      if (known.length > 0 || this.#byIndex.has(quickKey(index))) return undefined;
+      if (calls.length > 0 || this.#byIndex.has(quickKey(index))) return undefined;
       // Some servers count a call anew after its beginning, and repeat its id.
       const [same, ...others] = this.#byId.get(quickKey(id)) ?? [];
       return same && others.length === 0 ? same : this.#begin(index, id);
@@ -194,7 +194,7 @@ export class ChatStream extends ReplyStream<ChatReply> {
   }
 
   /** The calls that a fragment may belong to. A call without an id may get its id later. */
-  #known(index: number | undefined, id: string): readonly OpenCall[] {
+  #callsAt(index: number | undefined, id: string): readonly OpenCall[] {
     if (index === undefined) return id === "" ? this.#calls : (this.#byId.get(quickKey(id)) ?? []);
     const here = this.#byIndex.get(quickKey(index)) ?? [];
     if (id === "") return here;

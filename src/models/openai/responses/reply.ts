@@ -15,9 +15,9 @@ export interface ResponsesReply extends ProviderReply {
 }
 
 /** Reads a response that is not streamed; undefined if it is invalid. */
-export function readResponse(response: unknown, given = fieldOf(response, "output")): ResponsesReply | undefined {
-  if (!Array.isArray(given) || !given.every(isFields)) return undefined;
-  const items = given.map(withTexts);
+export function readResponse(response: unknown, output = fieldOf(response, "output")): ResponsesReply | undefined {
+  if (!Array.isArray(output) || !output.every(isFields)) return undefined;
+  const items = output.map(withTexts);
   return {
     messageId: textOf(response, "id"),
     items,
@@ -106,13 +106,13 @@ export class ResponsesStream extends ReplyStream<ResponsesReply> {
 
   /** A response that was not completed stays so, whatever later events say. */
   #end(response: unknown, status: string): void {
-    const said = textOf(response, "status");
-    if (said === "completed" && said !== status)
+    const ownStatus = textOf(response, "status");
+    if (ownStatus === "completed" && ownStatus !== status)
       throw new SyntaxError("The reply says that it was completed, and that it was not.");
     if (this.#last !== undefined && !isDeepStrictEqual(listOf(this.#last, "output"), listOf(response, "output")))
       throw new SyntaxError("The reply ends twice, with other items.");
     if (this.#last === undefined || textOf(this.#last, "status") === "completed")
-      this.#last = { ...(isFields(response) && response), status: said ?? status };
+      this.#last = { ...(isFields(response) && response), status: ownStatus ?? status };
   }
 
   get reply(): ResponsesReply | undefined {

@@ -27,7 +27,7 @@ interface Declaring {
 
 function declareTool(tool: ToolDeclaration, names: ToolNames, { isStrict, hosted }: Declaring): Fields {
   const { description, outputSchema: output, callers, textFormat } = tool;
-  const name = names.given(tool.name);
+  const name = names.aliasOf(tool.name);
   const allowed = hosted ? callers : undefined;
   if (textFormat !== undefined)
     return { type: "custom", name, description, format: grammarOf(textFormat), allowed_callers: allowed };
@@ -62,8 +62,8 @@ export const CONTENT: ContentForms = {
     isImage ? { type: "input_image", image_url: url, detail: "auto" } : { type: "input_file", file_url: url },
 };
 
-export function outputItem(call: Fields, result: CallResult, { carried, told }: ResultParts): Fields {
-  const text = labelledText(result, { marksFailure: false, told });
+export function outputItem(call: Fields, result: CallResult, { carried, notes }: ResultParts): Fields {
+  const text = labelledText(result, { marksFailure: false, notes });
   return outputOf(call, carried.length > 0 ? [CONTENT.text(text), ...carried.map(CONTENT.data)] : text);
 }
 
@@ -101,5 +101,5 @@ export function toolChoiceOf(choice: ToolChoice, { tools, runProgram }: Opening,
   if (tool === runProgram?.name) return { type: "custom", name: tool };
   if (tool === RUN_PROGRAM && !tools.some(({ name }) => name === tool)) return { type: "programmatic_tool_calling" };
   const { textFormat } = tools.find(({ name }) => name === tool) ?? {};
-  return { type: textFormat === undefined ? "function" : "custom", name: names.given(tool) };
+  return { type: textFormat === undefined ? "function" : "custom", name: names.aliasOf(tool) };
 }

@@ -15,8 +15,8 @@ export async function openDoor(plan: EgressPlan) {
   const folder = makeMountedFolder();
   /** Connections that ended before a listener was set. A guest without a program normally makes none. */
   const unreported: Connection[] = [];
-  let told = (connection: Connection): void => void unreported.push(connection);
-  const proxy = new EgressProxy(plan, (connection) => told(connection));
+  let report = (connection: Connection): void => void unreported.push(connection);
+  const proxy = new EgressProxy(plan, (connection) => report(connection));
   /** Ends every connection, and reports each to the listener before this returns. */
   const close = (): void => {
     proxy.close();
@@ -41,7 +41,7 @@ export async function openDoor(plan: EgressPlan) {
 
     /** Sets the listener, which is called with each connection after it has ended. */
     setListener(listener: (connection: Connection) => void): void {
-      told = listener;
+      report = listener;
       for (const connection of unreported.splice(0)) listener(connection);
     },
   };

@@ -85,8 +85,8 @@ export class EgressProxy {
 
   #accept(client: Socket): void {
     // A tunnel that carries plain HTTP is passed to the server a second time.
-    const known = this.#open.get(client);
-    if (known) return known.watchClient();
+    const tunnel = this.#open.get(client);
+    if (tunnel) return tunnel.watchClient();
     this.#countAccepted();
     const connection = new EgressConnection(client, {
       limits: this.#plan.limits,
@@ -305,8 +305,8 @@ function resolverOf({ lookup, mayReach }: EgressPlan, over: AbortSignal): (host:
     return addresses.slice(0, MAX_TRIED);
   };
   return (host) => {
-    const known = found.get(host);
-    if (known) return known;
+    const hit = found.get(host);
+    if (hit) return hit;
     const finding = last.then(() => find(host));
     found.set(host, finding);
     // A failed look-up is not kept.

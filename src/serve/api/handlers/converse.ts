@@ -51,7 +51,7 @@ export async function continueIt(request: SayRequest): Promise<Response> {
       if (above)
         throw new RequestProblem(
           "request_invalid",
-          `The conversation was begun with ${above.name} ${above.given}, above this key's ${above.most}: this key cannot continue it.`,
+          `The conversation was begun with ${above.name} ${above.value}, above this key's ${above.most}: this key cannot continue it.`,
         );
       return refuseElsewhere(request, header);
     });
@@ -76,16 +76,16 @@ interface Saying {
 async function say(request: BeginRequest | SayRequest, { runtime, id, message, options }: Saying): Promise<Response> {
   const { onEvent } = request;
   const release = takePlace(request);
-  const said = Promise.withResolvers<void>();
+  const receipt = Promise.withResolvers<void>();
   const saying = (signal: AbortSignal, next: () => void) => {
     const onSaid = () => {
-      said.resolve();
+      receipt.resolve();
       next();
     };
     return runtime.execution(id).send<unknown>(message, { ...options, signal, onEvent, onSaid });
   };
   const running = request.runs.say(id, saying).finally(release);
-  await untilBegun(request, id, { running, stored: said.promise });
+  await untilBegun(request, id, { running, stored: receipt.promise });
   if (!request.body.wait) return acceptedResponse(request, id);
   return request.inTurn(() => statusAnswer(request, id));
 }

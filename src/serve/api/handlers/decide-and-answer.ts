@@ -14,8 +14,8 @@ export function handleDecide(request: ApiRequest<z.output<typeof DECISIONS_BODY>
     call,
     signed(decision as Decision, request.key),
   ]);
-  const said = Object.fromEntries(decisions) as Record<string, Decision>;
-  return drivenOn(request, (own, options) => own.decide(said, options));
+  const byCall = Object.fromEntries(decisions) as Record<string, Decision>;
+  return drivenOn(request, (own, options) => own.decide(byCall, options));
 }
 
 /** `POST /v1/executions/:id/results`: notes the results, and drives on. */

@@ -87,7 +87,7 @@ type Beginning = Pick<ExecuteRequest["body"], "id" | "language" | "limits">;
 export async function beginning(
   request: ApiRequest<Beginning>,
   asked: object,
-  [field, given]: readonly [field: string, schema: JsonSchema | undefined],
+  [field, jsonSchema]: readonly [field: string, schema: JsonSchema | undefined],
 ) {
   const { key, about, body, ids } = request;
   const { id, language, limits } = body;
@@ -99,7 +99,7 @@ export async function beginning(
   const { languages } = runtime.sandbox;
   if (language !== undefined && !languages.includes(language))
     throw new RequestProblem("request_invalid", `body.language: this server runs ${languages.join(" and ")}.`);
-  const schema = await schemaOf(key, given, `body.${field}`);
+  const schema = await schemaOf(key, jsonSchema, `body.${field}`);
   const stored = id === undefined ? randomUUID() : await ids.stored(key.tenant, id);
   await refuseIfElsewhere(request, stored);
   about(id ?? stored);

@@ -18,8 +18,8 @@ export async function ready({ runtime, isReady }: ApiParts): Promise<Response> {
   if (missing) throw new PortcullisError(missing.code ?? "journal_unavailable", missing.detail);
   // What was deleted or damaged shows here.
   for await (const _ of readList(journal)) break;
-  const told = findings.map(({ what, state }) => ({ what, state }));
-  return Response.json({ status: "ready", journal: told.length > 0 ? told : undefined });
+  const checks = findings.map(({ what, state }) => ({ what, state }));
+  return Response.json({ status: "ready", journal: checks.length > 0 ? checks : undefined });
 }
 
 export async function metricsText({ metrics, runtime: { fleet } }: ApiParts): Promise<Response> {

@@ -34,10 +34,10 @@ async function untilAtRest(
   using _ = addAbortListener(over, () => watching.wake());
   for (;;) {
     const { listed } = await inTurn(() => handleOf(id).status());
-    const left = until - now();
-    if (listed.state !== "running" || left <= 0 || over.aborted) return;
+    const remaining = until - now();
+    if (listed.state !== "running" || remaining <= 0 || over.aborted) return;
     const { records } = await runtime.journal.find(id);
-    await watching.wait(new Map([[id, records]]), left);
+    await watching.wait(new Map([[id, records]]), remaining);
   }
 }
 
@@ -54,8 +54,8 @@ async function statusOf(request: ApiRequest, id: string): Promise<SchemaType<typ
   if (!conversation) return about;
   const { ending, artifacts, ...rest } = conversation;
   const calls = await readableCalls(request, id, rest.calls);
-  const told = { artifacts: artifacts.map(artifactLine), ending: ending && clientEnding(ending) };
-  return { ...about, conversation: { ...rest, calls, ...told } };
+  const details = { artifacts: artifacts.map(artifactLine), ending: ending && clientEnding(ending) };
+  return { ...about, conversation: { ...rest, calls, ...details } };
 }
 
 export async function reportAnswer(request: ApiRequest, report: Report): Promise<SchemaType<typeof REPORT_ANSWER>> {
@@ -87,8 +87,8 @@ async function readableCalls(
       at = started ?? at;
     }
   }
-  const told = calls.filter((call) => !hidden.has(above(call)));
-  return told.map((call) => ids.shownIn(key.tenant, call));
+  const visibleCalls = calls.filter((call) => !hidden.has(above(call)));
+  return visibleCalls.map((call) => ids.shownIn(key.tenant, call));
 }
 
 function artifactLine({ name, bytes, shape }: SchemaType<typeof REPORT_ARTIFACT>): SchemaType<typeof REPORT_ARTIFACT> {

@@ -2,7 +2,7 @@ import { passOn } from "../../../base/index.ts";
 import { type AskedAnswer, type IdPrefixes, RefusedAsk, type AnswerPart, type SpokenPart } from "../surface/surface.ts";
 import type { Key } from "../../http/keys.ts";
 import type { ClientTools } from "../client-tools.ts";
-import type { CallPlace, ToldPart } from "../from-journal/replies.ts";
+import type { CallPlace, JournalPart } from "../from-journal/replies.ts";
 import { executionNamed, markOf, openSeal, seal, type SealedIds, type SealKind, type Secrets } from "./seals.ts";
 
 export type ClientIds = ReturnType<typeof clientIds>;
@@ -38,16 +38,16 @@ export function clientIds(secrets: Secrets, key: Pick<Key, "id" | "tenant">, pre
     mark: (execution: string, { text, isError }: Pick<AskedAnswer, "text" | "isError">) =>
       markOf(by, key, `${execution} ${isError} ${passOn(text)}`),
     /** A part as the client sees it; without its tools, with their names in the conversation. Throws `RefusedAsk` for a call whose input nothing here has. */
-    part(execution: string, told: ToldPart, tools?: ClientTools): AnswerPart {
-      if (!("place" in told)) return { ...spoken(execution, spokenKey(told.type, told.turn)), text: told.text };
-      const { place, ...about } = told;
-      const key = `${told.type} ${place.turn} ${place.call} ${place.number}`;
+    part(execution: string, part: JournalPart, tools?: ClientTools): AnswerPart {
+      if (!("place" in part)) return { ...spoken(execution, spokenKey(part.type, part.turn)), text: part.text };
+      const { place, ...about } = part;
+      const key = `${part.type} ${place.turn} ${place.call} ${place.number}`;
       if (about.type !== "call") {
         const id = program(execution, place);
         return about.type === "program" ? { ...about, key, id, state: state(execution) } : { ...about, key, id };
       }
       const { type, tool, inputText = refuseRedacted() } = about;
-      const { name = tool, namespace } = tools?.given(tool) ?? {};
+      const { name = tool, namespace } = tools?.clientTool(tool) ?? {};
       const above = place.number === undefined ? undefined : program(execution, place);
       return { type, key, id: call(execution, place), tool: name, namespace, inputText, program: above };
     },

@@ -29,7 +29,7 @@ export interface CallPlace {
   readonly number?: number | undefined;
 }
 
-export type ToldPart =
+export type JournalPart =
   | { readonly type: "text" | "reasoning"; readonly turn: number; readonly text: string }
   | ({ readonly place: CallPlace } & (
       | {
@@ -54,7 +54,7 @@ export interface ClientCall {
 }
 
 export interface Reply {
-  readonly parts: ToldPart[];
+  readonly parts: JournalPart[];
   /** The calls for which its client is asked. */
   readonly calls: ClientCall[];
   usage: ModelUsage;
@@ -83,14 +83,14 @@ export async function readReplies(journal: Journal, execution: ExecutionId, tena
   await records.each((record) => take(record));
   const { header } = state;
   if (!header) throw new Error("A conversation has a header.");
-  const known = Object.assign(state, { header });
-  return { state: known, all: await toldIn(journal, known, log) };
+  const fullState = Object.assign(state, { header });
+  return { state: fullState, all: await toldIn(journal, fullState, log) };
 }
 
 /** The number of turns that a conversation had when it had given the answer of this number. */
 export function turnsUntil({ state, all }: Replies, reply: number): number {
-  const told = all.slice(0, reply + 1).flatMap(({ parts }) => parts);
-  return Math.max(copiedTurns(state), ...told.map((part) => ("place" in part ? part.place.turn : part.turn) + 1));
+  const allParts = all.slice(0, reply + 1).flatMap(({ parts }) => parts);
+  return Math.max(copiedTurns(state), ...allParts.map((part) => ("place" in part ? part.place.turn : part.turn) + 1));
 }
 
 /** What the records between two turns say, by the number of the turn before them and the call. */
@@ -116,10 +116,10 @@ async function toldIn(journal: Journal, state: KnownState, log: TurnLog): Promis
     if (one.turn.reasoning !== undefined) reply.parts.push({ type: "reasoning", turn, text: one.turn.reasoning });
     if (one.turn.text !== "") reply.parts.push({ type: "text", turn, text: one.turn.text });
     let rounds = 0;
-    for (const [call, made] of one.turn.calls.entries()) {
-      const asked = await askedBy(journal, state, { made, log, turn });
+    for (const [call, modelCall] of one.turn.calls.entries()) {
+      const asked = await askedBy(journal, state, { modelCall, log, turn });
       rounds = Math.max(rounds, asked.rounds);
-      tellCall({ made, result: one.results.get(made.id), asked, place: { turn, call } }, (round) =>
+      tellCall({ modelCall, result: one.results.get(modelCall.id), asked, place: { turn, call } }, (round) =>
         replyAt(base + round),
       );
     }
@@ -142,7 +142,7 @@ export function emptyReply(): Reply {
 }
 
 interface MadeCall {
-  readonly made: ModelCall;
+  readonly modelCall: ModelCall;
   readonly log: TurnLog;
   readonly turn: number;
 }
@@ -150,38 +150,43 @@ interface MadeCall {
 const NOT_ASKED: AskedCalls = { calls: [], rounds: 0, bytesIn: [], isLeft: false, isLate: false };
 
 /** What a call asks the client for: itself, or the calls of its program. */
-async function askedBy(journal: Journal, { header }: KnownState, { made, log, turn }: MadeCall): Promise<AskedCalls> {
-  if (made.type === "tool_call") {
-    const record = log.calls.get(`${turn} ${made.id}`);
+async function askedBy(
+  journal: Journal,
+  { header }: KnownState,
+  { modelCall, log, turn }: MadeCall,
+): Promise<AskedCalls> {
+  if (modelCall.type === "tool_call") {
+    const record = log.calls.get(`${turn} ${modelCall.id}`);
     if (!record) return NOT_ASKED;
-    const result = log.results.get(`${turn} ${made.id}`);
+    const result = log.results.get(`${turn} ${modelCall.id}`);
     const answer = result && resultMark(result);
-    const { id, tool } = made;
-    const inputText = record.input ?? made.inputText;
+    const { id, tool } = modelCall;
+    const inputText = record.input ?? modelCall.inputText;
     const expiresAt = dueAt(record.at, header.limits.waitMs);
     const call = { id, tool, inputText, round: 0, answer, expiresAt };
     return { ...NOT_ASKED, calls: [call], rounds: result ? 1 : 0 };
   }
-  const program = await startedBy(journal, header, made.id);
+  const program = await startedBy(journal, header, modelCall.id);
   return program ? readProgramCalls(journal, program.execution, header.tenant) : NOT_ASKED;
 }
 
 interface ToldCall {
-  readonly made: ModelCall;
+  readonly modelCall: ModelCall;
   readonly result: { readonly text: string; readonly isError: boolean } | undefined;
   readonly asked: AskedCalls;
   readonly place: CallPlace;
 }
 
 /** Tells of one call of a turn. Calls that the gate has answered itself are none of the client's. */
-function tellCall({ made, result, asked, place }: ToldCall, replyAt: (round: number) => Reply): void {
-  const isProgram = made.type === "program_call" && made.source !== undefined && made.forbidden === undefined;
-  if (isProgram) replyAt(0).parts.push({ type: "program", place, source: made.source });
+function tellCall({ modelCall, result, asked, place }: ToldCall, replyAt: (round: number) => Reply): void {
+  const isProgram =
+    modelCall.type === "program_call" && modelCall.source !== undefined && modelCall.forbidden === undefined;
+  if (isProgram) replyAt(0).parts.push({ type: "program", place, source: modelCall.source });
   for (const { id, tool, inputText, round, answer, expiresAt } of asked.calls) {
     const own = isProgram ? { ...place, number: Number(id) } : place;
     const reply = replyAt(round);
     reply.parts.push({ type: "call", place: own, tool, inputText });
-    reply.calls.push({ callId: isProgram ? `${made.id}/${id}` : id, place: own, answer, expiresAt });
+    reply.calls.push({ callId: isProgram ? `${modelCall.id}/${id}` : id, place: own, answer, expiresAt });
     if (isProgram) reply.programs.calls += 1;
   }
   for (const [round, bytes] of asked.bytesIn.entries()) replyAt(round).programs.bytes_in += bytes;

@@ -28,7 +28,7 @@ export const ID_LENGTH = 256;
  */
 export class HistoryReader {
   readonly #turns: OpenTurn[] = [];
-  #said: UserMessage[] = [];
+  #userMessages: UserMessage[] = [];
   /** Calls of the last turn that have no answer yet. While there are any, or programs, nothing was said after the turn. */
   readonly #calls = new Set<string>();
   /** Programs of the last turn that have not ended, each with its calls that have no answer. */
@@ -60,7 +60,7 @@ export class HistoryReader {
   }
 
   get isEmpty(): boolean {
-    return this.#turns.length === 0 && this.#said.length === 0;
+    return this.#turns.length === 0 && this.#userMessages.length === 0;
   }
 
   text(text: string): void {
@@ -121,7 +121,7 @@ export class HistoryReader {
   }
 
   /** The user said something: before it, all calls have answers. */
-  said(parts: readonly MessagePart[], place: string): void {
+  user(parts: readonly MessagePart[], place: string): void {
     if (parts.length === 0 || parts.some((part) => part.type === "text" && part.text === ""))
       throw invalidField(`${place}.content`, "a message of the user, and each text in it, must not be empty");
     this.#asUser();
@@ -129,7 +129,7 @@ export class HistoryReader {
     if (this.#programs.size > 0)
       throw invalidField(place, "while a program waits, only the results of its calls may follow");
     const [only] = parts;
-    this.#said.push(parts.length === 1 && only?.type === "text" ? only.text : parts);
+    this.#userMessages.push(parts.length === 1 && only?.type === "text" ? only.text : parts);
     this.#messages += 1;
   }
 
@@ -143,7 +143,7 @@ export class HistoryReader {
     return {
       instructions: this.#instructions,
       turns: this.#turns,
-      said: this.#said,
+      userMessages: this.#userMessages,
       answers: this.#isModels ? new Map() : this.#answers,
       ofPrograms: this.#ofPrograms,
       openPrograms: [...this.#programs.keys()],
@@ -162,11 +162,11 @@ export class HistoryReader {
   #turn(isNew: boolean): OpenTurn {
     this.#isModels = true;
     const last = this.#turns.at(-1);
-    if (last && this.#said.length === 0 && !(isNew && last.results.size > 0)) return last;
+    if (last && this.#userMessages.length === 0 && !(isNew && last.results.size > 0)) return last;
     const open = [...this.#calls, ...this.#below.keys(), ...this.#programs.keys()];
     if (open.length > 0) throw invalidField("messages", unanswered(open));
-    const turn = { said: this.#said, text: "", calls: [], results: new Map<string, AskedAnswer>() };
-    this.#said = [];
+    const turn = { userMessages: this.#userMessages, text: "", calls: [], results: new Map<string, AskedAnswer>() };
+    this.#userMessages = [];
     this.#turns.push(turn);
     return turn;
   }

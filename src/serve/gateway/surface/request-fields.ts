@@ -143,19 +143,19 @@ export interface ToolForm {
 }
 
 /** The tools of a request. What this server does not have is refused by its type. */
-export function readTools(given: readonly unknown[], form: ToolForm): AskedTools {
+export function readTools(definitions: readonly unknown[], form: ToolForm): AskedTools {
   const tools: AskedTool[] = [];
   const has = { programs: false, searches: false };
-  for (const [index, tool] of given.entries()) {
+  for (const [index, tool] of definitions.entries()) {
     const place = form.placeOf(index);
-    const taken = isFields(tool) ? form.take(tool, place) : undefined;
-    if (taken === undefined)
+    const result = isFields(tool) ? form.take(tool, place) : undefined;
+    if (result === undefined)
       throw invalidField(
         `${place}.type`,
         `this server does not offer ${describe(fieldOf(tool, "type"))}: it offers tools of the client, ${form.programs} and ${form.searches}`,
       );
-    if (typeof taken === "string") has[taken] = true;
-    else tools.push(...taken);
+    if (typeof result === "string") has[result] = true;
+    else tools.push(...result);
   }
   const names = new Set(has.programs ? [` ${form.programs}`] : []);
   const namespaces = new Set(tools.map(({ namespace }) => namespace));

@@ -37,7 +37,7 @@ export interface AskedAnswer {
 /** A turn of a model, as a client repeats it. */
 export interface AskedTurn {
   /** Said since the turn before. */
-  readonly said: readonly UserMessage[];
+  readonly userMessages: readonly UserMessage[];
   readonly text: string;
   /** Calls of the client's tools by their names in the request, and programs. */
   readonly calls: readonly ModelCall[];
@@ -51,7 +51,7 @@ export interface AskedHistory {
   readonly instructions: readonly string[];
   readonly turns: readonly AskedTurn[];
   /** Said after the last turn. */
-  readonly said: readonly UserMessage[];
+  readonly userMessages: readonly UserMessage[];
   /**
    * The answers that follow the last turn, by the ids of calls: of the turn itself, and of its programs. Answers of the
    * turn's own calls are in its `results` too.

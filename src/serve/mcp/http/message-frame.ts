@@ -15,11 +15,11 @@ export function idOf(message: unknown): string | number | undefined {
 /** Why a message is refused before the protocol's package sees it; undefined for any other message. */
 export function frameFault(message: unknown): string | undefined {
   const params = fieldOf(message, "params");
-  const given = fieldOf(params, "arguments");
-  if (isFields(given) && Object.keys(given).length > ARGUMENT_FIELDS)
+  const args = fieldOf(params, "arguments");
+  if (isFields(args) && Object.keys(args).length > ARGUMENT_FIELDS)
     return `The arguments of a call may have at most ${ARGUMENT_FIELDS} fields.`;
   const frame =
-    isFields(message) && isFields(params) && given !== undefined
+    isFields(message) && isFields(params) && args !== undefined
       ? { ...message, params: { ...params, arguments: null } }
       : message;
   return sizeFault(frame, { depth: Infinity, values: FRAME_VALUES })

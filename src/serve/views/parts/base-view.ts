@@ -37,32 +37,32 @@ interface WaitingGroup {
   readonly hostSince?: number;
 }
 
-type Known = ReadonlyMap<string, ToolDigest>;
+type Digests = ReadonlyMap<string, ToolDigest>;
 
 /** The calls that wait for a person, a client or the host. */
 export function waitingViews(groups: Iterable<WaitingGroup>): readonly WaitingView[] {
   const room = textAllowance({ each: INPUTS, all: INPUTS });
-  const viewOf = (call: UnansweredCall, { above = "", hostSince }: WaitingGroup, known: Known): WaitingView => {
-    const { id, tool, inputText, converted, decided } = call;
-    const held = decided?.code === "outcome_unknown" ? "outcome_unknown" : "approval";
-    const digest = known.get(tool);
+  const viewOf = (call: UnansweredCall, { above = "", hostSince }: WaitingGroup, digests: Digests): WaitingView => {
+    const { id, tool, inputText, converted, ruling } = call;
+    const held = ruling?.code === "outcome_unknown" ? "outcome_unknown" : "approval";
+    const digest = digests.get(tool);
     return {
       id: `${above}${id}`,
       tool,
-      why: hostSince !== undefined || decided?.decision === "client" ? "result" : held,
+      why: hostSince !== undefined || ruling?.decision === "client" ? "result" : held,
       effect: digest && (digest.effect ?? "read"),
       input: room.head(shownText(call)),
       rawInput: converted === undefined ? undefined : room.head(inputText),
-      policy: decided?.policy,
-      inputDigest: decided?.inputDigest,
-      since: hostSince ?? decided?.at ?? 0,
+      policy: ruling?.policy,
+      inputDigest: ruling?.inputDigest,
+      since: hostSince ?? ruling?.at ?? 0,
       hold: call.holds,
     };
   };
   return Array.from(groups, (group) => {
     const calls = [...group.calls];
-    const known: Known = new Map(calls.length === 0 ? [] : group.tools.map((tool) => [tool.name, tool]));
-    return calls.map((call) => viewOf(call, group, known));
+    const digests: Digests = new Map(calls.length === 0 ? [] : group.tools.map((tool) => [tool.name, tool]));
+    return calls.map((call) => viewOf(call, group, digests));
   }).flat();
 }
 

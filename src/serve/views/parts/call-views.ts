@@ -7,7 +7,7 @@ import {
   lineOf,
   placesByTool,
   streamedOf,
-  type ToldAnswer,
+  type HistoryAnswer,
 } from "../../../executions/from-journal/index.ts";
 import type { DecisionRecord, Header, JournalRecord, ResultRecord } from "../../../journal/record.ts";
 import { grantText } from "../../../executions/output/index.ts";
@@ -31,7 +31,7 @@ export interface CallHead extends Pick<KnownCall, "id" | "tool" | "at"> {
   readonly inputText: string;
 }
 
-interface ToldBody extends Omit<ToldAnswer, "bytes"> {
+interface ToldBody extends Omit<HistoryAnswer, "bytes"> {
   readonly body: string;
   /** UTF-8 bytes of its value, if the body is not the whole of it. */
   readonly bytes?: number;
@@ -51,13 +51,13 @@ const LISTED = 50_000;
 const EMPTY: TextHead = { text: "", bytes: 0 };
 
 /** The calls of an execution as a view lists them: their history, with the beginnings of their texts. A history that is given is noted by others. */
-export function callViews(room: TextAllowance, given?: CallHistory) {
-  const history = given ?? new CallHistory();
+export function callViews(room: TextAllowance, outerHistory?: CallHistory) {
+  const history = outerHistory ?? new CallHistory();
   const texts = new Map<string, Shown>();
   /** Number of the latest calls, which are not listed. */
-  let left = 0;
+  let overflow = 0;
   return {
-    left: () => left,
+    overflow: () => overflow,
     all(standing: CallStanding): readonly CallView[] {
       const waiting = new Set(standing.waiting.map(({ id }) => id));
       const places = placesByTool(standing.header.tools);
@@ -71,8 +71,8 @@ export function callViews(room: TextAllowance, given?: CallHistory) {
       });
     },
     make({ id, tool, caller, inputText, at }: CallHead): void {
-      if (texts.size >= LISTED && !room.isMeant(id)) return void (left += 1);
-      if (!given) history.make({ id, tool, caller: caller as Caller, at, inputBytes: 0 });
+      if (texts.size >= LISTED && !room.isMeant(id)) return void (overflow += 1);
+      if (!outerHistory) history.make({ id, tool, caller: caller as Caller, at, inputBytes: 0 });
       texts.set(id, { input: inputText === "" ? EMPTY : room.headOfCall(id, inputText) });
     },
     /** The answer that the caller was given. `body` is the JSON of a value, or the message of a refusal or failure. */
@@ -80,14 +80,14 @@ export function callViews(room: TextAllowance, given?: CallHistory) {
       const shown = texts.get(id);
       if (!shown) return;
       const result = room.headOfCall(id, body);
-      if (!given) history.tell(id, { ok, bytes: bytes ?? result.bytes, at, code });
+      if (!outerHistory) history.tell(id, { ok, bytes: bytes ?? result.bytes, at, code });
       const call = history.get(id);
       // What ends a stream is no value.
       if (!ok || !call || !streamedOf(call)) shown.result = result;
     },
     note(record: JournalRecord): void {
       const shown = "call" in record && record.call !== undefined ? texts.get(record.call) : undefined;
-      if (!given && (shown || record.type === "outcome")) history.note(record);
+      if (!outerHistory && (shown || record.type === "outcome")) history.note(record);
       if (!shown) return;
       if (record.type === "call" && record.input !== undefined) {
         shown.rawInput ??= shown.input;

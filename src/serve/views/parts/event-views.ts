@@ -11,19 +11,19 @@ const TEXT_BYTES = 2048;
 /** The events of an execution beside its turns and calls. */
 export function eventViews() {
   const events: EventView[] = [];
-  let left = 0;
+  let overflow = 0;
   return {
     all(): readonly EventView[] {
       const last = events.at(-1);
-      if (left === 0 || !last) return events;
-      return [...events, { type: "more", text: `${left} more events are not shown.`, at: last.at }];
+      if (overflow === 0 || !last) return events;
+      return [...events, { type: "more", text: `${overflow} more events are not shown.`, at: last.at }];
     },
     note(record: JournalRecord): void {
       const text = textOf(record);
       if (text === undefined || !("at" in record)) return;
       const { type, at } = record;
       if (events.length < KEPT) events.push({ type, text: cutMiddle(text, TEXT_BYTES), at });
-      else left += 1;
+      else overflow += 1;
     },
   };
 }

@@ -24,8 +24,8 @@ export async function firstMessage(
   for await (const record of records) {
     if (record.type !== "message") continue;
     const content = await records.lane.work(readContent(record));
-    const said = content && "said" in content ? content.said.find(({ by }) => by === "user") : undefined;
-    return said ? messageText(said.message) : "";
+    const message = content && "said" in content ? content.said.find(({ by }) => by === "user") : undefined;
+    return message ? messageText(message.message) : "";
   }
   return "";
 }

@@ -19,18 +19,18 @@ export type TextAllowance = ReturnType<typeof textAllowance>;
 
 /** Cuts texts to what a view may hold of them. */
 export function textAllowance({ each: eachLength, all, only }: TextBounds) {
-  let left = all;
+  let budget = all;
   /** The beginning of a text, within the bound of one text and what is left for all. */
   const head = (text: string, each = eachLength): TextHead => {
-    const cut = headOf(text, Math.min(each, left));
-    left -= cut.text.length;
+    const cut = headOf(text, Math.min(each, budget));
+    budget -= cut.text.length;
     return cut;
   };
   return {
     head,
     isMeant: (id: string) => only === id,
     /** Like `head`, for what was said in a conversation: people read it whole. */
-    said: (text: string) => head(text, Math.max(eachLength, SAID_LENGTH)),
+    message: (text: string) => head(text, Math.max(eachLength, SAID_LENGTH)),
     headOfCall: (id: string, text: string) => (only === undefined || only === id ? head(text) : headOf(text, 0)),
   };
 }

@@ -64,13 +64,13 @@ async function fetchPublic(url: URL, init: RequestInit): Promise<Response> {
     const answering = answerTo(sent);
     sent.end(body ? Buffer.from(await new Response(body).arrayBuffer()) : undefined);
     const answer = await answering;
-    const given = new Headers();
+    const answerHeaders = new Headers();
     for (const [name, values] of Object.entries(answer.headersDistinct))
-      for (const value of values!) given.append(name, value);
+      for (const value of values!) answerHeaders.append(name, value);
     const status = answer.statusCode!;
     return new Response(EMPTY.has(status) ? null : (Readable.toWeb(answer) as ReadableStream), {
       status,
-      headers: given,
+      headers: answerHeaders,
     });
   } catch (cause) {
     if (cause instanceof MalformedMessage) throw cause;
@@ -96,10 +96,10 @@ async function wholeAnswer(response: Response, url: URL): Promise<Response> {
 function withForms(body: string): string {
   const value = parsedJson(body);
   if (!isFields(value)) return body;
-  const given = Object.fromEntries(Object.entries(value).filter(([, one]) => one !== null && one !== ""));
-  const { access_token, client_id, token_type = "Bearer", redirect_uris = [] } = given;
+  const fields = Object.fromEntries(Object.entries(value).filter(([, one]) => one !== null && one !== ""));
+  const { access_token, client_id, token_type = "Bearer", redirect_uris = [] } = fields;
   return JSON.stringify({
-    ...given,
+    ...fields,
     token_type: access_token && token_type,
     redirect_uris: client_id && redirect_uris,
   });

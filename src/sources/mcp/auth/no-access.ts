@@ -5,13 +5,13 @@ export class NoAccess extends Error {
   /** The MCP package passes an error of this name on as it is. */
   override readonly name = "UnauthorizedError";
   /** What the server, or its authorization server, answered: text of others. */
-  readonly said: string | undefined;
+  readonly reason: string | undefined;
   /** For the developer alone: it may name hosts and what happened on this machine. */
   readonly detail: string | undefined;
 
-  constructor(why: string, { said, detail, cause }: Partial<Pick<NoAccess, "said" | "detail" | "cause">> = {}) {
+  constructor(why: string, { reason, detail, cause }: Partial<Pick<NoAccess, "reason" | "detail" | "cause">> = {}) {
     super(why, { cause });
-    this.said = said;
+    this.reason = reason;
     this.detail = detail;
   }
 }

@@ -37,7 +37,7 @@ export class OAuthClient implements OAuthClientProvider, Access {
   readonly #widened = new Set<string | undefined>();
   #last: Promise<unknown> = Promise.resolve();
   /** Of the latest request for tokens or a registration: why it failed, in the words of who answered, and whether it may be made again. */
-  #failure: { readonly said?: string | undefined; readonly isPassing: boolean } | undefined;
+  #failure: { readonly reason?: string | undefined; readonly isPassing: boolean } | undefined;
   #discovered: Discovered | undefined;
   #onCallback: ((params: URLSearchParams) => void) | undefined;
 
@@ -114,8 +114,8 @@ export class OAuthClient implements OAuthClientProvider, Access {
     const wanted = isTooNarrow ? this.#parts.mcp.computeScopeUnion(textOf(this.tokens(), "scope"), scope) : scope;
     if (this.#address) throw new NeedsPerson("a person has to allow it");
     if (isTooNarrow && this.#widened.has(wanted)) {
-      const said = refusalWords({ error, error_description: errorDescription, scope });
-      throw new NoAccess("what a person has allowed is not enough", { said });
+      const reason = refusalWords({ error, error_description: errorDescription, scope });
+      throw new NoAccess("what a person has allowed is not enough", { reason });
     }
     if (isTooNarrow) this.#widened.add(wanted);
     const options = { resourceMetadataUrl, scope: wanted, forceReauthorization: isTooNarrow };
@@ -123,7 +123,7 @@ export class OAuthClient implements OAuthClientProvider, Access {
     if (!isTooNarrow && this.#failure?.isPassing) {
       this.#address = undefined;
       throw new NoAccess("its authorization server does not refresh tokens at the moment", {
-        said: this.#said,
+        reason: this.#reason,
       });
     }
     throw new NeedsPerson("a person has to allow it");
@@ -145,7 +145,7 @@ export class OAuthClient implements OAuthClientProvider, Access {
       const isRefresh = init.body instanceof URLSearchParams && init.body.get("grant_type") === "refresh_token";
       const code = codeIn(body, isRefresh);
       const isPassing = status >= 500 || status === 429 || code === "temporarily_unavailable";
-      this.#failure = { said: wordsIn(body), isPassing };
+      this.#failure = { reason: wordsIn(body), isPassing };
       // The package prints what it cannot read, and a server may repeat the tokens that it was sent. The code alone decides.
       return Response.json({ error: isPassing ? "server_error" : code }, { status });
     };
@@ -155,12 +155,12 @@ export class OAuthClient implements OAuthClientProvider, Access {
       if (error instanceof MessageTooLarge || error instanceof MalformedMessage || PortcullisError.is(error))
         throw error;
       const detail = error instanceof Error ? reasonOf(error) : undefined;
-      throw new NoAccess(this.#why(), { said: this.#said, detail, cause: error });
+      throw new NoAccess(this.#why(), { reason: this.#reason, detail, cause: error });
     }
   }
 
-  get #said(): string | undefined {
-    return this.#failure?.said;
+  get #reason(): string | undefined {
+    return this.#failure?.reason;
   }
 
   #why(): string {
@@ -198,7 +198,7 @@ export class OAuthClient implements OAuthClientProvider, Access {
       else process.stderr.write(`To give access to the MCP server "${this.#parts.source}", open:\n${href}\n`);
       const { code: authorizationCode, iss, ...params } = Object.fromEntries(await back.promise);
       if (!authorizationCode)
-        throw new NoAccess("it was not allowed by the person, or by its server", { said: refusalWords(params) });
+        throw new NoAccess("it was not allowed by the person, or by its server", { reason: refusalWords(params) });
       await this.#auth({ authorizationCode, iss }, over);
     } finally {
       this.#server?.unref();

@@ -33,9 +33,9 @@ function readServers(file: string, refused: (why: string) => PortcullisError): F
 }
 
 /** The credentials of one server, in a file that its owner alone may read. The file may have those of other servers too. */
-export function tokenStore(given: string, serverUrl: string) {
+export function tokenStore(path: string, serverUrl: string) {
   const { origin, pathname, search } = new URL(serverUrl);
-  const file = resolve(given);
+  const file = resolve(path);
   // What signs in to one address is given to no other: a path or a query may lead to a server of someone else. A query may have a secret.
   const server = `${origin}${pathname}${search && `?${hash("sha256", search)}`}`;
   const refused = (why: string) =>
@@ -56,10 +56,10 @@ export function tokenStore(given: string, serverUrl: string) {
       const text = `${JSON.stringify({ servers: { ...readServers(file, refused), [server]: kept } })}\n`;
       if (Buffer.byteLength(text) > MOST_BYTES.file) throw refused("it is full. Name another file");
       mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
-      const beside = `${file}.${randomUUID()}`;
-      writeFileSync(beside, text, { mode: 0o600, flag: "wx" });
-      chmodSync(beside, 0o600);
-      renameSync(beside, file);
+      const tempPath = `${file}.${randomUUID()}`;
+      writeFileSync(tempPath, text, { mode: 0o600, flag: "wx" });
+      chmodSync(tempPath, 0o600);
+      renameSync(tempPath, file);
     },
 
     /** Changes what is kept of the server while no other process does: `change` takes at most `ALONE_MS`. */
@@ -71,7 +71,7 @@ export function tokenStore(given: string, serverUrl: string) {
 }
 
 async function alone<Value>(lock: string, change: () => Promise<Value>, signal: AbortSignal): Promise<Value> {
-  for (; !taken(lock); await pause(LOOK_MS, { signal })) {
+  for (; !tryLock(lock); await pause(LOOK_MS, { signal })) {
     signal.throwIfAborted();
     const at = statSync(lock, { throwIfNoEntry: false })?.mtimeMs ?? 0;
     if (at > 0 && now() - at > GONE_MS) rmSync(lock, { force: true });
@@ -83,7 +83,7 @@ async function alone<Value>(lock: string, change: () => Promise<Value>, signal: 
   }
 }
 
-function taken(lock: string): boolean {
+function tryLock(lock: string): boolean {
   try {
     writeFileSync(lock, "", { flag: "wx", mode: 0o600 });
     return true;

@@ -30,11 +30,11 @@ export const FILE_SERVER_RULES = {
   ...pick(MCP_RULES, "pin", "resources", "protocol", "connectTimeoutMs"),
 };
 
-function readServerPolicies(place: OptionPlace, given: unknown = {}) {
-  const said = checkOptions(place, given, FILE_SERVER_RULES);
+function readServerPolicies(place: OptionPlace, value: unknown = {}) {
+  const options = checkOptions(place, value, FILE_SERVER_RULES);
   const subject = { place, source: "the server", namesOf: (tool: string) => [tool], needsEffect: true };
-  const policies = policiesIn(subject, without(said, ...SETTINGS));
-  return { settings: pick(said, ...SETTINGS), policies };
+  const policies = policiesIn(subject, without(options, ...SETTINGS));
+  return { settings: pick(options, ...SETTINGS), policies };
 }
 
 /** Servers of one file. Each is a process, or a connection. */
@@ -116,17 +116,17 @@ async function readConfig(path: string): Promise<readonly ConfiguredServer[]> {
       path,
       `it has ${servers.length} servers, at most ${MOST_SERVERS} are connected to: disable the others`,
     );
-  const beside = fieldOf(config, "portcullis") ?? {};
-  if (!isFields(beside))
+  const policyMap = fieldOf(config, "portcullis") ?? {};
+  if (!isFields(policyMap))
     throw invalidFile(
       path,
-      `portcullis is ${describe(beside)}: expected an object of policies by the names of servers`,
+      `portcullis is ${describe(policyMap)}: expected an object of policies by the names of servers`,
     );
-  const stray = Object.keys(beside).find((name) => !Object.hasOwn(config[key] as Message, name));
+  const stray = Object.keys(policyMap).find((name) => !Object.hasOwn(config[key] as Message, name));
   if (stray !== undefined)
     throw invalidFile(path, `portcullis speaks of ${JSON.stringify(stray.slice(0, 128))}, and there is no such server`);
   const read = servers.map(([name, entry]) =>
-    readEntry(`${path}: server ${JSON.stringify(name.slice(0, 128))}`, name, entry, beside, variables),
+    readEntry(`${path}: server ${JSON.stringify(name.slice(0, 128))}`, name, entry, policyMap, variables),
   );
   for (const [index, { server }] of read.entries())
     if (read.slice(0, index).some((other) => other.server.name === server.name))
@@ -146,26 +146,26 @@ function isOwn({ command, args }: Message): boolean {
 /** What an entry says of the server itself, in the words of `fromMcp`. */
 const ENTRY_RULES = pick(MCP_RULES, "command", "args", "env", "cwd", "url", "headers");
 
-function readEntry(place: string, name: string, entry: unknown, beside: Message, variables: Variables) {
+function readEntry(place: string, name: string, entry: unknown, policyMap: Message, variables: Variables) {
   if (!isFields(entry)) throw invalidFile(place, `it is ${describeSecret(entry)}, not an object`);
   const { type, command, args, env, cwd, headers, portcullis } = entry;
   const url = entry.url ?? entry.serverUrl;
   if (type === "sse")
     throw invalidFile(place, `the transport "sse" is not supported: use "http", which has replaced it`);
   if (entry.envFile !== undefined) throw invalidFile(place, "envFile is not read: name the variables in env");
-  if (portcullis !== undefined && Object.hasOwn(beside, name))
+  if (portcullis !== undefined && Object.hasOwn(policyMap, name))
     throw invalidFile(place, "its policy is both in the server and next to mcpServers: remove one");
   if ((command === undefined) === (url === undefined)) throw invalidFile(place, "expected either command or url");
   const { policies, settings } = readServerPolicies(
     fieldsOf(`${place}: portcullis`),
-    portcullis ?? fieldOf(beside, name),
+    portcullis ?? fieldOf(policyMap, name),
   );
-  const given = Object.entries(url === undefined ? { command, args, env, cwd } : { url, headers });
-  const expanded = given.map(
+  const fields = Object.entries(url === undefined ? { command, args, env, cwd } : { url, headers });
+  const expanded = fields.map(
     ([field, value]) => [field, expandWithin(`${place}: ${field}`, value, variables)] as const,
   );
-  const said = expanded.filter(([field, value]) => field !== "cwd" || value !== "");
-  const own = checkOptions(fieldsOf(place), Object.fromEntries(said), ENTRY_RULES);
+  const pairs = expanded.filter(([field, value]) => field !== "cwd" || value !== "");
+  const own = checkOptions(fieldsOf(place), Object.fromEntries(pairs), ENTRY_RULES);
   const folder = own.command === undefined ? undefined : resolve(variables.folder, own.cwd ?? "");
   return { server: { ...own, cwd: folder, ...settings, name: cleanPath(name) }, policies };
 }

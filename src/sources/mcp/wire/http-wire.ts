@@ -39,7 +39,7 @@ const RESUME_MS = { least: 100, ofNotifications: 1000, most: 60_000 } as const;
 /** What a response with an error's status says of itself. */
 interface Refusal {
   /** Why, in the server's own words. */
-  readonly said?: string | undefined;
+  readonly reason?: string | undefined;
   /** Whether the server asks for other credentials. */
   readonly isChallenge?: boolean;
 }
@@ -164,8 +164,8 @@ export class HttpWire implements Wire {
     if (!transport) return;
     // The server is told that its session is over; a server that does not answer will find out.
     if (this.hasSession) {
-      const told = transport.terminateSession().catch(() => {});
-      await Promise.race([told, pause(GOODBYE_MS, { ref: false })]);
+      const goodbye = transport.terminateSession().catch(() => {});
+      await Promise.race([goodbye, pause(GOODBYE_MS, { ref: false })]);
     }
     await transport.close();
   }
@@ -188,7 +188,7 @@ export class HttpWire implements Wire {
     const response = await this.#ask(new URL(input), { ...init, headers }, !isGoodbye);
     if (exchange && !response.ok)
       this.#latestRefusal = exchange.refusal = {
-        said: this.#challengeOf(response),
+        reason: this.#challengeOf(response),
         isChallenge: response.headers.has("www-authenticate"),
       };
     const { status } = response;
@@ -300,12 +300,12 @@ export class HttpWire implements Wire {
 
   #explained(error: unknown, about: Refusal = {}): unknown {
     const { SdkHttpError, SdkErrorCode, SdkError, InsufficientScopeError } = this.#mcp;
-    if (KNOWN.some((known) => error instanceof known) || PortcullisError.is(error)) return error;
+    if (KNOWN.some((errorClass) => error instanceof errorClass) || PortcullisError.is(error)) return error;
     if (error instanceof InsufficientScopeError) return new HttpRefusal(403, about);
     if (error instanceof SdkHttpError) {
       const { status, text } = error.data;
-      const { said = typeof text === "string" ? wordsIn(text) : undefined } = about;
-      return this.#refusal(status, { ...about, said });
+      const { reason = typeof text === "string" ? wordsIn(text) : undefined } = about;
+      return this.#refusal(status, { ...about, reason });
     }
     if (isUnreadable(error)) return unreadable(error);
     if (error instanceof SdkError) {
@@ -338,14 +338,14 @@ export class SessionEnded extends ConnectionLost {}
 export class HttpRefusal extends Error {
   override readonly name = "HttpRefusal";
   readonly status: number;
-  readonly said: string | undefined;
+  readonly reason: string | undefined;
   /** Whether it may be the session, and not the request or the access, that the server does not take. */
   readonly mayBeSession: boolean;
 
-  constructor(status: number, { said, isChallenge }: Refusal = {}) {
+  constructor(status: number, { reason, isChallenge }: Refusal = {}) {
     super(`The server answered with the status ${status}.`);
     this.status = status;
-    this.said = said;
+    this.reason = reason;
     this.mayBeSession = status >= 400 && status <= 500 && status !== 408 && status !== 429 && !isChallenge;
   }
 }

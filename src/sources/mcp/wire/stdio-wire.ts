@@ -44,7 +44,7 @@ export function stdioWire(server: ServerCommand, log: OutputTail): Wire {
       );
       running = await (starting = startServer(server, (chunk) => reader.push(chunk), log));
       void running.ended.then(async (how) => {
-        await order.taken();
+        await order.drain();
         events.onClosed(how);
       });
     },
@@ -82,14 +82,14 @@ function lineOrder(running: () => ServerProcess | undefined) {
   return {
     take(take: () => void | Promise<void>): void {
       const takeNext = async () => {
-        const taken = take();
-        if (!taken) return;
+        const work = take();
+        if (!work) return;
         running()?.pause();
-        await taken.finally(() => running()?.resume());
+        await work.finally(() => running()?.resume());
       };
       taking = taking.then(takeNext, takeNext);
     },
-    taken: () => taking.catch(() => {}),
+    drain: () => taking.catch(() => {}),
   };
 }
 

@@ -162,8 +162,8 @@ class PatternParser {
     if (next === "\\" && /[1-9k]/.test(this.#source[start + 1] ?? "")) return this.#reference();
     const set = this.#setHere(next);
     const text = this.#source.slice(start, this.#at);
-    const known = this.#sets.get(text);
-    if (known) return { type: "one", set: known };
+    const hit = this.#sets.get(text);
+    if (hit) return { type: "one", set: hit };
     this.states += set.states;
     this.#sets.set(text, set);
     return { type: "one", set };
@@ -267,9 +267,9 @@ class PatternParser {
 
   #quantified(part: Pattern): Pattern {
     if (!QUANTIFYING.has(this.#next ?? "")) return part;
-    const taken = this.#take(QUANTIFIER);
-    if (taken === undefined) return part;
-    const [text, counted, comma, most] = taken;
+    const match = this.#take(QUANTIFIER);
+    if (match === undefined) return part;
+    const [text, counted, comma, most] = match;
     const least = counted ?? (text.startsWith("+") ? 1 : 0);
     const bound = counted === undefined ? (text.startsWith("?") ? 1 : "") : comma === undefined ? counted : most;
     const [min, max] = [Number(least), bound === "" ? Infinity : Number(bound)];
@@ -279,9 +279,9 @@ class PatternParser {
 
   #take(expression: RegExp): RegExpExecArray | undefined {
     expression.lastIndex = this.#at;
-    const taken = expression.exec(this.#source) ?? undefined;
-    this.#at += taken?.[0].length ?? 0;
-    return taken;
+    const match = expression.exec(this.#source) ?? undefined;
+    this.#at += match?.[0].length ?? 0;
+    return match;
   }
 }
 

@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
-import { prepare, givenByTools } from "../../../../src/executions/prepare/prepare.ts";
+import { prepare, resultKinds } from "../../../../src/executions/prepare/prepare.ts";
 import { tool } from "../../../support/tools.ts";
 import { ORDINARY_PROGRAMS } from "../../ordinary-programs.ts";
 
-const TOOLS = givenByTools([
+const TOOLS = resultKinds([
   ...["echo", "later", "broken", "crm.find", "crm.list"].map((name) => tool(name, () => null)),
   { ...tool("crm.each", () => []), stream: true },
 ]);

@@ -108,9 +108,9 @@ class Fields {
 
   take(bytes: number): Buffer {
     if (this.rest.length < bytes) throw new RangeError("cut short");
-    const taken = this.rest.subarray(0, bytes);
+    const slice = this.rest.subarray(0, bytes);
     this.rest = this.rest.subarray(bytes);
-    return taken;
+    return slice;
   }
 
   number(bytes: number): number {

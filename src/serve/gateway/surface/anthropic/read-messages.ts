@@ -34,7 +34,7 @@ function readMessage(history: HistoryReader, message: unknown, place: string): v
     else history.answer(textOf(block, "tool_use_id") ?? "", readResult(block, at), at);
   }
   history.refuseUnanswered(place);
-  if (parts.length > 0 || blocks.length === 0) history.said(parts, place);
+  if (parts.length > 0 || blocks.length === 0) history.user(parts, place);
   return undefined;
 }
 

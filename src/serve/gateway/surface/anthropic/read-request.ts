@@ -72,13 +72,13 @@ export function readRequest(body: unknown, headers: Headers, counts = false): Su
   const hasProgram = history.turns.at(-1)?.calls.some(({ type }) => type === "program_call") === true;
   if (endsWithModel && container === undefined && !hasProgram)
     throw invalidField("messages", "The conversation must end with a user message.");
-  const said = typeof system === "string" ? [system] : (system ?? []).map((block) => String(block.text));
+  const systemTexts = typeof system === "string" ? [system] : (system ?? []).map((block) => String(block.text));
   return {
     ...history,
     ...tools,
     model,
     isStreamed: read.stream === true,
-    instructions: joinTexts([...said, ...instructions]),
+    instructions: joinTexts([...systemTexts, ...instructions]),
     settings: readSettings(read, tools),
     state: typeof container === "string" ? container : textOf(container, "id"),
     echo: {},
@@ -103,9 +103,9 @@ function readSettings(read: ReturnType<typeof readFields<typeof FIELDS>>, tools:
 }
 
 /** `run_program` stands for the program tool of the provider. */
-function readChoice(choice: unknown, { tools, programs }: AskedTools, given: readonly unknown[]) {
+function readChoice(choice: unknown, { tools, programs }: AskedTools, definitions: readonly unknown[]) {
   if (choice === undefined) return undefined;
-  if (given.length === 0) throw invalidField("tool_choice", "may only be specified while providing tools");
+  if (definitions.length === 0) throw invalidField("tool_choice", "may only be specified while providing tools");
   const [type, name] = [textOf(choice, "type"), textOf(choice, "name")];
   const plain: Readonly<Record<string, ToolChoice | undefined>> = { any: "required", none: "none", auto: undefined };
   if (type !== undefined && Object.hasOwn(plain, type)) return plain[type];

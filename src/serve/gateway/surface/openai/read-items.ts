@@ -74,7 +74,7 @@ function takeMessage(history: HistoryReader, item: Fields, place: string): void 
   const blocks = blocksOf(content);
   if (role === "user") {
     const parts = blocks.map((part, index) => readPart(part, `${place}.content[${index}]`));
-    return history.said(parts, place);
+    return history.user(parts, place);
   }
   const texts = blocks.map((part) => textOf(part, "text") ?? textOf(part, "refusal") ?? "");
   return role === "assistant" ? history.text(texts.join("")) : history.system(texts.join("\n"));

@@ -6,9 +6,9 @@ import type { AgentEnding } from "../../../conversations/event.ts";
 import { ifKnown } from "../../../journal/reading/index.ts";
 import type { ReplyEnd, ReplyFacts, ReplyHead, AnswerPart } from "../surface/surface.ts";
 import type { Exchange, AnswerPlace } from "../gateway-parts.ts";
-import { emptyReply, type Reply, readReplies, type ToldPart } from "./replies.ts";
+import { emptyReply, type Reply, readReplies, type JournalPart } from "./replies.ts";
 
-export async function told(exchange: Exchange & AnswerPlace) {
+export async function readAnswer(exchange: Exchange & AnswerPlace) {
   const { ids, tools, key, runtime, pauseMs, execution } = exchange;
   const replies = await ifKnown(() => readReplies(runtime.journal, execution, key.tenant));
   const { parts, calls, usage, programs, ending } = replies?.all[exchange.reply] ?? emptyReply();
@@ -24,7 +24,10 @@ export async function told(exchange: Exchange & AnswerPlace) {
 }
 
 /** An answer may have ten thousand calls, and each id is sealed. */
-function* shownParts(parts: Reply["parts"], shown: (part: ToldPart) => AnswerPart): SlicedWork<readonly AnswerPart[]> {
+function* shownParts(
+  parts: Reply["parts"],
+  shown: (part: JournalPart) => AnswerPart,
+): SlicedWork<readonly AnswerPart[]> {
   const all: AnswerPart[] = [];
   for (const part of parts) {
     all.push(shown(part));

@@ -16,7 +16,7 @@ const HANDLE =
   /^(?:```\w{0,12}|return\b|await\b|load\b|"?code"?:|[\s"'`({]){0,12}(program_[\da-f-]{36})[\s"'`)};]{0,12}$/i;
 
 /** The part of a runtime that goes on with programs. */
-export interface LeftHost {
+export interface ProgramsHost {
   readonly resume: (execution: ExecutionId, options: ResumeOptions) => Promise<Report>;
   readonly status: (execution: ExecutionId) => Promise<{
     readonly listed: { readonly state: string; readonly records: number };
@@ -30,7 +30,7 @@ export interface LeftHost {
  * Programs of a loop that wait in the journal for people, or clients, that the loop does not know. Each has a handle, which
  * nobody can guess, and goes on by itself once it may.
  */
-export function leftPrograms(host: LeftHost) {
+export function loopPrograms(host: ProgramsHost) {
   /** With their code. */
   const programs = new Map<ExecutionId, string>();
   const goOn = async (id: ExecutionId, options: ResumeOptions) => {
@@ -49,8 +49,8 @@ export function leftPrograms(host: LeftHost) {
     /** The handle that a model gives in place of code, or that of the same program, which waits: to run it again would ask, and pay, twice. */
     handleIn(code: string): ExecutionId | undefined {
       const text = code.trim();
-      const given = HANDLE.exec(text)?.[1]?.toLowerCase();
-      return given ?? [...programs].find(([, left]) => left !== "" && left === text)?.[0];
+      const handle = HANDLE.exec(text)?.[1]?.toLowerCase();
+      return handle ?? [...programs].find(([, source]) => source !== "" && source === text)?.[0];
     },
     /** Goes on with a program that waits, as often as it may, until it ends. */
     leave(id: ExecutionId, code: string, options: ResumeOptions): void {
@@ -74,7 +74,7 @@ export function leftPrograms(host: LeftHost) {
 }
 
 /** For the model: its program waits, and how it gets the result. */
-export function leftText(id: ExecutionId, { approvals, calls, more = 0 }: SchemaType<typeof WAITING>): string {
+export function waitNotice(id: ExecutionId, { approvals, calls, more = 0 }: SchemaType<typeof WAITING>): string {
   const parts = [
     approvals.length > 0 && `a person to approve ${callsText(approvals)}`,
     calls.length > 0 && `the result of ${callsText(calls)}`,
