@@ -35,7 +35,7 @@ export class ProviderRequests {
   /** Whether a request got a reply without an error status, since this was set to false. */
   isAnswered = false;
   /** The last reply without an error status. Nobody has read it. */
-  reply = new Response();
+  reply: Response = new Response();
   #until = 0;
   #signal: AbortSignal | undefined;
   #reader = NOBODY;

@@ -18,11 +18,11 @@ const redactor = (redact: Redact, onFailed: (error: unknown) => void = (error) =
 test("what is found is replaced by its size and its kind, and the rest stays", async () => {
   expect(await redactor(finding("hunter2")).text("a hunter2 and hunter2.", about)).toEqual({
     text: "a [redacted 7 characters: test] and [redacted 7 characters: test].",
-    taken: 14,
+    count: 14,
   });
   expect(await redactor(() => [{ start: 0, end: 1, what: "x\n[forged]" }]).text("ab", about)).toEqual({
     text: "[redacted 1 character: xforged]b",
-    taken: 1,
+    count: 1,
   });
 });
 
@@ -34,7 +34,7 @@ test("parts that overlap are one", async () => {
   ];
   expect(await redactor(() => parts).text("0123456789", about)).toEqual({
     text: "[redacted 6 characters: a]6789",
-    taken: 6,
+    count: 6,
   });
 });
 
@@ -117,10 +117,10 @@ test.each<[string, Redact, string]>([
 ])("where the function %s nothing of the text leaves, and the operator is told", async (_, redact, why) => {
   const told: string[] = [];
   const failing = redactor(redact, (error) => told.push((error as Error).message));
-  expect(await failing.text("hunter2", about)).toEqual({ text: "[redacted 7 characters: redact failed]", taken: 7 });
+  expect(await failing.text("hunter2", about)).toEqual({ text: "[redacted 7 characters: redact failed]", count: 7 });
   expect(await failing.json('{"a":"hunter2"}', about)).toEqual({
     text: '"[redacted 15 characters: redact failed]"',
-    taken: 15,
+    count: 15,
   });
   expect(told).toEqual([expect.stringContaining(why), expect.stringContaining(why)]);
 });
