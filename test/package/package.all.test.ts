@@ -383,10 +383,10 @@ ${code}
       }
     });
 
-    test("an example names the first package that it lacks", async () => {
-      const { code, stderr } = await run("npx", ["portcullis", "demo", "mcp-join"], project);
-      expect(code).toBe(2);
-      expect(stderr).toContain("Cannot find module '@modelcontextprotocol/server-filesystem/package.json'");
+    test("an example says what to install for it", async () => {
+      const { code, stdout, stderr } = await run("npx", ["portcullis", "demo", "mcp-join"], project);
+      expect([code, stdout]).toEqual([5, ""]);
+      expect(stderr).toContain(`npm install ${withVersion("@modelcontextprotocol/client")}`);
     });
   });
 

@@ -1,7 +1,9 @@
 import { existsSync } from "node:fs";
-import { fileURLToPath } from "node:url";
+import { findPackageJSON } from "node:module";
+import { fileURLToPath, pathToFileURL } from "node:url";
 import { EXIT, CommandFailure, UsageFailure } from "../failure.ts";
 import type { Tool } from "../../tools/tool.ts";
+import { devDependencies } from "../package-json.ts";
 import { loadTools } from "./load-module.ts";
 import { basename, dirname, extname, resolve } from "node:path";
 import { type ComparisonTask, TASK_RULES } from "../../comparison/task.ts";
@@ -30,18 +32,26 @@ export type TaskName = (typeof TASKS)[number];
 /** The examples that `demo` runs if none is named. */
 export const DEFAULT_DEMOS = ["flights", "licenses"] as const satisfies readonly TaskName[];
 
-/** Examples that `demo` runs and nothing measures, because their tools are other processes. They need packages that are no part of this one. */
-const SHOWN = ["mcp-join", "github-openapi"] as const;
+/** Examples that `demo` runs and nothing measures, because their tools are other processes; with the packages that they need. */
+const SHOWN = {
+  "mcp-join": [
+    "@modelcontextprotocol/client",
+    "@modelcontextprotocol/server-filesystem",
+    "@modelcontextprotocol/server-memory",
+  ],
+  "github-openapi": ["openapi-fetch"],
+} as const satisfies Record<string, readonly string[]>;
+const NEEDED: Readonly<Record<string, readonly string[]>> = SHOWN;
 
-export type DemoName = TaskName | (typeof SHOWN)[number];
-export const DEMOS: readonly DemoName[] = [...TASKS, ...SHOWN];
+export type DemoName = TaskName | keyof typeof SHOWN;
+export const DEMOS = [...TASKS, ...Object.keys(SHOWN)] as readonly DemoName[];
 
 /** Examples that are played in place of a task. */
 export const SCENES = ["refunds", "desk", "read-file", "team", "code"] as const;
 export type SceneName = (typeof SCENES)[number];
 
 export function isScene(name: string): name is SceneName {
-  return (SCENES as readonly string[]).includes(name);
+  return SCENES.some((scene) => scene === name);
 }
 
 /** A module of an example: the TypeScript source or the published JavaScript. */
@@ -73,6 +83,29 @@ export function requireData(names: readonly DemoName[]): void {
       EXIT.environment,
       `${lacking.join(", ")}: the data is too large for this package. Run it in a clone of the sources, or name other examples.`,
     );
+}
+
+const missing = (name: DemoName) => (NEEDED[name] ?? []).filter((one) => !isInstalled(one));
+
+/** Throws a `CommandFailure` with the command that installs what these examples need, if some of it is missing. */
+export function requirePackages(names: readonly DemoName[]): void {
+  const packages = [...new Set(names.flatMap(missing))].map((name) => `${name}@${devDependencies[name]}`);
+  if (packages.length === 0) return;
+  const needy = names.filter((name) => missing(name).length > 0);
+  // A clone has them in its lock.
+  const command = import.meta.url.endsWith(".ts") ? "make packages" : `npm install ${packages.join(" ")}`;
+  throw new CommandFailure(
+    EXIT.environment,
+    `${needy.join(", ")}: what it needs is not part of this package: ${command}`,
+  );
+}
+
+function isInstalled(name: string): boolean {
+  try {
+    return findPackageJSON(name, pathToFileURL(folder)) !== undefined;
+  } catch {
+    return false;
+  }
 }
 
 export interface LoadedTask {

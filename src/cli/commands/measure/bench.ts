@@ -18,6 +18,7 @@ import {
   type DemoName,
   exampleModule,
   isScene,
+  requirePackages,
   type SceneName,
   SCENES,
 } from "../../input/examples.ts";
@@ -188,6 +189,7 @@ export async function demo(names: readonly string[], { sandbox }: CommandOptions
   const chosen = named.length > 0 ? named : DEFAULT_DEMOS;
   const examples = chosen.filter((name) => !isScene(name));
   requireData(examples);
+  requirePackages(examples);
   using cancelling = cancelOnSignal();
   const { signal } = cancelling;
   let code: number = EXIT.completed;
