@@ -23,11 +23,11 @@ test("each of the four uses has code in the README, and the first a model", () =
 
 /**
  * Languages of blocks that other tests check: test/serve/serving-document.test.ts, test/executions/python-table.test.ts,
- * test/documents/start-here.all.test.ts.
+ * test/package/package.all.test.ts.
  */
 const CHECKED_ELSEWHERE = ["caddyfile", "ini", "js", "nginx", "python", "shell", "yaml"];
 
-/** Documents that a test follows, or makes, as a whole: test/documents/start-here.all.test.ts, test/documents.test.ts. */
+/** Documents that a test follows, or makes, as a whole: test/package/package.all.test.ts, test/documents.test.ts. */
 const HELD_WHOLE = new Set(["docs/start-here.md", "docs/options.md"]);
 
 /** Drawings of a terminal, with the figures of one run. Tests of test/cli/terminal hold how they are drawn. */

@@ -12,7 +12,7 @@ import { type Block, blocksOf, nameOf } from "../support/snippets.ts";
 const START_HERE = "docs/start-here.md";
 
 /** What became of commands. */
-export interface Ran {
+interface Ran {
   readonly stdout: string;
   readonly stderr: string;
   readonly code: number;
@@ -26,16 +26,16 @@ interface Step extends Ran {
 }
 
 /** Makes the folder of the page, by its first block of commands or as they would. Resolves with the folder. */
-export type MakeFolder = (commands: string) => Promise<string>;
+type MakeFolder = (commands: string) => Promise<string>;
 
-export interface Begun {
-  /** The number of the process that says how it is killed, if the commands stay. */
-  readonly told: Promise<string> | undefined;
+interface Begun {
+  /** The number of the process that says how it is killed. */
+  readonly pid: Promise<string>;
   readonly ended: Promise<Ran>;
 }
 
-/** Begins the commands of a block in the folder of the page; `stays` if they are killed later. */
-export type Begin = (commands: string, folder: string, stays: boolean) => Begun;
+/** Begins the commands of a block in the folder of the page. */
+type Begin = (commands: string, folder: string) => Begun;
 
 /** The line by which a process says how it is killed. The page shows one with a number of its own. */
 const KILL = /kill -9 (\d+)/;
@@ -64,13 +64,13 @@ async function* followPage(makeFolder: MakeFolder, begin: Begin): AsyncGenerator
     if (file !== undefined) writeFileSync(join(folder, file), block.text);
     if (file !== undefined || !["sh", "shell"].includes(block.language)) continue;
     const shown = shownBehind(blocks[index + 1]);
-    const run = (commands: string, stays = false) => {
-      const { told, ended } = begin(commands, folder, stays);
-      return { told, ended: ended.then((ran): Step => ({ commands, shown, ...ran })) };
+    const run = (commands: string) => {
+      const { pid, ended } = begin(commands, folder);
+      return { pid, ended: ended.then((ran): Step => ({ commands, shown, ...ran })) };
     };
     if (KILL.test(shown ?? "")) {
-      const { told, ended } = run(block.text, true);
-      staying = { pid: (await told) ?? "", ended };
+      const { pid, ended } = run(block.text);
+      staying = { pid: await pid, ended };
     } else if (staying && KILL.test(block.text)) {
       yield await run(block.text.replace(KILL, `kill -9 ${staying.pid}`)).ended;
       yield await staying.ended;
@@ -103,20 +103,20 @@ export const inShell =
     watched(spawn("sh", ["-ec", commands], { cwd, env, stdio: ["ignore", "pipe", "pipe"] }));
 
 /** What a process says while it runs, and has said when it ends. */
-export function watched(child: ChildProcess): Begun {
-  const said = { stdout: "", stderr: "" };
-  const told = Promise.withResolvers<string>();
-  child.stdout?.on("data", (chunk: Buffer) => (said.stdout += String(chunk)));
+function watched(child: ChildProcess): Begun {
+  const output = { stdout: "", stderr: "" };
+  const pid = Promise.withResolvers<string>();
+  child.stdout?.on("data", (chunk: Buffer) => (output.stdout += String(chunk)));
   child.stderr?.on("data", (chunk: Buffer) => {
-    said.stderr += String(chunk);
-    const [, pid] = KILL.exec(said.stderr) ?? [];
-    if (pid !== undefined) told.resolve(pid);
+    output.stderr += String(chunk);
+    const [, found] = KILL.exec(output.stderr) ?? [];
+    if (found !== undefined) pid.resolve(found);
   });
   const ended = once(child, "close").then(([code, signal]: (number | string | null)[]): Ran => {
-    told.reject(new Error(`The command has ended: ${said.stderr}`));
-    return { ...said, code: signal === "SIGKILL" ? KILLED : Number(code) };
+    pid.reject(new Error(`The command has ended: ${output.stderr}`));
+    return { ...output, code: signal === "SIGKILL" ? KILLED : Number(code) };
   });
   // Most commands are not waited for in this way.
-  told.promise.catch(() => undefined);
-  return { told: told.promise, ended };
+  pid.promise.catch(() => undefined);
+  return { pid: pid.promise, ended };
 }

@@ -88,10 +88,9 @@ test("text after reasoning after text arrives whole in a stream, on both wires",
   };
   await using gateway = await openGateway({ ...scripted, converse });
   const thinking = { type: "adaptive" as const };
-  const message = await gateway
-    .anthropic()
-    .messages.stream({ model: "m", max_tokens: 4000, thinking, messages: [QUESTION] })
-    .finalMessage();
+  const { messages } = gateway.anthropic();
+  const asked = { model: "m", max_tokens: 4000, thinking, messages: [QUESTION] };
+  const message = await messages.stream(asked).finalMessage();
   expect(message.content).toMatchObject([
     { type: "text", text: "One, two." },
     { type: "thinking", thinking: "Hm" },

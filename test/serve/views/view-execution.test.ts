@@ -19,7 +19,7 @@ import { memoryFolder } from "../../support/memory-folder.ts";
 
 const numbers = z.object({ n: z.number() });
 const common = { description: "d", inputSchema: numbers, allowedCallers: ["programmatic", "direct"] } as const;
-const readsAll = () => true;
+const listed = (journal: Journal, filter: ListFilter = {}) => listView(journal, filter, () => true);
 const rowsOf = (n: number) => Array.from({ length: n }, (_, id) => ({ id }));
 const tools = [
   defineTool({ ...common, name: "shop.rows", effect: "read", execute: ({ n }) => rowsOf(n) }),
@@ -147,7 +147,7 @@ test("a conversation's view has its turns with direct calls and programs, and wh
   expect(below).toMatchObject({ parent: { execution }, state: "waiting" });
   await one.runtime.execution(execution).decide({ [waiting?.id ?? ""]: { allow: true } });
   await one.runtime.execution(execution).resume({ model });
-  const { executions } = await listView(one.journal, { state: "ended" }, readsAll);
+  const { executions } = await listed(one.journal, { state: "ended" });
   expect(Object.fromEntries(executions.map(({ kind, parent }) => [kind, parent]))).toEqual({
     conversation: undefined,
     program: execution,
@@ -175,7 +175,7 @@ test("what was said in a conversation is whole up to 16 Ki characters, and its p
 test("one call of a host has a view too, whose output is a beginning like all texts", async () => {
   await using one = await open();
   await one.runtime.call({ tool: "shop.rows", input: { n: 500 }, caller: "direct" });
-  const execution = (await listView(one.journal, {}, readsAll)).executions[0]?.execution ?? "";
+  const execution = (await listed(one.journal)).executions[0]?.execution ?? "";
   const view = await viewExecution(one.journal, execution);
   expect(view).toMatchObject({ kind: "call", state: "ended", calls: [{ tool: "shop.rows" }] });
   expect(view.output).toEqual(view.calls[0]?.result);
@@ -199,11 +199,7 @@ testOfAll("of very many calls the first are listed and the others counted, and e
 async function pagesOf(journal: Journal, count: number, filter: ListFilter = {}, onPage = () => {}) {
   const pages: ListView["executions"][] = [];
   for (let before: number | undefined = Infinity; before !== undefined;) {
-    const page = await listView(
-      journal,
-      { limit: 100, ...filter, before: before === Infinity ? undefined : before },
-      readsAll,
-    );
+    const page = await listed(journal, { limit: 100, ...filter, before: before === Infinity ? undefined : before });
     onPage();
     pages.push(page.executions);
     before = page.next;
@@ -226,7 +222,7 @@ test("a row names a hundred tools, and is found by any of them; a sentence about
   const source = many.map(({ name }) => `tools.${name}();`).join("\n");
   await journal.create(header("many", { tools: many, source }));
   await journal.append("many", 1, [{ type: "violation", detail: "x".repeat(100_000), at: 1 }]);
-  const [row] = (await listView(journal, { tool: "tool_4999" }, readsAll)).executions;
+  const [row] = (await listed(journal, { tool: "tool_4999" })).executions;
   expect(row?.tools).toHaveLength(100);
   const { events } = await viewExecution(journal, "many");
   expect(events[0]?.text.length).toBeLessThan(2200);
@@ -320,6 +316,6 @@ testOfAll("view and list of a program with a large stream are the same, whether 
     },
   });
   expect(await viewExecution(journal, execution)).toEqual(await viewExecution(whole, execution));
-  expect((await listView(journal, {}, readsAll)).executions).toEqual((await listView(whole, {}, readsAll)).executions);
+  expect((await listed(journal)).executions).toEqual((await listed(whole)).executions);
   expect(wants.some((bytes) => bytes !== undefined)).toBe(true);
 });

@@ -8,6 +8,7 @@ const text = (...texts: readonly string[]) => texts.map((one) => ({ type: "text"
 const image = { type: "image", data: "cGl4ZWxz", mimeType: "image/png" };
 const file = { path: "/a.txt", lines: 2 };
 const rows = [{ id: 1 }, { id: 2 }];
+const noSecrets = new ServerText([]);
 
 test("a failure repeats no credential that the server was given, and more than is read is said", async () => {
   const failed = (result: object, secrets: readonly string[] = []) =>
@@ -27,12 +28,12 @@ test.each<[string, readonly object[], object, string | undefined]>([
   ["its JSON and more", text(JSON.stringify(file), "No."), file, `${JSON.stringify(file)}\nNo.`],
 ])("the sentence of a failure with structured content is its text, unless that says %s", async (...row) => {
   const [, content, structuredContent, message] = row;
-  const made = await resultValue({ isError: true, content, structuredContent }, {}, new ServerText([]));
+  const made = await resultValue({ isError: true, content, structuredContent }, {}, noSecrets);
   expect(made).toMatchObject({ value: structuredContent, message });
 });
 
 test.each([true, "true", 1])("a failure that is marked by %j is one", async (isError) => {
-  await expect(resultValue({ content: text("No."), isError }, {}, new ServerText([]))).rejects.toThrow("No.");
+  await expect(resultValue({ content: text("No."), isError }, {}, noSecrets)).rejects.toThrow("No.");
 });
 
 test.each<[string, object, unknown]>([
@@ -96,20 +97,16 @@ test.each<[string, object, unknown]>([
     { content: text("a chart", "42", "") },
   ],
 ])("%s: %j", async (_, result, value) => {
-  expect(await resultValue({ ...result }, {}, new ServerText([]))).toEqual(value);
+  expect(await resultValue({ ...result }, {}, noSecrets)).toEqual(value);
 });
 
 test("a tool that declares what it gives gives that", async () => {
   const result = { content: text("Read two lines."), structuredContent: file };
-  expect(await resultValue(result, { declared: true }, new ServerText([]))).toEqual(file);
+  expect(await resultValue(result, { declared: true }, noSecrets)).toEqual(file);
 });
 
 test("a model that calls directly gets an image beside the structure, and not in a text", async () => {
-  const value = await resultValue(
-    { content: [image], structuredContent: file },
-    { caller: "direct" },
-    new ServerText([]),
-  );
+  const value = await resultValue({ content: [image], structuredContent: file }, { caller: "direct" }, noSecrets);
   expect(Content.is(value) && [value.value, value.parts.length]).toEqual([file, 1]);
 });
 
@@ -118,7 +115,7 @@ test.each([false, true])(
   async (isError) => {
     const malformed = { ...image, data: "%%%%" };
     const content = [malformed, ...Array.from({ length: 19 }, () => image), malformed, image];
-    const made = await resultValue({ content, isError }, { caller: "direct" }, new ServerText([]));
+    const made = await resultValue({ content, isError }, { caller: "direct" }, noSecrets);
     const shown = { type: "image", mimeType: "image/png", bytes: 6 };
     expect(made).toMatchObject({
       isError,

@@ -96,12 +96,14 @@ const rooted = fc.record({
   allOf: fc.tuple(schema),
 });
 
+const ONE_OF = /^expected (?:(?:null|true|false)(?: or .*)?|[-\d"[{].*)$/;
+const FIELD = /^the field "\w+" does not fit$/;
 /** What is said of a value that does not fit, by the word of the schema that it does not fit. */
 const SAID: Readonly<Record<string, RegExp>> = {
   $ref: /^it does not fit$/,
   type: /^expected (?:string|number|integer|boolean|null|array|object)(?: or \w+)*$/,
-  enum: /^expected (?:(?:null|true|false)(?: or .*)?|[-\d"[{].*)$/,
-  const: /^expected (?:(?:null|true|false)(?: or .*)?|[-\d"[{].*)$/,
+  enum: ONE_OF,
+  const: ONE_OF,
   minimum: /^expected at least \d$/,
   exclusiveMaximum: /^expected less than \d$/,
   multipleOf: /^expected a multiple of [\d.]+$/,
@@ -110,9 +112,9 @@ const SAID: Readonly<Record<string, RegExp>> = {
   pattern: /^expected text that matches "/,
   format: /^expected text in the format "/,
   required: /^the field "\w+" is missing$/,
-  properties: /^the field "\w+" does not fit$/,
-  patternProperties: /^the field "\w+" does not fit$/,
-  additionalProperties: /^the field "\w+" does not fit$/,
+  properties: FIELD,
+  patternProperties: FIELD,
+  additionalProperties: FIELD,
   propertyNames: /^the name "\w+" does not fit$/,
   minProperties: /^expected at least \d fields$/,
   maxProperties: /^expected at most \d fields$/,
