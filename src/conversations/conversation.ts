@@ -146,9 +146,9 @@ export class Conversation<Context = unknown, Answer = string> implements AsyncDi
     const messages = message === undefined ? undefined : messagesOf(message, "send(message)");
     return this.#drive("send", async (interrupt) => {
       await sendOrGoOn(this.#live, messages);
+      this.#ending = undefined;
       const report = await driveConversation<Answer>(this.#live, { interrupt, keeps: true });
-      // What waits is no ending: once its calls are answered by hand, it can end only as given up.
-      this.#ending = report.ending.type === "waiting" ? undefined : report.ending;
+      this.#ending = report.ending;
       return report;
     });
   }
@@ -163,6 +163,7 @@ export class Conversation<Context = unknown, Answer = string> implements AsyncDi
       await this.#live.closeAnswered();
       if (messages) await this.#live.say(messagesByUser(messages));
       else await refuseSilence(this.#live, "step(message)");
+      this.#ending = undefined;
       const step = stepOf(await driveTurn(this.#live, interrupt), await this.#live.holdsMessages());
       this.#ending = step.ending;
       if (step.ending) await this.#live.rest(step.ending);
@@ -214,7 +215,8 @@ export class Conversation<Context = unknown, Answer = string> implements AsyncDi
       await this.#underWay?.catch(() => {});
       const { scope, log, execution } = this.#live;
       if (!hasOutcome || this.#live.openCalls.length > 0) return await log.end(false);
-      const ending = this.#ending ?? { type: "cancelled" };
+      // What waits is no ending: once its calls are answered by hand, it can end only as given up.
+      const ending = this.#ending && this.#ending.type !== "waiting" ? this.#ending : ({ type: "cancelled" } as const);
       try {
         await this.#live.endWith(ending);
       } catch {

@@ -203,6 +203,18 @@ describe("one turn at a time", () => {
     expect(conversation?.ending).toEqual({ type: "cancelled" });
   });
 
+  test("one that is taken up, or whose last message has failed, ends as given up, and not as it was before", async () => {
+    const { runtime, model, talk } = await talkWith([{ text: "one" }, throws("boom")]);
+    await talk.leave();
+    await (await runtime.conversation({ model, id: talk.id }))[Symbol.asyncDispose]();
+    const other = await runtime.conversation({ model });
+    expect((await other.send("1")).answer).toBe("one");
+    await expect(other.send("2")).rejects.toThrow("boom");
+    await other[Symbol.asyncDispose]();
+    for (const { id } of [talk, other])
+      expect((await runtime.execution(id).status()).conversation?.ending).toEqual({ type: "cancelled" });
+  });
+
   test("a host that dies after it leaves the calls to the one who takes it up, and nothing makes them meanwhile", async () => {
     let ran = 0;
     const tools = [toolOf("look", () => ++ran)];

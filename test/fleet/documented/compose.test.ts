@@ -41,13 +41,8 @@ function readBy(command: string, name: string, table: OptionTable): Record<strin
 
 describe("the compose file", () => {
   test("starts servers and workers with options that the command line takes", () => {
-    const { replicas } = server.deploy;
-    const { dockerfile } = server.build;
-    expect([replicas, worker.deploy.replicas, dockerfile]).toEqual([
-      2,
-      3,
-      "node_modules/portcullis/docs/serve.Dockerfile",
-    ]);
+    expect([server.deploy.replicas, worker.deploy.replicas]).toEqual([2, 3]);
+    expect(server.build.dockerfile).toBe("node_modules/portcullis/docs/serve.Dockerfile");
     const served = readBy(server.command, "serve", SERVE);
     expect(served).toMatchObject({ workers: "elsewhere", host: "0.0.0.0", port: 7332 });
     const working = readBy(worker.command, "worker", WORKER);
