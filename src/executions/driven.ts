@@ -43,7 +43,7 @@ export async function refuseDriven(journal: Journal, execution: ExecutionId): Pr
   if (until !== undefined)
     throw executionDriven(
       execution,
-      `by another process, at least until ${new Date(until).toISOString()}: if that process is gone, resume it then`,
+      `by another process, at least until ${new Date(until).toISOString()}: if that process is gone, the execution can be resumed then`,
     );
 }
 
