@@ -127,7 +127,7 @@ describe.each(LANGUAGES.filter(({ language }) => language !== "python" || !PYTHO
 
     test("a load of an unknown name is told what there is", async () => {
       expect(valueOf(await run(one.nearest))).toContain(
-        'nothing is kept under "order", but under "orders" (3 bytes), "customers" (2 bytes)',
+        'nothing is kept under "order", but under "orders" (3 bytes), "customers" (2 bytes); did you mean "orders"?',
       );
     });
   },
