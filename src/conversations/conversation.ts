@@ -11,6 +11,7 @@ import {
   optionError,
   PortcullisError,
   required,
+  ignore,
 } from "../base/index.ts";
 import { findIfKnown } from "../journal/find-if-known.ts";
 import { beginConversation, changeTools } from "./agent.ts";
@@ -212,7 +213,7 @@ export class Conversation<Context = unknown, Answer = string> implements AsyncDi
   async #end(hasOutcome: boolean): Promise<void> {
     try {
       this.interrupt();
-      await this.#underWay?.catch(() => {});
+      await this.#underWay?.catch(ignore);
       const { scope, log, execution } = this.#live;
       if (!hasOutcome || this.#live.openCalls.length > 0) return await log.end(false);
       // What waits is no ending: once its calls are answered by hand, it can end only as given up.

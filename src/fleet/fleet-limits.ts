@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { every, monotonic, pause, type Rate } from "../base/index.ts";
+import { every, monotonic, pause, type Rate, ignore } from "../base/index.ts";
 import type { FleetLimits } from "../runtime/fleet.ts";
 import type { FleetDatabase } from "./fleet-store.ts";
 import { queueSchema } from "./queue/queue-schema.ts";
@@ -139,7 +139,7 @@ export class PostgresLimits implements FleetLimits {
         [key, entry, most, this.#channel],
         { idempotent: true },
       )
-      .catch(() => {});
+      .catch(ignore);
   }
 }
 

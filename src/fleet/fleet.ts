@@ -9,6 +9,7 @@ import {
   PortcullisError,
   readOptions,
   required,
+  ignore,
 } from "../base/index.ts";
 import type { Appended, Journal } from "../journal/journal.ts";
 import type { PostgresJournal } from "./postgres/postgres-journal.ts";
@@ -110,7 +111,7 @@ export class PostgresFleet implements Fleet {
 function tellDriver(journal: Journal, { execution, head }: Appended): void {
   const here = execution === undefined ? undefined : drivenHere(journal, execution);
   // The driver of a failing store ends by itself.
-  here?.log.catchUp(head).catch(() => {});
+  here?.log.catchUp(head).catch(ignore);
 }
 
 /**

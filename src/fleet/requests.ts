@@ -1,4 +1,4 @@
-import type { ExecutionId } from "../base/index.ts";
+import { type ExecutionId, ignore } from "../base/index.ts";
 import { Listeners } from "../journal/packing/index.ts";
 import { readName, storedName } from "./postgres/tables/names.ts";
 import { quotedName } from "./postgres/tables/tables.ts";
@@ -30,7 +30,7 @@ export function driverRequests(database: FleetDatabase): FleetRequests {
     reading = reading
       .then(() => readRequest(database, schema, number))
       .then((asked) => asked && listeners.tell(asked))
-      .catch(() => {})
+      .catch(ignore)
       .finally(() => (unread -= 1));
   };
   let listening: Disposable | undefined;

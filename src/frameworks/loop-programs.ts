@@ -1,4 +1,12 @@
-import { countText, type ExecutionId, pause, PortcullisError, type SchemaType } from "../base/index.ts";
+import {
+  countText,
+  type ExecutionId,
+  pause,
+  PortcullisError,
+  type SchemaType,
+  hasCode,
+  ignore,
+} from "../base/index.ts";
 import { randomUUID } from "node:crypto";
 import type { Report } from "../executions/output/index.ts";
 import type { WAITING } from "../executions/outcome.ts";
@@ -58,13 +66,13 @@ export function loopPrograms(host: ProgramsHost) {
       programs.set(id, code.trim());
       goOn(id, options)
         // The next call with the handle tells the model what is wrong.
-        .catch(() => {})
+        .catch(ignore)
         .finally(() => programs.delete(id));
     },
     /** What a program has come to; undefined if there is none with this handle. Rejects as the journal does. */
     async look(id: ExecutionId, options: ResumeOptions): Promise<Report | undefined> {
       const found = await host.status(id).catch((error: unknown) => {
-        if (PortcullisError.is(error) && error.code === "execution_unknown") return undefined;
+        if (hasCode(error, "execution_unknown")) return undefined;
         throw error;
       });
       if (found?.report && found.listed.state !== "running") return found.report;

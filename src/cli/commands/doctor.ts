@@ -1,4 +1,4 @@
-import { byteText, defaultHeldBytes, monotonic } from "../../base/index.ts";
+import { byteText, defaultHeldBytes, monotonic, thrownMessage } from "../../base/index.ts";
 import { printJson, writeStdout, writeStyled, oneLine } from "../terminal/standard-streams.ts";
 import { findCompiler } from "../../executions/check/compiler.ts";
 import { createDockerSandbox } from "../../sandboxes/docker/index.ts";
@@ -66,7 +66,7 @@ async function programFinding(sandbox: Sandbox): Promise<Finding> {
       ? { what, state: "good", detail: `a program that does nothing took ${ms} ms` }
       : { what, state: "missing", detail: `a program ended as ${outcome.type}` };
   } catch (error) {
-    return { what, state: "missing", detail: error instanceof Error ? error.message : String(error) };
+    return { what, state: "missing", detail: thrownMessage(error) };
   }
 }
 

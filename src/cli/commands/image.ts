@@ -1,4 +1,4 @@
-import { PortcullisError } from "../../base/index.ts";
+import { PortcullisError, thrownMessage } from "../../base/index.ts";
 import { buildImage as build, checkImage, Daemon, IMAGE_NAME } from "../../sandboxes/docker/index.ts";
 import type { CommandOptions, IMAGE as IMAGE_OPTIONS } from "../command-options.ts";
 import { tellWork, writeStdout } from "../terminal/standard-streams.ts";
@@ -17,7 +17,7 @@ export async function runImageBuild({ network, base }: CommandOptions<typeof IMA
 
 /** The Docker daemon's message names the step that failed. Exit code 42 is the Dockerfile's check of Python; without a network `apt-get` fails. */
 function notBuilt(daemon: Daemon, cause: unknown): PortcullisError {
-  const message = cause instanceof Error ? cause.message : String(cause);
+  const message = thrownMessage(cause);
   const why = message.trim().endsWith("code: 42")
     ? "its base has another version of Python than the one that its Dockerfile pins. Use Debian 12: portcullis image build --base debian:bookworm-slim"
     : /apt-get/.test(message)

@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import { statSync } from "node:fs";
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
-import { describe, nearest, nextTurn, optionError, PortcullisError } from "../../base/index.ts";
+import { describe, nearest, nextTurn, optionError, PortcullisError, hasCode } from "../../base/index.ts";
 import { keepStdout, oneLine } from "../terminal/standard-streams.ts";
 import { causeOf, failureLine, UsageFailure, guardWork, EXIT, CommandFailure } from "../failure.ts";
 import { thrownText } from "../../executions/output/index.ts";
@@ -137,7 +137,7 @@ export function recordedModel(name: string, options: ModelOptions): Model {
     // A journal may come from elsewhere: it may name a provider's model, but no file to be loaded.
     return parseModel(name, options);
   } catch (error) {
-    if (!PortcullisError.is(error) || error.code !== "option_invalid") throw error;
+    if (!hasCode(error, "option_invalid")) throw error;
     throw new UsageFailure(
       `The conversation began with the model ${oneLine(name)}, which is none of a provider. Give the module that exports it with --model.`,
     );

@@ -1,5 +1,5 @@
 import PQueue from "p-queue";
-import { after, now } from "../../base/index.ts";
+import { after, now, ignore } from "../../base/index.ts";
 import { findIfKnown, ifKnown } from "../../journal/find-if-known.ts";
 import { NO_ITEMS } from "../../journal/reading/read-records.ts";
 import type { CallResult, ModelCall, ProgramCall, ToolCall } from "../../models/model.ts";
@@ -66,7 +66,7 @@ export async function answerCalls(sending: Sending, calls: readonly ModelCall[])
   };
   const failed = Promise.withResolvers<never>();
   // The rejection may come after the calls were answered.
-  failed.promise.catch(() => {});
+  failed.promise.catch(ignore);
   const begin = (one: Pending) => void beginCall(turn, one).catch(failed.reject);
   const isIdle = () => pending.values().every((one) => one.waits || one.held || session.waitsFor(one.call.id));
   session.onWaiting = (callId) => {
@@ -158,7 +158,7 @@ async function callTool(sending: Sending, call: ToolCall): Promise<CallResult> {
   let isLate = false;
   const giveUp = () => {
     isLate = true;
-    void session.giveUp(callId, late).catch(() => {});
+    void session.giveUp(callId, late).catch(ignore);
   };
   using _ = answerBy === undefined ? undefined : after(answerBy - now(), giveUp);
   // What the journal says of it, if another driver has left it open.

@@ -1,4 +1,4 @@
-import { PortcullisError } from "../../base/index.ts";
+import { PortcullisError, hasCode } from "../../base/index.ts";
 
 export function interruptedError(): PortcullisError {
   return new PortcullisError(
@@ -23,7 +23,7 @@ export function keyRevoked(): PortcullisError {
 export const REASONS = { cancel: cancelledError, interrupt: interruptedError, revoke: keyRevoked };
 
 export function isInterruption(reason: unknown): boolean {
-  return PortcullisError.is(reason) && reason.code === "conversation_interrupted";
+  return hasCode(reason, "conversation_interrupted");
 }
 
 /** What a model reads of a call without an answer. `signal` is the signal that ended the call. */

@@ -3,7 +3,7 @@
  * ending and left in the journal; its report goes out. Between two messages nothing of the conversation is in memory.
  */
 import { isDeepStrictEqual } from "node:util";
-import { type ExecutionId, PortcullisError, type Share } from "../../base/index.ts";
+import { type ExecutionId, PortcullisError, type Share, hasCode } from "../../base/index.ts";
 import { findIfKnown } from "../../journal/find-if-known.ts";
 import type { UserMessage } from "../../models/model.ts";
 import { drivenHere } from "../../executions/driven.ts";
@@ -118,7 +118,7 @@ async function beginIfNew(
   try {
     return await beginConversation(scope, request, { task: "", execution, rests: true });
   } catch (error) {
-    if (PortcullisError.is(error) && error.code === "execution_exists") return undefined;
+    if (hasCode(error, "execution_exists")) return undefined;
     throw error;
   }
 }

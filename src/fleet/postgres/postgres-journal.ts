@@ -1,6 +1,6 @@
 import { type Change, Listeners, RowJournal } from "../../journal/packing/index.ts";
 import { randomUUID } from "node:crypto";
-import { readOptions } from "../../base/index.ts";
+import { readOptions, ignore } from "../../base/index.ts";
 import type { Appended, AppendOptions, Head, JournalFinding, Lease } from "../../journal/journal.ts";
 import type { Header, JournalRecord } from "../../journal/record.ts";
 import type { StoredJournal } from "../../journal/stored-journal.ts";
@@ -95,7 +95,7 @@ class DatabaseJournal extends RowJournal<ChangeOptions, string> implements Postg
         return await this.#database.queryOn(client, text, values);
       } catch (error) {
         // Several statements may have begun a transaction. A lost connection is given up anyway.
-        if (values.length === 0) await client.query("ROLLBACK").catch(() => {});
+        if (values.length === 0) await client.query("ROLLBACK").catch(ignore);
         throw error;
       }
     }, options);

@@ -1,4 +1,4 @@
-import { monotonic } from "../../base/index.ts";
+import { monotonic, ignore } from "../../base/index.ts";
 import type { ExecuteSql } from "../../journal/journal.ts";
 import type { FleetDatabase } from "../fleet-store.ts";
 import { QUEUE } from "./queue-schema.ts";
@@ -50,7 +50,7 @@ export function fairOrder(database: FleetDatabase, schema: string) {
       // Another connection is not waited for inside of a transaction: all may be in transactions.
       if (age > STALE_MS && within) take(await readCome(within, schema));
       else if (age > STALE_MS) await refresh();
-      if (age > REFRESH_MS) refresh().catch(() => {});
+      if (age > REFRESH_MS) refresh().catch(ignore);
       const key = `${line} ${tenant}`;
       const place = Math.min(LAST_PLACE, Math.max(come, last.get(key) ?? 0) + 1);
       last.set(key, place);
@@ -58,7 +58,7 @@ export function fairOrder(database: FleetDatabase, schema: string) {
     },
 
     async close(): Promise<void> {
-      await reading?.catch(() => {});
+      await reading?.catch(ignore);
     },
   };
 }

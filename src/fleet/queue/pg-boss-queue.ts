@@ -1,6 +1,14 @@
 import type { Db, PgBoss } from "pg-boss";
 import type { QueuedWakes } from "../../runtime/fleet.ts";
-import { cancel, every, type ExecutionId, loadPackage, PortcullisError } from "../../base/index.ts";
+import {
+  cancel,
+  every,
+  type ExecutionId,
+  loadPackage,
+  PortcullisError,
+  thrownMessage,
+  ignore,
+} from "../../base/index.ts";
 import type { ExecuteSql } from "../../journal/journal.ts";
 import { readName, storedName } from "../postgres/tables/names.ts";
 import type { FleetDatabase, Wake } from "../fleet-store.ts";
@@ -130,14 +138,14 @@ export class PgBossQueue implements AsyncDisposable {
     try {
       // Now and then it fails because another process has made the schema meanwhile: a connection remembers that there was none.
       await boss.start().catch(async () => {
-        await boss.stop({ graceful: false }).catch(() => {});
+        await boss.stop({ graceful: false }).catch(ignore);
         boss = make();
         await boss.start();
       });
       await boss.createQueue(QUEUE, QUEUE_OPTIONS);
       await this.#order.open();
     } catch (cause) {
-      await boss.stop({ graceful: false }).catch(() => {});
+      await boss.stop({ graceful: false }).catch(ignore);
       // The journal says itself that its database cannot be used. What rights the queue needs, it does not know.
       if (PortcullisError.is(cause) && cause.code !== "journal_read_only") throw cause;
       throw new PortcullisError(
@@ -249,5 +257,5 @@ function executing(query: ExecuteSql): Db["executeSql"] {
 /** What PostgreSQL says, also where the journal has made a sentence of it. */
 function reasonOf(cause: unknown): string {
   if (PortcullisError.is(cause) && cause.cause instanceof Error) return cause.cause.message;
-  return cause instanceof Error ? cause.message : String(cause);
+  return thrownMessage(cause);
 }

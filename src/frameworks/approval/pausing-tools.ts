@@ -1,4 +1,4 @@
-import { type ExecutionId, PortcullisError, textOf } from "../../base/index.ts";
+import { type ExecutionId, PortcullisError, textOf, hasCode, ignore } from "../../base/index.ts";
 import type { JournalRecord } from "../../journal/record.ts";
 import type { Report } from "../../executions/output/index.ts";
 import type { WaitingApproval } from "../../executions/outcome.ts";
@@ -65,7 +65,7 @@ export function pausingTools(programs: WaitingPrograms) {
       const looking = lookAt(programs, begun, call, going, true).then(({ report }) => approvalsOf(report));
       const waits = await looking.catch((error: unknown) => {
         // The call itself tells the model what is wrong with it.
-        if (PortcullisError.is(error) && error.code === "program_failed") return [];
+        if (hasCode(error, "program_failed")) return [];
         throw error;
       });
       return waits.length === 0 ? undefined : questionText(waits);
@@ -88,7 +88,7 @@ export function pausingTools(programs: WaitingPrograms) {
       const id = key === undefined ? handleOf(programs, call.input)?.id : (begun.get(key)?.id ?? key);
       begun.delete(key!);
       // It may have been denied before, and what fails now is tried with the next call.
-      if (id !== undefined) await programs.deny(id, note).catch(() => {});
+      if (id !== undefined) await programs.deny(id, note).catch(ignore);
     },
   };
 }
@@ -116,7 +116,7 @@ async function lookAt(
       `There is no program with this handle. ${CONTINUE_PROGRAM} takes the one that a waiting program was given.`,
     );
   const goingOn = programs.goOn(handle.id, going).catch((error: unknown) => {
-    if (PortcullisError.is(error) && error.code === "execution_unknown")
+    if (hasCode(error, "execution_unknown"))
       throw new PortcullisError("program_failed", "There is no program with this handle. Run it again.");
     throw error;
   });
@@ -155,7 +155,7 @@ async function find(
 /** None if there is no such program. */
 function recordsOf(programs: WaitingPrograms, id: ExecutionId): Promise<readonly JournalRecord[]> {
   return programs.records(id).catch((error: unknown) => {
-    if (PortcullisError.is(error) && error.code === "execution_unknown") return [];
+    if (hasCode(error, "execution_unknown")) return [];
     throw error;
   });
 }

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { type ExecutionId, PortcullisError } from "../../base/index.ts";
+import { type ExecutionId, PortcullisError, hasCode } from "../../base/index.ts";
 import { type Report, shownInput } from "../../executions/output/index.ts";
 import type { Decision } from "../../executions/decide.ts";
 import type { WaitingApproval } from "../../executions/outcome.ts";
@@ -77,7 +77,7 @@ export function waitingPrograms({ host, context, by, conversation }: WaitingPart
 
 /** The host could not do it, unless there is no such program. */
 function unlessUnknown(error: unknown): never {
-  if (PortcullisError.is(error) && error.code === "execution_unknown") throw error;
+  if (hasCode(error, "execution_unknown")) throw error;
   return notRun(error);
 }
 

@@ -1,5 +1,5 @@
 import { Hono } from "hono";
-import { monotonic, now, packageVersion, untilAborted } from "../../base/index.ts";
+import { monotonic, now, packageVersion, untilAborted, ignore } from "../../base/index.ts";
 import type { AnsweredRequest } from "../server-options.ts";
 import { withTraceparent } from "../../gate/telemetry/index.ts";
 import type { MountedMcp } from "../mcp/http/mounted-mcp.ts";
@@ -209,7 +209,7 @@ async function whileHeld({ held }: Asked, work: () => Promise<Response>): Promis
   try {
     return await untilAborted(answer, held);
   } catch (error) {
-    answer.then((late) => late.body?.cancel()).catch(() => {});
+    answer.then((late) => late.body?.cancel()).catch(ignore);
     throw error;
   }
 }

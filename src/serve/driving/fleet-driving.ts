@@ -1,4 +1,4 @@
-import { cancel, every, withoutUndefined, monotonic, pause, PortcullisError, type Timer } from "../../base/index.ts";
+import { cancel, every, withoutUndefined, monotonic, pause, type Timer, hasCode } from "../../base/index.ts";
 import { REASONS } from "../../conversations/index.ts";
 import type { Report } from "../../executions/output/index.ts";
 import type { Runtime } from "../../runtime/create-runtime.ts";
@@ -80,8 +80,7 @@ async function submitted(
     await fleet.submit(runtime, program, { ...withoutUndefined(settings), id: execution });
   } catch (error) {
     // Its client is given a report, as of any program that cannot be run.
-    if (PortcullisError.is(error) && error.code === "program_too_large")
-      return runtime.execute(program, { ...settings, id: execution });
+    if (hasCode(error, "program_too_large")) return runtime.execute(program, { ...settings, id: execution });
     throw error;
   }
   onBegun();

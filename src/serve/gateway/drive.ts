@@ -1,6 +1,6 @@
 import { addAbortListener } from "node:events";
 import type { AgentEnding, AgentEvent } from "../../conversations/event.ts";
-import { PortcullisError } from "../../base/index.ts";
+import { PortcullisError, ignore } from "../../base/index.ts";
 
 /** The request that a conversation is driven for. */
 interface Asking {
@@ -29,7 +29,7 @@ export function begunDrive(
     if (!event.waiting.calls.some(({ callId }) => answered?.has(callId))) held.resolve(undefined);
   });
   // Between two requests nobody waits for it.
-  ended.catch(() => {});
+  ended.catch(ignore);
   return async (asked, note) => {
     asking = asked;
     held = Promise.withResolvers();

@@ -1,4 +1,4 @@
-import type { Lane, SlicedWork } from "../../base/index.ts";
+import { type Lane, type SlicedWork, ignore } from "../../base/index.ts";
 import type { AgentEvent } from "../../conversations/event.ts";
 import { isSpoken, type AnswerPart, type ReplyWriter, type SpokenPart } from "./surface/surface.ts";
 import { spokenKey } from "./carried/client-ids.ts";
@@ -28,7 +28,7 @@ export function liveReply({ writer, execution, turns: before, lane, read, partOf
   let work: Promise<void> = Promise.resolve();
   const then = (step: () => void | Promise<void>) => {
     work = work.then(step);
-    work.catch(() => {});
+    work.catch(ignore);
   };
   const catchUp = async () => {
     using answer = await read();

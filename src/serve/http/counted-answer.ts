@@ -1,3 +1,4 @@
+import { ignore } from "../../base/index.ts";
 import type { BytesByKey, Holder } from "./bytes-by-key.ts";
 import { RequestProblem } from "./problems.ts";
 import { whenOver } from "./when-over.ts";
@@ -69,7 +70,7 @@ export function countedStream(response: Response, { open, key, onFirst, refusal 
       if (!release) {
         const problem = tooMuch(open, value.length);
         unread.push({ bytes: new TextEncoder().encode(refusal(problem)), release: () => {} });
-        return void source.cancel(problem).catch(() => {});
+        return void source.cancel(problem).catch(ignore);
       }
       unread.push({ bytes: value, release });
       wake();

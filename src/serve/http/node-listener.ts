@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import { after, nextTick, nextTurn } from "../../base/index.ts";
+import { after, nextTick, nextTurn, ignore } from "../../base/index.ts";
 import { problemOf, problemResponse } from "./problems.ts";
 
 /** How long the rest of a refused body is read. */
@@ -70,7 +70,7 @@ async function serve(
   const response = NO_REQUEST.has(incoming.method ?? "")
     ? problemResponse({ code: "method_unknown", message: "Requests with this method are not answered." })
     : await answer(fetch, incoming, disconnect.signal, onError);
-  if (outgoing.destroyed) return void response.body?.cancel().catch(() => {});
+  if (outgoing.destroyed) return void response.body?.cancel().catch(ignore);
   outgoing.writeHead(response.status, [...response.headers].flat());
   if (response.body) await pass(response.body, outgoing, { disconnect: disconnect.signal, idleMs });
   if (incoming.complete) return void outgoing.end();
@@ -100,7 +100,7 @@ const READ_BEFORE =
 async function discard(incoming: IncomingMessage): Promise<void> {
   using _ = after(DISCARD_MS, () => incoming.destroy()).unref();
   incoming.resume();
-  await firstOf(incoming, ["end", "close"]).catch(() => {});
+  await firstOf(incoming, ["end", "close"]).catch(ignore);
 }
 
 function requestOf(incoming: IncomingMessage, signal: AbortSignal): Request {
@@ -153,7 +153,7 @@ async function nextPart(incoming: IncomingMessage, signal: AbortSignal): Promise
     if (incoming.readableEnded || signal.aborted) return undefined;
     if (incoming.destroyed) throw incoming.errored ?? new Error("The client has left.");
     // There may be more to read, or nothing more will come. An error of the body is seen where it is read.
-    await firstOf(incoming, ["readable", "end", "close"], signal).catch(() => {});
+    await firstOf(incoming, ["readable", "end", "close"], signal).catch(ignore);
     await nextTurn();
   }
 }
@@ -179,7 +179,7 @@ async function pass(
   { disconnect, idleMs }: { readonly disconnect: AbortSignal; readonly idleMs: number },
 ): Promise<void> {
   const reader = body.getReader();
-  const cancel = () => void reader.cancel(disconnect.reason).catch(() => {});
+  const cancel = () => void reader.cancel(disconnect.reason).catch(ignore);
   disconnect.addEventListener("abort", cancel, { once: true });
   if (disconnect.aborted) cancel();
   for (;;) {

@@ -2,6 +2,7 @@
  * The response with the same body; `over` is called once, when the body has been read or cancelled. `signal` ends a body where it
  * is, and `last` gives its last part then.
  */
+import { ignore } from "../../base/index.ts";
 export function whenOver(
   response: Response,
   over: () => void,
@@ -12,7 +13,7 @@ export function whenOver(
     return response;
   }
   const reader = response.body.getReader();
-  const onAbort = () => void reader.cancel(signal?.reason).catch(() => {});
+  const onAbort = () => void reader.cancel(signal?.reason).catch(ignore);
   signal?.addEventListener("abort", onAbort, { once: true });
   let end = () => {
     end = () => {};

@@ -1,6 +1,6 @@
 import { hash, randomUUID } from "node:crypto";
 import { NO_SOURCE } from "../../conversations/index.ts";
-import { type Counts, fieldOf, type Fields, Lane, PortcullisError, textOf } from "../../base/index.ts";
+import { type Counts, fieldOf, type Fields, Lane, PortcullisError, textOf, hasCode } from "../../base/index.ts";
 import type { Approve } from "../../gate/approve/approval.ts";
 import type { CallAnswer } from "../../gate/call-tool.ts";
 import { toolUnknown } from "../../gate/sentences.ts";
@@ -103,7 +103,7 @@ export function doorCalls(parts: DoorCallsParts) {
 }
 
 function failed({ onError }: Door, error: unknown): LinkedResult {
-  const isLater = PortcullisError.is(error) && error.code === "busy";
+  const isLater = hasCode(error, "busy");
   if (isLater || error instanceof RequestProblem) return errorResult(error.message);
   onError?.(error);
   return errorResult(NOT_RUN);
@@ -208,8 +208,7 @@ async function reported(door: Door, run: () => Promise<Report>, target?: RunTarg
   try {
     return (target && (await readResult(door, target))) ?? (await resultOf(door, await run()));
   } catch (error) {
-    if (PortcullisError.is(error) && error.code === "execution_unknown")
-      return unknownExecution(target?.execution ?? "");
+    if (hasCode(error, "execution_unknown")) return unknownExecution(target?.execution ?? "");
     if (PortcullisError.is(error) && TOLD.has(error.code)) return errorResult(error.message);
     return failed(door, error);
   }

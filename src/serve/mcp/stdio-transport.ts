@@ -9,6 +9,7 @@ import {
   Places,
   type Release,
   asUntrusted,
+  ignore,
 } from "../../base/index.ts";
 import { readClientJson } from "../client-json.ts";
 import { frameFault, idOf, MESSAGE_BYTES } from "./http/message-frame.ts";
@@ -151,7 +152,7 @@ function refuse(
   message: string,
 ) {
   onerror?.(new Error(message));
-  if (id !== undefined) send({ jsonrpc: "2.0", id, error: { code: INVALID_REQUEST, message } }).catch(() => {});
+  if (id !== undefined) send({ jsonrpc: "2.0", id, error: { code: INVALID_REQUEST, message } }).catch(ignore);
 }
 
 /** The protocol's package checks the rest. */

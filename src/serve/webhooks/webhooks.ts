@@ -10,6 +10,7 @@ import {
   Places,
   PortcullisError,
   publicLookup,
+  thrownMessage,
 } from "../../base/index.ts";
 import type { AgentEvent } from "../../conversations/event.ts";
 import { HOST, ifKnown, readHeader } from "../../journal/reading/index.ts";
@@ -111,7 +112,7 @@ function lineOf(webhook: Webhook, closing: AbortSignal, onError: WebhookParts["o
       // By 410 the receiver says that it wants no more of them.
       return status >= 200 && status < 300 ? undefined : { text: `it answered ${status}`, isFinal: status === 410 };
     } catch (error) {
-      return { text: error instanceof Error ? error.message : String(error), isFinal: error instanceof NotAllowed };
+      return { text: thrownMessage(error), isFinal: error instanceof NotAllowed };
     } finally {
       release();
     }

@@ -1,4 +1,4 @@
-import { isFields, isTexts, PortcullisError, sizeFault, weigh, without } from "../../base/index.ts";
+import { isFields, isTexts, PortcullisError, sizeFault, weigh, without, ignore } from "../../base/index.ts";
 import { storedSchema, validate } from "../../tools/schema.ts";
 import type { AllowedQuestion } from "../../tools/tool.ts";
 import { MalformedMessage, type Message } from "./wire/wire.ts";
@@ -132,7 +132,7 @@ export function dialogueWith(ask: Ask, declined: () => PortcullisError): Dialogu
       questions += 1;
       if (questions > QUESTIONS) return false;
       const decision = last.then(() => (isDeclined ? false : ask(question)));
-      last = decision.catch(() => {});
+      last = decision.catch(ignore);
       const allowed = await decision;
       if (allowed === false) isDeclined = true;
       return allowed;

@@ -7,6 +7,7 @@ import {
   PortcullisError,
   tooManyValues,
   untilAborted,
+  ignore,
 } from "../../base/index.ts";
 import { commentLine } from "../../tools/declarations/one-line.ts";
 import type { CallContext, Effect, Tool } from "../../tools/tool.ts";
@@ -153,7 +154,7 @@ export class McpSource implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     if (!this.#closing.signal.aborted) this.#closing.abort(this.#unavailable("was closed", "Make the source again"));
     this.#listAgain.stop();
-    await this.#connecting?.catch(() => {});
+    await this.#connecting?.catch(ignore);
     await this.#session?.close();
     this.#oauth?.close();
   }

@@ -1,5 +1,5 @@
 import type { Client } from "@modelcontextprotocol/client";
-import { isFields, type OutputTail, untilAborted, weigh } from "../../base/index.ts";
+import { isFields, type OutputTail, untilAborted, weigh, ignore } from "../../base/index.ts";
 import { Channel, ProtocolFailure, type RequestOptions } from "./wire/channel.ts";
 import { answerOf, type Dialogue, readAnswers, type ElicitationReply } from "./elicitation.ts";
 import { type Access, HttpRefusal, HttpWire, SessionEnded } from "./wire/http-wire.ts";
@@ -122,7 +122,7 @@ export class Session {
   }
 
   async close(): Promise<void> {
-    await this.#client.close().catch(() => {});
+    await this.#client.close().catch(ignore);
     await this.#channel.close();
   }
 

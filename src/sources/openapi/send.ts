@@ -15,6 +15,7 @@ import {
   type TextReader,
   tooManyValues,
   asUntrusted,
+  ignore,
 } from "../../base/index.ts";
 import { commentLine } from "../../tools/declarations/one-line.ts";
 import { type Content, content, isMediaType } from "../../tools/content.ts";
@@ -323,5 +324,5 @@ function askedWaitMs({ status, headers }: Response): number | undefined {
 
 /** Gives the connection up: the rest of the body may be endless. */
 async function drop(response: Response): Promise<void> {
-  await response.body?.cancel().catch(() => {});
+  await response.body?.cancel().catch(ignore);
 }

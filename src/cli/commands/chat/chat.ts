@@ -1,5 +1,5 @@
 import { addAbortListener } from "node:events";
-import { countText, now, PortcullisError } from "../../../base/index.ts";
+import { countText, now, PortcullisError, hasCode } from "../../../base/index.ts";
 import type { AgentReport } from "../../../conversations/agent-report.ts";
 import { groupedOptions } from "../../../conversations/agent-options.ts";
 import type { Conversation } from "../../../conversations/conversation.ts";
@@ -192,7 +192,7 @@ async function send({ talk, control, over }: Chatting, message: string | undefin
   try {
     return await talk.send(message);
   } catch (error) {
-    if (message !== undefined || !PortcullisError.is(error) || error.code !== "option_invalid") throw error;
+    if (message !== undefined || !hasCode(error, "option_invalid")) throw error;
     return note("There is nothing to continue: the model has answered.");
   } finally {
     control.interrupts = undefined;

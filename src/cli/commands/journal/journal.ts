@@ -1,4 +1,4 @@
-import { PortcullisError, countText, now } from "../../../base/index.ts";
+import { countText, now, hasCode } from "../../../base/index.ts";
 import type { Journal } from "../../../journal/journal.ts";
 import { readLines, readList } from "../../../journal/reading/index.ts";
 import type { CommandOptions, CHECK, EXPORT, IMPORT, PRUNE } from "../../command-options.ts";
@@ -60,7 +60,7 @@ export async function importJournal(file: string, options: CommandOptions<typeof
   try {
     for await (const _ of importLines(journal, readLines(input), passing)) added += 1;
   } catch (cause) {
-    if (!PortcullisError.is(cause) || cause.code !== "execution_exists") throw cause;
+    if (!hasCode(cause, "execution_exists")) throw cause;
     throw new UsageFailure(`${cause.message} To pass over what is there already: --skip-existing.`, { cause });
   }
   const suffix = skipped === 0 ? "" : `, ${executionsText(skipped, "in the journal already")}`;

@@ -14,7 +14,7 @@ import { type OpenJournal, optionalJournal, journalPathOf } from "../../input/op
 import { openAnyTools, openTools, tellUnassigned } from "../../input/open-tools.ts";
 import { keepStdout, oneLine, writeStderr } from "../../terminal/standard-streams.ts";
 import { printFailures } from "../../terminal/executions/print-report.ts";
-import { count, every, insetText, pause } from "../../../base/index.ts";
+import { count, every, insetText, pause, ignore } from "../../../base/index.ts";
 import { createServer, type PortcullisServer } from "../../../serve/create-server.ts";
 import { type AnsweredRequest, type ServerOptions as DoorOptions } from "../../../serve/server-options.ts";
 import { decideCommand } from "../../terminal/executions/waiting-hints.ts";
@@ -166,7 +166,7 @@ export async function untilStopped(
   try {
     return await work(stack, cancelling);
   } finally {
-    await Promise.race([stack.disposeAsync().catch(() => {}), pause(closeMs)]);
+    await Promise.race([stack.disposeAsync().catch(ignore), pause(closeMs)]);
   }
 }
 

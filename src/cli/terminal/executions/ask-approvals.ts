@@ -1,5 +1,5 @@
 import type { ApprovalDecision, ApprovalRequest, Approve } from "../../../gate/approve/approval.ts";
-import { textOf } from "../../../base/index.ts";
+import { textOf, ignore } from "../../../base/index.ts";
 import type { ApproveMode } from "../../input/option-values.ts";
 import { isApprovalOfProgram } from "../../../executions/from-journal/index.ts";
 import { callAbout, shownInput } from "../../../executions/output/index.ts";
@@ -89,7 +89,7 @@ export function createApprover({ mode, screen, canWait, lines }: ApproverOptions
   return {
     approve: (request) => {
       const decision = last.then(() => ask(request));
-      last = decision.catch(() => {});
+      last = decision.catch(ignore);
       return decision;
     },
     [Symbol.dispose]: () => own[Symbol.dispose](),

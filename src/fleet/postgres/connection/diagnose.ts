@@ -1,5 +1,5 @@
 import type { ClientBase } from "pg";
-import { monotonic, PortcullisError } from "../../../base/index.ts";
+import { monotonic, PortcullisError, ignore } from "../../../base/index.ts";
 import type { JournalFinding } from "../../../journal/journal.ts";
 import type { Database } from "./database.ts";
 import { hasTables, quotedName, TABLES_VERSION } from "../tables/tables.ts";
@@ -29,7 +29,7 @@ export async function diagnoseDatabase(database: Database): Promise<readonly Jou
       const reached = `PostgreSQL ${server.version} at ${database.where} answers, in ${ms} ms with the connection`;
       return [serverFinding(server, reached), ...(await tableFindings(client, database, server))];
     } finally {
-      await client.end().catch(() => {});
+      await client.end().catch(ignore);
     }
   } catch (error) {
     return [{ what, state: "missing", ...toldOf(error, database.where) }];

@@ -1,5 +1,5 @@
 import type { Client } from "pg";
-import { after, cancel, queueMicrotask, type Timer } from "../../../base/index.ts";
+import { after, cancel, queueMicrotask, type Timer, ignore } from "../../../base/index.ts";
 import { Listeners } from "../../../journal/packing/index.ts";
 import type { NoticeListener } from "../shown-types.ts";
 import type { Database } from "./database.ts";
@@ -51,14 +51,14 @@ export class Notices {
   #leave(channel: string): void {
     this.#channels.delete(channel);
     if (this.#channels.size === 0) void this.#end();
-    else void this.#client?.query(`UNLISTEN ${quotedChannel(channel)}`).catch(() => {});
+    else void this.#client?.query(`UNLISTEN ${quotedChannel(channel)}`).catch(ignore);
   }
 
   async #end(): Promise<void> {
     cancel(this.#timer);
     const client = this.#client;
     this.#client = undefined;
-    await client?.end().catch(() => {});
+    await client?.end().catch(ignore);
   }
 
   async #connect(): Promise<void> {
@@ -102,7 +102,7 @@ export class Notices {
       for (const channel of channels) this.#channels.get(channel)?.tell(undefined);
     } catch {
       // The connection is lost: its end begins another.
-      client.end().catch(() => {});
+      client.end().catch(ignore);
     }
   }
 
@@ -112,7 +112,7 @@ export class Notices {
       if (this.#client !== client) return;
       client.query("SELECT 1").then(
         () => this.#pulse(client),
-        () => client.end().catch(() => {}),
+        () => client.end().catch(ignore),
       );
     });
     this.#timer.unref();

@@ -1,4 +1,4 @@
-import { PortcullisError } from "../../../base/index.ts";
+import { PortcullisError, thrownMessage } from "../../../base/index.ts";
 
 /** What an error of PostgreSQL, or of the connection to it, means for the statement that had it. */
 export type StoreFault =
@@ -119,5 +119,5 @@ export function storeError(error: unknown, where: string): unknown {
 
 function sentenceOf(error: unknown): string {
   if (error instanceof AggregateError && error.message === "") return sentenceOf(error.errors[0]);
-  return error instanceof Error ? error.message : String(error);
+  return thrownMessage(error);
 }

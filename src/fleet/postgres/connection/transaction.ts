@@ -1,5 +1,5 @@
 import type { PoolClient } from "pg";
-import { PortcullisError } from "../../../base/index.ts";
+import { PortcullisError, ignore } from "../../../base/index.ts";
 import { faultOf } from "./store-error.ts";
 
 /** A transaction on this connection: undone if the work rejects. Rejects with `journal_invalid` if it was undone anyway. */
@@ -14,7 +14,7 @@ export async function inTransaction<Value>(
   } catch (error) {
     // If the connection is gone, so is the transaction.
     if (faultOf(error) === "lost") throw new Undone(error);
-    await client.query("ROLLBACK").catch(() => {});
+    await client.query("ROLLBACK").catch(ignore);
     throw error;
   }
   // A transaction with a failed statement is rolled back by COMMIT, which tells so by its command tag alone.

@@ -1,6 +1,6 @@
 import { hash, randomUUID } from "node:crypto";
 import type { z } from "zod";
-import { cleanText, cutMiddle, type ExecutionId, Lane, PortcullisError } from "../../../base/index.ts";
+import { cleanText, cutMiddle, type ExecutionId, Lane, hasCode } from "../../../base/index.ts";
 import type { Report } from "../../../executions/output/index.ts";
 import { findIfKnown, readHeader } from "../../../journal/reading/index.ts";
 import type { Key } from "../../http/keys.ts";
@@ -116,7 +116,7 @@ async function schemaOf(
   try {
     return await new Lane(tenant).run(() => storedSchema(result, { longest: SCHEMA_LENGTH }));
   } catch (error) {
-    if (!PortcullisError.is(error) || error.code !== "option_invalid") throw error;
+    if (!hasCode(error, "option_invalid")) throw error;
     const message = error.message.replace("jsonSchema(schema): ", "");
     throw new RequestProblem("request_invalid", `${place}: ${cleanText(cutMiddle(message, FAULT_BYTES))}`);
   }

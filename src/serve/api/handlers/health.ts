@@ -1,4 +1,4 @@
-import { now, pause, PortcullisError } from "../../../base/index.ts";
+import { now, pause, PortcullisError, ignore } from "../../../base/index.ts";
 import { diagnoseStore } from "../../../journal/stored-journal.ts";
 import { readList } from "../../../journal/reading/index.ts";
 import { RequestProblem } from "../../http/problems.ts";
@@ -23,7 +23,7 @@ export async function ready({ runtime, isReady }: ApiParts): Promise<Response> {
 }
 
 export async function metricsText({ metrics, runtime: { fleet } }: ApiParts): Promise<Response> {
-  const figures = fleet && Promise.race([fleet.figures().catch(() => {}), pause(FIGURES_MS, { ref: false })]);
+  const figures = fleet && Promise.race([fleet.figures().catch(ignore), pause(FIGURES_MS, { ref: false })]);
   const gauges = fleet && fleetGauges((await figures) ?? undefined);
   return new Response(metrics.text(gauges), {
     headers: { "content-type": "text/plain; version=0.0.4; charset=utf-8" },

@@ -3,7 +3,16 @@ import { createServer, type Server } from "node:http";
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
 import type { OAuthClientProvider } from "@modelcontextprotocol/client";
-import { deadline, fieldOf, type Fields, isFields, parsedJson, PortcullisError, textOf } from "../../../base/index.ts";
+import {
+  deadline,
+  fieldOf,
+  type Fields,
+  isFields,
+  parsedJson,
+  PortcullisError,
+  textOf,
+  ignore,
+} from "../../../base/index.ts";
 import { reasonOf, type McpPackage, MalformedMessage, MessageTooLarge } from "../wire/wire.ts";
 import type { Access } from "../wire/http-wire.ts";
 import { authFetch } from "./auth-fetch.ts";
@@ -101,7 +110,7 @@ export class OAuthClient implements OAuthClientProvider, Access {
    */
   refused(token: string | undefined, response: Response, signal: AbortSignal): Promise<string | undefined> {
     const renewed = this.#last.then(() => this.#file.alone(() => this.#renew(token, response), signal));
-    this.#last = renewed.catch(() => {});
+    this.#last = renewed.catch(ignore);
     return renewed;
   }
 

@@ -10,7 +10,7 @@ import {
   type Wire,
   dropNulls,
 } from "./wire.ts";
-import { isFields, PARSED_VALUES, sizeFault } from "../../../base/index.ts";
+import { isFields, PARSED_VALUES, sizeFault, ignore } from "../../../base/index.ts";
 
 /** What a message may have that answers none of our own requests. */
 const LEAST: MessageLimits = { bytes: 4 * 1024 * 1024, values: PARSED_VALUES, largeValues: 0 };
@@ -155,7 +155,7 @@ export class Channel implements Transport {
     if (this.#closed !== undefined) throw new ConnectionLost(this.#closed);
     this.#unsentBytes += bytes;
     const sent = this.#lastAnswer.then(send);
-    this.#lastAnswer = sent.catch(() => {}).then(() => (this.#unsentBytes -= bytes));
+    this.#lastAnswer = sent.catch(ignore).then(() => (this.#unsentBytes -= bytes));
     await sent;
   }
 
@@ -190,7 +190,7 @@ export class Channel implements Transport {
       if (this.#wire.hasExchanges && envelope) exchange.abort();
       else {
         const about = { requestId: id, reason: "The answer is no longer needed." };
-        this.#wire.send({ jsonrpc: "2.0", method: "notifications/cancelled", params: about }, {}).catch(() => {});
+        this.#wire.send({ jsonrpc: "2.0", method: "notifications/cancelled", params: about }, {}).catch(ignore);
       }
     };
     using _ = addAbortListener(signal, onAbort);

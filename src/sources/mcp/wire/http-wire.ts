@@ -1,6 +1,15 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
-import { after, ByteList, cancel, EventCutter, pause, PortcullisError, type Timer } from "../../../base/index.ts";
+import {
+  after,
+  ByteList,
+  cancel,
+  EventCutter,
+  pause,
+  PortcullisError,
+  type Timer,
+  ignore,
+} from "../../../base/index.ts";
 import { NoAccess, wordsIn, refusalWords } from "../auth/no-access.ts";
 import {
   type McpPackage,
@@ -164,7 +173,7 @@ export class HttpWire implements Wire {
     if (!transport) return;
     // The server is told that its session is over; a server that does not answer will find out.
     if (this.hasSession) {
-      const goodbye = transport.terminateSession().catch(() => {});
+      const goodbye = transport.terminateSession().catch(ignore);
       await Promise.race([goodbye, pause(GOODBYE_MS, { ref: false })]);
     }
     await transport.close();

@@ -2,7 +2,7 @@ import { type ChildProcess, type ChildProcessWithoutNullStreams, spawn } from "n
 import { once } from "node:events";
 import { statSync } from "node:fs";
 import type { Readable } from "node:stream";
-import { type OutputTail, pause, PortcullisError, startWith } from "../../../base/index.ts";
+import { type OutputTail, pause, PortcullisError, startWith, ignore } from "../../../base/index.ts";
 
 /** Variables of the host that every server gets: without them most commands are not found, or have no folder for their files. */
 const INHERITED = ["PATH", "HOME"];
@@ -82,7 +82,7 @@ function serverProcess(child: ChildProcessWithoutNullStreams) {
     /** Writes what `make` gives, once the pipe has taken all before it; nothing for undefined. Resolves when the pipe has taken it. */
     write(make: () => string | undefined): Promise<void> {
       const written = lastWrite.then(() => writeNow(make()));
-      lastWrite = written.catch(() => {});
+      lastWrite = written.catch(ignore);
       return written;
     },
     pause: (): unknown => stdout.pause(),
@@ -104,7 +104,7 @@ function serverProcess(child: ChildProcessWithoutNullStreams) {
 /** Resolves when what the process has written was read, unless a process that it left behind may write more. */
 async function whenRead(stdout: Readable): Promise<void> {
   if (stdout.readableEnded || stdout.destroyed) return;
-  await Promise.race([once(stdout, "close").catch(() => {}), pause(DRAIN_MS)]);
+  await Promise.race([once(stdout, "close").catch(ignore), pause(DRAIN_MS)]);
 }
 
 function signalGroup(child: ChildProcess, signal: NodeJS.Signals): void {

@@ -1,4 +1,4 @@
-import { answeredBy, endsOfLine, exactJson, LineReader, type OutputTail } from "../../../base/index.ts";
+import { answeredBy, endsOfLine, exactJson, LineReader, type OutputTail, ignore } from "../../../base/index.ts";
 import { isLargeMessage, LargeMessages } from "./large-messages.ts";
 import { type ServerCommand, type ServerProcess, startServer } from "./server-process.ts";
 import { ConnectionLost, MalformedMessage, type Message, MessageTooLarge, type Wire, type WireEvents } from "./wire.ts";
@@ -89,7 +89,7 @@ function lineOrder(running: () => ServerProcess | undefined) {
       };
       taking = taking.then(takeNext, takeNext);
     },
-    drain: () => taking.catch(() => {}),
+    drain: () => taking.catch(ignore),
   };
 }
 
